@@ -1,0 +1,1 @@
+"""Attacks and audits, on data they generate or are handed."""

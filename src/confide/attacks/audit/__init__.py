@@ -1,0 +1,1 @@
+"""The audit harness: sensitivity search, goodness of fit, lower bounds, oracles."""

@@ -1,0 +1,1 @@
+"""May it be spent: the ledger and its caps."""

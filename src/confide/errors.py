@@ -1,0 +1,124 @@
+"""Every error Confide raises on purpose, in one tree.
+
+::
+
+    ConfideError
+    ├── InvalidParameterError (ValueError)    a number or name is outside its domain
+    ├── ContractError (ValueError)            a file, schema or plan breaks its contract
+    │   ├── UnknownNameError (KeyError)       a name that was not declared; suggests the nearest
+    │   └── UnboundedError                    a bound is missing, so no finite noise would do
+    ├── UnsupportedError (TypeError)          an unknown kind: mechanism, adjacency, event (fail closed)
+    ├── MissingExtraError (ImportError)       an optional library; says which pip install brings it
+    ├── PolicyError (PermissionError)
+    │   ├── BudgetExhaustedError              carries requested, remaining, difference, cap
+    │   ├── MismatchError                     another unit, adjacency or measure than the ledger's
+    │   └── BurnedError                       the request died while reading: it stays charged
+    ├── LedgerFrozenError (RuntimeError)      the chain or its anchor does not match: an officer must act
+    ├── ReleaseFailedError (RuntimeError)     after reading began: constant text and a random id, no data
+    └── VerificationError (ValueError)        a certificate or an output is not what it says
+
+Errors raised before data are read are detailed and cost nothing.  After reading has begun there is
+one error, :class:`ReleaseFailedError`, whose text is constant.
+"""
+
+import difflib
+from collections.abc import Iterable
+from fractions import Fraction
+
+
+class ConfideError(Exception):
+    """Base of every deliberate error; ``hint`` names the fix."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(f"{message} {hint}".strip())
+        self.hint = hint
+
+
+class InvalidParameterError(ConfideError, ValueError):
+    """A number or name is outside its domain."""
+
+
+class ContractError(ConfideError, ValueError):
+    """A file, schema or plan breaks its contract."""
+
+
+class UnknownNameError(ContractError, KeyError):
+    """A name that was not declared."""
+
+    def __init__(self, kind: str, name: str, *, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Declared: {', '.join(names) or 'none'}."
+        super().__init__(f"Unknown {kind} {name!r}.", hint=hint)
+        self.name = name
+
+    __str__ = Exception.__str__  # KeyError would print the repr
+
+
+class UnboundedError(ContractError):
+    """A clip bound, contribution bound or category list is missing."""
+
+
+class UnsupportedError(ConfideError, TypeError):
+    """An unknown kind of thing; refused rather than guessed."""
+
+
+class MissingExtraError(ConfideError, ImportError):
+    """An optional library is not installed."""
+
+    def __init__(self, library: str, *, extra: str) -> None:
+        super().__init__(
+            f"{library} is not installed.", hint=f"Run: pip install 'confide[{extra}]'"
+        )
+        self.extra = extra
+
+
+class PolicyError(ConfideError, PermissionError):
+    """The release is not allowed, for a reason that depends on declared facts only."""
+
+
+class BudgetExhaustedError(PolicyError):
+    """A cap would be exceeded; nothing was charged.
+
+    Attributes:
+        requested: What the plan costs, in the unit of the cap.
+        remaining: What the cap still holds.
+        difference: requested − remaining.
+        cap: Name of the cap.
+    """
+
+    def __init__(
+        self, message: str, *, cap: str, requested: Fraction, remaining: Fraction, hint: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.cap = cap
+        self.requested = requested
+        self.remaining = remaining
+        self.difference = requested - remaining
+
+
+class MismatchError(PolicyError):
+    """The plan's unit, adjacency or measure is not the ledger's."""
+
+
+class BurnedError(PolicyError):
+    """The request died after reading began; it stays charged and a new request key is needed."""
+
+
+class LedgerFrozenError(ConfideError, RuntimeError):
+    """The ledger does not match its hash chain or anchor."""
+
+
+class ReleaseFailedError(ConfideError, RuntimeError):
+    """Something failed after reading began.  The charge stays; the text carries no data."""
+
+    def __init__(self, incident: str) -> None:
+        super().__init__(
+            f"The release failed after reading began (incident {incident}). The charge stays.",
+            hint="The steward can find the incident in the local log.",
+        )
+        self.incident = incident
+
+
+class VerificationError(ConfideError, ValueError):
+    """A certificate or an output is not what it says."""

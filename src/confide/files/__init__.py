@@ -1,0 +1,1 @@
+"""Text enters here: dataset.yaml and study.yaml, strict."""

@@ -1,0 +1,1 @@
+"""How it is hidden: entropy, exact samplers and mechanisms."""

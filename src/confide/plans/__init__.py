@@ -1,0 +1,1 @@
+"""Everything decided before any row is read."""

@@ -1,0 +1,1 @@
+"""What is promised: unit, adjacency, loss, sensitivity, odds, groups, and how losses compose."""

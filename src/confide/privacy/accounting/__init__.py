@@ -1,0 +1,1 @@
+"""How losses compose, convert and calibrate; dp_accounting is named in numerical.py only."""

@@ -1,0 +1,1 @@
+"""The one door: gate, certificate, verification, export."""

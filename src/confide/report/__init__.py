@@ -1,0 +1,1 @@
+"""From releases only: charts, tables, words, pages."""

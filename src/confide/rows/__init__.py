@@ -1,0 +1,1 @@
+"""The only room with rows: engines and sources."""

@@ -1,0 +1,1 @@
+"""One statistic, one file: its spec, its sensitivity lemma, its estimator."""

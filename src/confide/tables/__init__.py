@@ -1,0 +1,1 @@
+"""What the data look like, in public: schema, relations and contribution bounds."""
