@@ -218,8 +218,8 @@ def centre(of: Domain) -> tuple[int, int]:
 def resolve(name: str, *, table: str, dataset: Dataset) -> Expression:
     """Return the expression that a study calls ``name`` while asking about ``table``.
 
-    Looked up in this order: ``table.column``; a column of the table; a derived column; a per-patient
-    value; a column of another table with one row per patient, if only one has that name.
+    Looked up in this order: ``table.column``; a column of the table; a derived column; a
+    per-patient value; a column of another table with one row per patient, if only one has it.
 
     Raises:
         UnknownNameError: If nothing has the name.
