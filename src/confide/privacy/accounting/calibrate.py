@@ -73,11 +73,10 @@ def concentrated_for(
     Example:
         A cap of (1, 1e-6) of which thresholds for rare codes may use 5e-7:
 
-        >>> loss = concentrated_for(
-        ...     ApproxDP(epsilon=Fraction(1), delta=Fraction("1e-6")), reserved_delta=Fraction("5e-7")
-        ... )
+        >>> cap = ApproxDP(epsilon=Fraction(1), delta=Fraction("1e-6"))
+        >>> loss = concentrated_for(cap, reserved_delta=Fraction("5e-7"))
         >>> float(loss.rho), float(loss.delta)
-        (0.02308302, 5e-07)
+        (0.022937446, 5e-07)
     """
     rest = target.delta - reserved_delta
     if reserved_delta < 0 or rest <= 0:
