@@ -2,7 +2,7 @@
 
 Let M₁, …, M_k be ε_i-DP, each chosen with knowledge of earlier answers, the ε_i fixed beforehand.
 
-- basic: Σε_i, and Σδ_i, Σρ_i for the other kinds [DMNS06; DR14, thm. 3.16; BS16, lem. 1.7, 8.2].
+- basic: Σε_i, and Σδ_i, Σρ_i for the other kinds [DMNS06; DR14, thm. 3.16; BS16, lem. 1.7, sec. 8].
 - advanced: √(2 ln(1/δ) Σε_i²) + Σε_i(e^{ε_i}−1) at δ [DRV10, thm. III.3].
 - optimal for k equal ε: the least ε′ with
   Σ_l C(k,l) max(0, e^{(k−l)ε} − e^{ε′} e^{lε}) ≤ δ(1+e^ε)^k [KOV15, thm. 3.3, read between
@@ -122,8 +122,8 @@ def to_zcdp(loss: PrivacyLoss) -> ZeroConcentratedDP:
     """Return ``loss`` in the measure of a zCDP ledger, exactly.
 
     ε-DP is ε²/2-zCDP.  (ε, δ)-DP is δ-approximate ε²/2-zCDP: its outputs are a function of
-    randomised response that, with probability δ, also tells the secret [KOV15, thm. 3.1; MV16], and
-    on the other event the loss is pure.
+    randomised response that, with probability δ, also tells the secret [MV16, sec. 3], and on
+    the other event the loss is pure.
 
     Raises:
         InvalidParameterError: For (0, δ), which has no ρ > 0.

@@ -14,7 +14,7 @@ are refused.
 References:
     [CKS20] Canonne, Kamath, Steinke. The discrete Gaussian for differential privacy. NeurIPS 2020.
         https://arxiv.org/abs/2004.00010
-    [CGHLKKMSZ24] Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang. How private are DP-SGD
+    [CGK24] Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang. How private are DP-SGD
         implementations? ICML 2024. https://arxiv.org/abs/2403.17673
 """
 
@@ -142,7 +142,7 @@ class DeclaredBatch:
     """Events that were all fixed in one plan before its first release.
 
     Only such batches may be accounted by privacy-loss distributions, whose composition is proved
-    for mechanisms that do not depend on earlier answers.
+    for mechanisms whose noise multipliers do not depend on earlier answers.
 
     Attributes:
         events: In any order.

@@ -5,7 +5,7 @@ fixed α, r adds up under adaptive composition [Mir17, prop. 1].
 
 - Gaussian, σ/Δ = z: r = α/(2z²) [Mir17, prop. 7].
 - Laplace, b/Δ = z: r = ln(α/(2α−1) e^{(α−1)/z} + (α−1)/(2α−1) e^{−α/z})/(α−1) [Mir17, prop. 6].
-- any ε-DP: that of randomised response with odds e^ε, the worst of them [KOV15, thm. 3.1].
+- any ε-DP: that of randomised response with odds e^ε, the worst of them [KOV15, sec. 3].
 
 Reading, for any α: the textbook's ε = r + ln(1/δ)/(α−1) [Mir17, prop. 3], valid and loose; the
 improved ε = r + ln(1 − 1/α) − ln(αδ)/(α−1) [CKS20, prop. 12; ALC21]; and for Gaussian noise the
@@ -57,7 +57,7 @@ def laplace_curve(noise_multiplier: float) -> RenyiCurve:
         A count at ε = 1; a large order comes near to ε:
 
         >>> round(laplace_curve(1.0)(2.0), 4), round(laplace_curve(1.0)(500.0), 3)
-        (0.619, 0.999)
+        (0.6191, 0.999)
     """
     _require_positive("noise_multiplier", noise_multiplier)
     epsilon = 1 / noise_multiplier
