@@ -26,9 +26,10 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
-from confide.budget.amount import Amount, Measure, require_units
+from confide.budget.amount import Amount, require_units
 from confide.errors import InvalidParameterError
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 
 __all__ = [
