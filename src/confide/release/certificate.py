@@ -143,11 +143,11 @@ def _spend(loss: PrivacyLoss) -> Json:
 
 
 def _text(amount: Fraction) -> str:
-    per_one = NANO if (amount * NANO).denominator == 1 else ATTO
-    scaled = amount * per_one
-    return (
-        decimal_text(scaled.numerator, per_one=per_one) if scaled.denominator == 1 else str(amount)
-    )
+    """Return an exact amount as a decimal, or as a fraction where no short decimal is exact."""
+    for per_one in (NANO, ATTO):
+        if (amount * per_one).denominator == 1:
+            return decimal_text(int(amount * per_one), per_one=per_one)
+    return str(amount)
 
 
 def _guarantee(plan: Plan) -> Json:
