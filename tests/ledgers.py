@@ -4,13 +4,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from confide.budget.amount import ATTO, NANO, Amount, Measure
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from confide.budget.amount import ATTO, NANO, Amount
 from confide.budget.ledger import Caps, ChargeRequest, LedgerTerms, Reservation
 from confide.budget.ledger_time import Clock
 from confide.budget.sqlite import SQLiteLedger
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 LINEAGE = "north-ehr"
 TENTH = NANO // 10
@@ -66,7 +68,9 @@ def terms(
     )
 
 
-def request(key: str = "k", *, nano: int = TENTH, atto: int = 0, digest: str = "a") -> ChargeRequest:
+def request(
+    key: str = "k", *, nano: int = TENTH, atto: int = 0, digest: str = "a"
+) -> ChargeRequest:
     return ChargeRequest(
         analyst="ada",
         request_key=key,

@@ -4,6 +4,7 @@ Run as ``python ledger_worker.py kill|race FOLDER SIZE``; never imports DuckDB.
 """
 
 import collections
+import functools
 import gc
 import json
 import os
@@ -54,7 +55,7 @@ def victim(folder, key, point):
     if point == POINTS[0]:
         journal.database.set_trace_callback(die_at_commit)
     if point == POINTS[1]:
-        journal._anchor.append = lambda head: die()
+        journal._anchor.append = lambda _: die()
     reservation = ledger.reserve(request(key, nano=1000))
     if point == POINTS[2]:
         die()
@@ -65,7 +66,7 @@ def victim(folder, key, point):
     if point == POINTS[4]:
         die()
     if point == POINTS[5]:
-        journal._anchor.append = lambda head: half_a_line_then_die(folder)
+        journal._anchor.append = lambda _: half_a_line_then_die(folder)
     entry = ledger.commit(reservation, payload=payload)
     if point == POINTS[6]:
         die()
@@ -102,7 +103,7 @@ def in_child(work):
     if child == 0:
         try:
             code = work()
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - a child never returns
             sys.excepthook(*sys.exc_info())
             code = 250
         os._exit(code)
@@ -122,7 +123,7 @@ def kill(folder, size):
         keys = [f"k{number}" for number in range(start, min(start + 100, size))]
         for number, key in enumerate(keys):
             point = POINTS[number % len(POINTS)]
-            child = in_child(lambda key=key, point=point: victim(place, key, point))
+            child = in_child(functools.partial(victim, place, key, point))
             _, status = os.waitpid(child, 0)
             assert os.WIFSIGNALED(status), (point, status)
             outcome[f"{point}: {retry(place, key)}"] += 1
@@ -173,9 +174,9 @@ def race(folder, each):
     ledger.register(terms(lifetime=100 * TENTH, year=None, release=None))
     ledger.close()
     start, go = os.pipe()
-    children = []
-    for number in range(64):
-        children.append(in_child(lambda n=number: racer(folder, start, n, each)))
+    children = [
+        in_child(functools.partial(racer, folder, start, number, each)) for number in range(64)
+    ]
     os.write(go, b"g" * 64)
     ends = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
     assert 250 not in ends

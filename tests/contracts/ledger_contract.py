@@ -6,7 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from confide.budget.amount import ATTO, NANO, Amount, Measure
+
+from confide.budget.amount import ATTO, NANO, Amount
 from confide.budget.ledger import Caps, Ledger, Reservation, State, StoredRelease
 from confide.errors import (
     BudgetExhaustedError,
@@ -18,6 +19,7 @@ from confide.errors import (
     UnknownNameError,
 )
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from ledgers import LINEAGE, TENTH, HandClock, released, remaining, request, terms, used
 
@@ -215,13 +217,35 @@ class LedgerContract(abc.ABC):
         with pytest.raises(UnknownNameError):
             ledger.spent("nowhere")
 
+    @pytest.mark.parametrize(
+        "lineage", ["", "nörth", "no\u0308rth", "a b", "../x", "a\x00", "x" * 200]
+    )
+    def test_a_lineage_has_no_unicode_twin(self, lineage):
+        with pytest.raises(InvalidParameterError, match="ASCII"):
+            replace(terms(), lineage=lineage)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"analyst": " "},
+            {"analyst": "a\nb"},
+            {"request_key": "k" * 300},
+            {"plan_digest": "A" * 64},
+            {"events_json": ""},
+            {"plan_json": "\ud800"},
+        ],
+    )
+    def test_a_request_that_cannot_be_written_down_is_refused(self, change):
+        with pytest.raises(InvalidParameterError, match=next(iter(change))):
+            replace(request(), **change)
+
     def test_lineages_do_not_share_a_budget(self, ledger):
         ledger.register(replace(terms(), lineage="south-ehr"))
         released(ledger, "k", b"")
         assert [s.used for s in ledger.spent("south-ehr").scopes] == [0, 0, 0, 0]
 
     def test_a_charge_below_what_its_events_cost_is_refused(self, ledger):
-        with pytest.raises(ContractError, match="at least ε=0.1"):
+        with pytest.raises(ContractError, match=r"at least ε=0\.1"):
             ledger.reserve(replace(request(), amount=Amount(nano=TENTH - 1)))
 
     def test_a_key_does_not_change_its_question(self, ledger):

@@ -4,13 +4,13 @@ import os
 import threading
 
 import pytest
+
 from confide.budget import sqlite as module
 from confide.budget.ledger import Reservation
 from confide.budget.sqlite import SQLiteLedger
 from confide.errors import BudgetExhaustedError, LedgerFrozenError
 from contracts.test_sqlite_ledger import TestSQLiteLedger as Suite
 from ledgers import (
-    NANO,
     TENTH,
     HandClock,
     SiteKey,
@@ -18,7 +18,6 @@ from ledgers import (
     open_ledger,
     request,
     terms,
-    used,
 )
 
 pytestmark = pytest.mark.mutant
@@ -187,19 +186,16 @@ def test_a_check_outside_the_transaction_of_a_blind_ledger_overspends(tmp_path, 
     def grant_all(self, entry):
         self.keys[book.key_of(entry)] = entry.number
 
-    def add_blindly(database, *, lineage, scope, units, expect):
+    def add_blindly(database, *, lineage, scope, units, expect):  # noqa: ARG001 - the whole port
         database.execute("PRAGMA ignore_check_constraints = ON")
         database.execute(
             "UPDATE counter SET spent = spent + ? WHERE lineage = ? AND scope = ?",
             (units, lineage, scope),
         )
 
-    def describe(self):
-        return None
-
     monkeypatch.setattr(book.Book, "_grant", grant_all)
     monkeypatch.setattr(database, "add_spent", add_blindly)
-    monkeypatch.setattr(book, "charges_json", lambda charges: _AnyCharges())
+    monkeypatch.setattr(book, "charges_json", lambda _: _AnyCharges())
     granted = race(ChecksOutside, tmp_path / "c")
     assert granted.count(Reservation) > 1
 

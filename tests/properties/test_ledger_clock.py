@@ -3,15 +3,14 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from confide.budget.ledger_time import ledger_time, utc_now
-from confide.errors import InvalidParameterError, PolicyError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from confide.budget.ledger_time import ledger_time, utc_now
+from confide.errors import InvalidParameterError, PolicyError
 from ledgers import LINEAGE, NANO, TENTH, HandClock, open_ledger, released, remaining, terms
 
-jumps = st.lists(
-    st.tuples(st.floats(-400, 400), st.booleans()), min_size=1, max_size=25
-)
+jumps = st.lists(st.tuples(st.floats(-400, 400), st.booleans()), min_size=1, max_size=25)
 
 
 def left(ledger):

@@ -12,7 +12,6 @@ References:
         https://arxiv.org/abs/1605.02065
 """
 
-import enum
 import math
 import re
 from dataclasses import dataclass
@@ -22,24 +21,13 @@ from typing import assert_never
 
 from confide.errors import InvalidParameterError, MismatchError, UnsupportedError
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
+from confide.privacy.measure import Measure
 
 NANO = 10**9
 ATTO = 10**18
 LARGEST = 2**62  # spent + amount then stays inside SQLite's 64-bit integers
 
 _NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,30})?([eE]-?[0-9]{1,2})?|[0-9]{1,18}/[0-9]{1,18}")
-
-
-class Measure(enum.Enum):
-    """In what a ledger counts: ε of pure DP, or ρ of zero-concentrated DP."""
-
-    PURE = "pure"
-    ZCDP = "zcdp"
-
-    @property
-    def letter(self) -> str:
-        """The Greek letter of this measure."""
-        return "ε" if self is Measure.PURE else "ρ"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from confide.budget.account import Account, caps_of, charges_json, is_raised
-from confide.budget.amount import Amount, Measure
+from confide.budget.amount import Amount
 from confide.budget.chain import GENESIS, Event, check_link
 from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
 from confide.errors import LedgerFrozenError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 
 FORWARD: Mapping[str, tuple[State, State]] = {

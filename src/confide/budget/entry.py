@@ -7,7 +7,8 @@ exact ever reaches the ledger.
 import enum
 from dataclasses import dataclass
 
-from confide.budget.amount import Amount, Measure
+from confide.budget.amount import Amount
+from confide.privacy.measure import Measure
 
 
 class Scope(enum.Enum):

@@ -25,7 +25,7 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
-from confide.budget.amount import Amount, Measure, require_units
+from confide.budget.amount import Amount, require_units
 from confide.budget.entry import (
     Charge,
     Entry,
@@ -39,6 +39,7 @@ from confide.budget.entry import (
 )
 from confide.errors import InvalidParameterError
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 
 __all__ = [
@@ -60,6 +61,9 @@ __all__ = [
 ]
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_LINEAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")
+_SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be stored
+_LONGEST_NAME = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +113,10 @@ class LedgerTerms:
     caps: Caps
 
     def __post_init__(self) -> None:
-        _require_text("lineage", self.lineage)
+        if not _LINEAGE.fullmatch(self.lineage):  # no Unicode twins: each would have a budget
+            raise InvalidParameterError(
+                f"Expected lineage as ASCII letters, digits and . _ : / -, got {self.lineage!r}."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +149,9 @@ class ChargeRequest:
     plan_json: str
 
     def __post_init__(self) -> None:
-        for name in ("analyst", "request_key", "lineage", "events_json", "plan_json"):
+        for name in ("analyst", "request_key", "lineage"):
+            _require_name(name, getattr(self, name))
+        for name in ("events_json", "plan_json"):
             _require_text(name, getattr(self, name))
         if not _SHA256.fullmatch(self.plan_digest):
             raise InvalidParameterError("Expected plan_digest as 64 lower-case hex digits.")
@@ -220,6 +229,14 @@ class Ledger(Protocol):
         """Release the files; what was being read is burned by whoever opens the ledger next."""
 
 
+def _require_name(name: str, value: object) -> None:
+    _require_text(name, value)
+    if isinstance(value, str) and not (value.isprintable() and len(value) <= _LONGEST_NAME):
+        raise InvalidParameterError(
+            f"Expected {name} as at most {_LONGEST_NAME} printable characters, got {value!r}."
+        )
+
+
 def _require_text(name: str, value: object) -> None:
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not value.strip() or _SURROGATE.search(value):
         raise InvalidParameterError(f"Expected {name} as a non-empty text, got {value!r}.")

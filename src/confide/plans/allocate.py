@@ -37,9 +37,10 @@ from confide.plans.plan import (
     Statistic,
     Study,
 )
+from confide.privacy.measure import Measure
 from confide.tables.aggregate import Aggregate, KeyedAggregate, check_aggregate
 from confide.tables.bound_contributions import rows_per_unit
-from confide.tables.schema import Dataset, Measure
+from confide.tables.schema import Dataset
 
 LEAST_NANO = 1
 MOST_NANO = 1000 * NANO
@@ -75,16 +76,16 @@ def mechanism_for(question: Question, *, nano: int, atto: int, dataset: Dataset)
         )
     amount = Fraction(nano, NANO)
     sensitivity = question.sensitivity
-    epsilon_scale = _laplace_scale(sensitivity.l1, amount, dataset.measure)
     match question.aggregate:
         case KeyedAggregate(bounds=bounds):
             return KeyThreshold(
-                scale=epsilon_scale,
-                max_keys=rows_per_unit(bounds),
+                epsilon=_epsilon(amount, dataset.measure),
                 delta=Fraction(atto, ATTO),
+                keys_per_person=rows_per_unit(bounds),
+                adjacency=dataset.adjacency,
             )
         case Aggregate():
-            laplace = DiscreteLaplace(scale=epsilon_scale)
+            laplace = DiscreteLaplace(scale=_laplace_scale(sensitivity.l1, amount, dataset.measure))
             if dataset.measure is Measure.PURE:
                 return laplace
             gaussian = DiscreteGaussian(sigma_squared=sensitivity.l2_squared / (2 * amount))
@@ -101,6 +102,16 @@ def _laplace_scale(l1: int, amount: Fraction, measure: Measure) -> Fraction:
             square = l1**2 * _GRID**2 / (2 * amount)
             root = math.isqrt(math.ceil(square))
             return Fraction(root if root * root >= square else root + 1, _GRID)
+        case _:
+            assert_never(measure)
+
+
+def _epsilon(amount: Fraction, measure: Measure) -> Fraction:
+    match measure:
+        case Measure.PURE:
+            return amount
+        case Measure.ZCDP:  # greatest ε on the grid with ε²/2 ≤ ρ
+            return Fraction(math.isqrt(math.floor(2 * amount * _GRID**2)), _GRID)
         case _:
             assert_never(measure)
 

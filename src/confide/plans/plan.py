@@ -18,7 +18,7 @@ References:
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, assert_never, runtime_checkable
 
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -28,9 +28,10 @@ from confide.plans.canonical import Json, digest, encode
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.simulation import Simulation
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
+from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
 from confide.tables.aggregate import Aggregate, KeyedAggregate
-from confide.tables.schema import Dataset, Measure
+from confide.tables.schema import Dataset
 
 NANO = 10**9
 ATTO = 10**18
@@ -177,6 +178,8 @@ class Plan:
                 return PureDP(epsilon=amount)
             case Measure.PURE:
                 return ApproxDP(epsilon=amount, delta=delta)
+            case _:
+                assert_never(self.dataset.measure)
 
     def to_json(self) -> Json:
         """Return the plan as JSON; :func:`confide.statistics.read_plan` reads it back."""

@@ -70,7 +70,7 @@ def read_plan(value: Json) -> Plan:
     classes = {kind.__name__: kind for kind in STATISTICS.values()}
 
     def read_statistic(spec: Json) -> Statistic:
-        kind = classes.get(spec.get("is")) if isinstance(spec, dict) else None
+        kind = classes.get(str(spec.get("is"))) if isinstance(spec, dict) else None
         if kind is None:
             raise ContractError("The plan holds an unknown statistic.")
         statistic: Statistic = decode(kind, spec, names=_NAMES)

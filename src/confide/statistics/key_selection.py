@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError, UnboundedError
-from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.contribution import PerPatient
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import keyed, threshold
@@ -108,8 +107,9 @@ class KeySelection:
         """Return the noise's error and how many patients a key needs to appear."""
         del dataset
         selection = threshold(mechanisms["keys"])
-        noise = DiscreteLaplace(scale=selection.scale)
-        tau = selection.tau
+        noise = selection.noise()
+        tau = selection.threshold()
+        at_tau, at_twice = selection.chance_of_release(tau), selection.chance_of_release(2 * tau)
         return Forecast(
             half_width=noise.half_width(float(level)),
             median_error=noise.half_width(0.5),
@@ -118,9 +118,8 @@ class KeySelection:
             planning=None if self.expect is None else float(self.expect),
             notes=(
                 f"keys need a noisy count of {tau} to appear",
-                f"a key of {tau} patients appears with probability "
-                + f"{selection.chance_of_release(tau):.2f}, one of {2 * tau} with "
-                + f"{selection.chance_of_release(2 * tau):.3f}",
+                f"a key of {tau} patients appears with probability {at_tau:.2f}",
+                f"a key of {2 * tau} patients appears with probability {at_twice:.3f}",
             ),
         )
 
@@ -135,7 +134,7 @@ class KeySelection:
         """Return the noisy count of each selected key, most frequent first."""
         del dataset, simulation
         selection = threshold(mechanisms["keys"])
-        noise = DiscreteLaplace(scale=selection.scale)
+        noise = selection.noise()
         width = noise.half_width(float(self.level))
         ordered = sorted(keyed(noisy["keys"]).items(), key=lambda item: (-item[1], item[0]))
         return tuple(
@@ -150,7 +149,7 @@ class KeySelection:
                 level=float(self.level),
                 covers=Covers.NOISE,
                 unit="persons",
-                flags=("near the threshold",) if raw < selection.tau + width else (),
+                flags=("near the threshold",) if raw < selection.threshold() + width else (),
             )
             for key, raw in ordered
         )

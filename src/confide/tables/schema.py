@@ -17,6 +17,7 @@ from fractions import Fraction
 
 from confide.errors import ContractError, InvalidParameterError, UnboundedError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
 from confide.privacy.unit import PrivacyUnit
 from confide.tables.expression import Expression
 from confide.tables.per_patient import PerPatientValue
@@ -39,13 +40,6 @@ class Outside(enum.Enum):
 
     CLIP = "clip"
     DROP = "drop"
-
-
-class Measure(enum.Enum):
-    """How losses add up over the whole ledger."""
-
-    PURE = "pure"
-    ZCDP = "zcdp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,13 @@
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from confide.budget.amount import (
     LARGEST,
     NANO,
     Amount,
-    Measure,
     atto_down,
     charge_for,
     decimal_text,
@@ -14,8 +16,7 @@ from confide.budget.amount import (
 )
 from confide.errors import InvalidParameterError, MismatchError, UnsupportedError
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
-from hypothesis import given
-from hypothesis import strategies as st
+from confide.privacy.measure import Measure
 
 NOT_AMOUNTS = (
     0.5,
@@ -84,8 +85,8 @@ def test_delta_is_kept_and_rho_does_not_become_epsilon():
     assert charge_for(rho, measure=Measure.ZCDP) == Amount(nano=333_333_334)
     with pytest.raises(MismatchError, match="zcdp"):
         charge_for(rho, measure=Measure.PURE)
+    only_delta = ApproxDP(epsilon=Fraction(0), delta=Fraction(1, 10**6))
     with pytest.raises(UnsupportedError):
-        only_delta = ApproxDP(epsilon=Fraction(0), delta=Fraction(1, 10**6))
         charge_for(only_delta, measure=Measure.PURE)
 
 

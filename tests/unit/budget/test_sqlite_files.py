@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+
 from confide.budget import database as db
 from confide.budget.lease import Lease
 from confide.errors import ConfideError, ContractError, LedgerFrozenError, PolicyError
@@ -35,14 +36,16 @@ def ledger(folder):
     ledger.close()
 
 
-def test_files_are_open_to_their_owner_alone(ledger, folder):
+@pytest.mark.usefixtures("ledger")
+def test_files_are_open_to_their_owner_alone(folder):
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     for name in ("ledger.sqlite", "anchor"):
         assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize(("name", "mode"), [("", 0o755), ("ledger.sqlite", 0o640)])
-def test_a_ledger_that_others_may_read_is_not_opened(ledger, folder, name, mode):
+@pytest.mark.usefixtures("ledger")
+def test_a_ledger_that_others_may_read_is_not_opened(folder, name, mode):
     (folder / name).chmod(mode)
     with pytest.raises(ContractError, match="chmod"):
         open_ledger(folder)
@@ -57,7 +60,8 @@ def test_a_file_that_is_no_ledger_is_not_opened(folder):
         open_ledger(folder)
 
 
-def test_a_ledger_of_a_newer_version_is_not_opened(ledger, folder):
+@pytest.mark.usefixtures("ledger")
+def test_a_ledger_of_a_newer_version_is_not_opened(folder):
     other = sqlite3.connect(folder / "ledger.sqlite")
     other.execute("PRAGMA user_version = 99")
     other.close()
@@ -159,7 +163,7 @@ def test_an_entry_that_costs_more_than_was_charged_freezes_until_it_is_counted(l
 def test_events_that_no_accountant_knows_freeze_the_ledger(ledger, folder):
     released(ledger, "k", b"")
 
-    def puzzled(events_json):
+    def puzzled(_):
         raise ContractError("Unknown event.")
 
     other = open_ledger(folder, clock=HandClock(), recompute=puzzled)
