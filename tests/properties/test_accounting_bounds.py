@@ -11,7 +11,6 @@ from confide.privacy.accounting.compose import advanced, compose, least, to_zcdp
 from confide.privacy.accounting.concentrated import epsilon_at, rho_for
 from confide.privacy.accounting.events import (
     DeclaredBatch,
-    Event,
     GaussianEvent,
     LaplaceEvent,
     PoissonSampled,
@@ -27,7 +26,7 @@ rhos = st.fractions(min_value=Fraction(1, 10**6), max_value=10, max_denominator=
 deltas = st.integers(min_value=2, max_value=15).map(lambda n: Fraction(1, 10**n))
 
 
-def random_event(source: random.Random) -> Event:
+def random_event(source: random.Random) -> Repeated:
     multiplier = Fraction(source.randint(80, 2000), 100)
     probability = Fraction(source.randint(1, 50), 100)
     single = source.choice(
@@ -53,7 +52,9 @@ def check_random_compositions(count: int, *, seed: int) -> None:
         delta = Fraction(1, 10 ** source.randint(4, 9))
         report = least_epsilon(DeclaredBatch(events=events, plan="9f2c"), delta=delta)
         assert report.loss_distribution <= report.renyi + 1e-3, (events, delta)
-        assert report.loss_distribution <= report.basic + 1e-3, (events, delta)
+        # Each mechanism's losses are rounded up by at most the library's step of 1e-4.
+        mechanisms = sum(event.count for event in events)
+        assert report.loss_distribution <= report.basic + 1e-4 * mechanisms, (events, delta)
         assert report.least == min(report.basic, report.renyi, report.loss_distribution)
 
 

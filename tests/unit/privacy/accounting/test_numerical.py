@@ -78,7 +78,8 @@ def test_loss_distributions_take_declared_batches_only() -> None:
 
 
 def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    for module in ("dp_accounting", "dp_accounting.rdp", "dp_accounting.pld"):
+        monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=r"pip install 'confide\[accounting\]'"):
         renyi_epsilon([GAUSSIAN], delta=DELTA)
     with pytest.raises(MissingExtraError, match=r"pip install 'confide\[accounting\]'"):
