@@ -7,7 +7,7 @@
     ├── ContractError (ValueError)            a file, schema or plan breaks its contract
     │   ├── UnknownNameError (KeyError)       a name that was not declared; suggests the nearest
     │   └── UnboundedError                    a bound is missing, so no finite noise would do
-    ├── UnsupportedError (TypeError)          an unknown kind (fail closed)
+    ├── UnsupportedError (TypeError)          an unknown kind of thing (fail closed)
     ├── MissingExtraError (ImportError)       an optional library; says which pip install brings it
     ├── PolicyError (PermissionError)
     │   ├── BudgetExhaustedError              carries requested, remaining, difference, cap
@@ -15,7 +15,7 @@
     │   └── BurnedError                       the request died while reading: it stays charged
     ├── LedgerFrozenError (RuntimeError)      the chain or its anchor does not match
     ├── EngineError (RuntimeError)            reading failed; names the class of failure, never data
-    ├── ReleaseFailedError (RuntimeError)     after reading began: constant text, no data
+    ├── ReleaseFailedError (RuntimeError)     after reading began: a constant text
     └── VerificationError (ValueError)        a certificate or an output is not what it says
 
 Errors raised before data are read are detailed and cost nothing.  After reading has begun there is

@@ -16,6 +16,7 @@ from confide.tables.expression import (
     ColumnOf,
     DatePart,
     Expression,
+    Holds,
     PartOf,
     ValueOf,
 )
@@ -36,6 +37,9 @@ def number_of(expression: Expression, *, of: Reference, dataset: Dataset) -> exp
         case PartOf(of=inner, part=part):
             first = part_index(date_of(domain(inner, dataset=dataset).lower), part)
             return exp.paren(_part(of(inner), part) - integer(first))
+        case Holds(of=predicate):
+            met = holds(predicate, of=of, dataset=dataset)
+            return exp.paren(exp.Case().when(met, integer(1)).else_(integer(0)))
         case _:
             assert_never(expression)
 

@@ -25,8 +25,8 @@ from confide.rows.evaluate import holds, number_of
 from confide.rows.keyed_order import limbs_of, limbs_of_text, place, point
 from confide.rows.layout import Layout
 from confide.rows.names import own, own_table, ranked, sub
-from confide.tables.expression import ColumnOf, Expression, ValueOf, source
-from confide.tables.filter import Predicate, expressions
+from confide.tables.expression import ColumnOf, Expression, ValueOf
+from confide.tables.filter import Predicate, expressions, sources
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
 from confide.tables.relation import Relation, check, domain
 from confide.tables.schema import Column, Dataset, Kind, Table
@@ -135,7 +135,7 @@ def _cleaned(scope: Scope, table: Table) -> exp.Select:
         found = located.columns[column.source]
         read = parsed(_source(found.name), column=column, physical=found.physical)
         raw.append(exp.alias_(read, f"r{index}", quoted=True))
-        cell = own(f"r{index}", "r")
+        cell: exp.Expr = own(f"r{index}", "r")
         if column.kind is Kind.CATEGORY and len(column.codes) > MOST_CASES:
             joins.append((f"l{index}", column, cell))
             value = looked_up(cell, index=own("i", f"l{index}"), column=column)
@@ -183,13 +183,15 @@ def _placed(scope: Scope, table: Table, rows: exp.Select) -> exp.Select:
 def _sides(scope: Scope, wanted: Iterable[Expression], base: Table) -> tuple[str, ...]:
     """Name everything to join: tables and values with one row per person."""
     names: dict[str, None] = {}
-    for expression in wanted:
-        match source(expression):
+    for read in (read for expression in wanted for read in sources(expression)):
+        match read:
             case ColumnOf(table=table):
                 if table != base.name:
                     names[table_rows(scope, scope.dataset.table(table), ordered=True)] = None
             case ValueOf(name=name):
                 names |= dict.fromkeys(_value_rows(scope, name))
+            case _:
+                assert_never(read)
     return tuple(names)
 
 

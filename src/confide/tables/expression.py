@@ -10,9 +10,12 @@ moves no bound.  Bins are public; an observed value never becomes an edge.
 import enum
 import itertools
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from confide.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from confide.tables.filter import Predicate
 
 
 class DatePart(enum.Enum):
@@ -68,13 +71,11 @@ class PartOf:
     part: DatePart
 
 
-Expression: TypeAlias = ColumnOf | ValueOf | BinOf | PartOf
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holds:
+    """Whether the row satisfies a predicate: no (0) or yes (1); never NULL."""
+
+    of: "Predicate"
 
 
-def source(expression: Expression) -> "ColumnOf | ValueOf":
-    """Return the column or per-patient value that the expression reads."""
-    match expression:
-        case ColumnOf() | ValueOf():
-            return expression
-        case BinOf(of=inner) | PartOf(of=inner):
-            return inner
+Expression: TypeAlias = ColumnOf | ValueOf | BinOf | PartOf | Holds

@@ -12,9 +12,9 @@ References:
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
-from confide.tables.expression import Expression
+from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,3 +74,18 @@ def expressions(predicate: Predicate) -> tuple[Expression, ...]:
             return tuple(e for part in parts for e in expressions(part))
         case Not(of=part):
             return expressions(part)
+        case _:
+            assert_never(predicate)
+
+
+def sources(expression: Expression) -> tuple[ColumnOf | ValueOf, ...]:
+    """Return the columns and per-patient values that an expression reads."""
+    match expression:
+        case ColumnOf() | ValueOf():
+            return (expression,)
+        case BinOf(of=inner) | PartOf(of=inner):
+            return (inner,)
+        case Holds(of=predicate):
+            return tuple(s for e in expressions(predicate) for s in sources(e))
+        case _:
+            assert_never(expression)

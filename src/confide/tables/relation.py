@@ -18,18 +18,18 @@ import itertools
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from confide.errors import ContractError
+from confide.errors import ContractError, UnknownNameError
 from confide.privacy.unit import Entity
 from confide.tables.expression import (
     BinOf,
     ColumnOf,
     DatePart,
     Expression,
+    Holds,
     PartOf,
     ValueOf,
-    source,
 )
-from confide.tables.filter import Everything, Predicate, expressions
+from confide.tables.filter import Everything, Predicate, expressions, sources
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
 from confide.tables.schema import Column, Dataset, Domain, Kind
 
@@ -65,6 +65,10 @@ def domain(expression: Expression, *, dataset: Dataset) -> Domain:
             return _bins(domain(inner, dataset=dataset), edges)
         case PartOf(of=inner, part=part):
             return _parts(domain(inner, dataset=dataset), part)
+        case Holds(of=predicate):
+            for part_of_it in expressions(predicate):
+                domain(part_of_it, dataset=dataset)
+            return Domain(kind=Kind.CATEGORY, lower=0, upper=1, keys=("no", "yes"))
         case _:
             assert_never(expression)
 
@@ -167,23 +171,28 @@ def check(relation: Relation, *reads: Expression, dataset: Dataset) -> None:
     """
     base = dataset.table(relation.table)
     for expression in (*reads, *expressions(relation.where)):
-        match source(expression):
-            case ColumnOf(table=table, column=column):
-                other = dataset.table(table)
-                other.column(column)
-                if table == base.name:
-                    continue
-                if not other.one_row_per_patient:
-                    raise ContractError(
-                        f"Table {table!r} may hold several rows per patient, so joining it to "
-                        f"{base.name!r} would multiply rows.",
-                        hint="Declare a per-patient value (first, last, any, count) of it instead.",
-                    )
-                _refuse_event_unit(dataset, f"the join to {table!r}")
-            case ValueOf(name=name):
-                dataset.value(name)
-                _refuse_event_unit(dataset, f"the per-patient value {name!r}")
+        for read in sources(expression):
+            match read:
+                case ColumnOf(table=table, column=column):
+                    dataset.table(table).column(column)
+                    if table != base.name:
+                        _check_join(table, base=base.name, dataset=dataset)
+                case ValueOf(name=name):
+                    dataset.value(name)
+                    _refuse_event_unit(dataset, f"the per-patient value {name!r}")
+                case _:
+                    assert_never(read)
         domain(expression, dataset=dataset)
+
+
+def _check_join(table: str, *, base: str, dataset: Dataset) -> None:
+    if not dataset.table(table).one_row_per_patient:
+        raise ContractError(
+            f"Table {table!r} may hold several rows per patient, so joining it to {base!r} "
+            "would multiply rows.",
+            hint="Declare a per-patient value (first, last, any, count) of it instead.",
+        )
+    _refuse_event_unit(dataset, f"the join to {table!r}")
 
 
 def _refuse_event_unit(dataset: Dataset, what: str) -> None:
@@ -199,8 +208,57 @@ def centre(of: Domain) -> tuple[int, int]:
     """Return a public centre c and the half width h = ⌈(U−L)/2⌉ with |x − c| ≤ h.
 
     Example:
-        >>> centre(Domain(kind=Kind.NUMBER, lower=80, upper=201, scale=Fraction(1)))
+        >>> centre(Domain(kind=Kind.NUMBER, lower=80, upper=201))
         (140, 61)
     """
     middle = (of.lower + of.upper) // 2
     return middle, max(of.upper - middle, middle - of.lower)
+
+
+def resolve(name: str, *, table: str, dataset: Dataset) -> Expression:
+    """Return the expression that a study calls ``name`` while asking about ``table``.
+
+    Looked up in this order: ``table.column``; a column of the table; a derived column; a
+    per-patient value; a column of another table with one row per patient, if only one has it.
+
+    Raises:
+        UnknownNameError: If nothing has the name.
+        ContractError: If several one-row tables have it.
+    """
+    if "." in name:
+        other, _, column = name.partition(".")
+        dataset.table(other).column(column)
+        return ColumnOf(table=other, column=column)
+    base = dataset.table(table)
+    if any(column.name == name for column in base.columns):
+        return ColumnOf(table=table, column=name)
+    for derived in dataset.derived:
+        if derived.name == name:
+            return derived.of
+    if any(value.name == name for value in dataset.per_patient):
+        return ValueOf(name=name)
+    holders = [
+        other.name
+        for other in dataset.tables
+        if other.one_row_per_patient and any(column.name == name for column in other.columns)
+    ]
+    if len(holders) == 1:
+        return ColumnOf(table=holders[0], column=name)
+    if holders:
+        raise ContractError(
+            f"Column {name!r} is in several tables: {', '.join(holders)}.",
+            hint=f"Write {holders[0]}.{name}.",
+        )
+    known = [column.name for column in base.columns]
+    known += [derived.name for derived in dataset.derived]
+    known += [value.name for value in dataset.per_patient]
+    raise UnknownNameError("column", name, known=known)
+
+
+def constant_per_patient(expression: Expression, *, table: str, dataset: Dataset) -> bool:
+    """Return whether all rows of a person in ``table`` share the value of the expression."""
+    return all(
+        isinstance(read, ValueOf)
+        or (read.table != table or dataset.table(table).one_row_per_patient)
+        for read in sources(expression)
+    )

@@ -12,12 +12,14 @@ References:
 """
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 from confide.errors import ContractError, InvalidParameterError, UnboundedError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
 from confide.privacy.unit import PrivacyUnit
+from confide.tables.expression import Expression
 from confide.tables.per_patient import PerPatientValue
 
 LARGEST_VALUE = 2**53
@@ -38,13 +40,6 @@ class Outside(enum.Enum):
 
     CLIP = "clip"
     DROP = "drop"
-
-
-class Measure(enum.Enum):
-    """How losses add up over the whole ledger."""
-
-    PURE = "pure"
-    ZCDP = "zcdp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,6 +219,14 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """A named expression: a bin or a calendar part of a column or per-patient value."""
+
+    name: str
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
     """All public facts about one data set; part of every plan.
 
@@ -239,6 +242,7 @@ class Dataset:
         population_at_most: Public cap on the number of patients, to exclude overflow.
         tables: Declared tables.
         per_patient: Declared values, one per patient, from that patient's own rows.
+        derived: Declared bins and calendar parts.
     """
 
     id: str
@@ -251,7 +255,8 @@ class Dataset:
     delta: Fraction = Fraction(0)
     selection_delta: Fraction = Fraction(0)
     population_at_most: int = 10**10
-    per_patient: tuple[PerPatientValue, ...] = field(default=())
+    per_patient: tuple[PerPatientValue, ...] = ()
+    derived: tuple[Derived, ...] = ()
 
     def __post_init__(self) -> None:
         names = [table.name for table in self.tables]

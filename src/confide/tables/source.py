@@ -1,6 +1,7 @@
 """Where the data are: the declared source, as text; only the rows room opens it.
 
-Paths are relative to the folder of dataset.yaml.  Frames are handed over in Python and have no path.
+Paths are relative to the folder of dataset.yaml.  Frames are handed over in
+Python and have no path.
 """
 
 import enum
