@@ -71,11 +71,12 @@ def relation_rows(
 
     Rows in which one of ``known`` is NULL are left out, before any bounding.
 
+    The relation was checked by ``tables`` before.
+
     Raises:
-        ContractError: If the relation is not row-local, or does not fit the source.
+        ContractError: If the relation does not fit the source.
     """
     known = tuple(known)
-    check(relation, *reads, *known, dataset=scope.dataset)
     base = scope.dataset.table(relation.table)
     wanted = (*reads, *known, *expressions(relation.where))
     name = table_rows(scope, base, ordered=ordered)
@@ -231,6 +232,7 @@ def _value_select(scope: Scope, value: AtEnd | HasAny | CountOf) -> exp.Select:
 
 def _per_person(scope: Scope, table: str, where: Predicate, v: exp.Expr) -> exp.Select:
     relation = Relation(table=table, where=where)
+    check(relation, dataset=scope.dataset)
     rows = relation_rows(scope, relation, reads=(), known=(), ordered=False)
     query = exp.select(own("p"), exp.alias_(exp.cast(v, "bigint"), "v", quoted=True))
     return query.from_(sub(rows)).group_by(own("p"))
@@ -247,6 +249,7 @@ def _at_end(scope: Scope, value: AtEnd) -> exp.Select:
         reads = (*reads, ValueOf(name=value.before))
         known = (by, ValueOf(name=value.before))
     relation = Relation(table=value.table, where=value.where)
+    check(relation, *reads, dataset=scope.dataset)
     rows = exp.select(exp.Star()).from_(
         sub(relation_rows(scope, relation, reads=reads, known=known, ordered=True))
     )
