@@ -66,7 +66,7 @@ class Workspace:
     @property
     def public_key(self) -> str:
         """The key that readers pin."""
-        return self._signer.public_key
+        return self._signer.name
 
     def plan(
         self,
@@ -272,6 +272,3 @@ def open_workspace(
             declared = read_dataset(Path(dataset))
     initialise(declared.base)
     return Workspace(declared, frames=frames)
-
-
-

@@ -20,7 +20,7 @@ class _TextLoader(yaml.BaseLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
+            event = self.peek_event()  # type: ignore[no-untyped-call]
             raise ContractError(
                 f"Line {event.start_mark.line + 1}: aliases are refused.", hint="Write it out."
             )
