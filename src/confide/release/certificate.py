@@ -72,7 +72,7 @@ def certificate(
         "issuer": {
             "organisation": issuer.organisation,
             "contact": issuer.contact,
-            "key": signer.public_key,
+            "key": signer.name,
         },
         "authority": {"analyst": entry.analyst, "request": entry.request_key},
         "accounting": _accounting(entry),
@@ -83,7 +83,7 @@ def certificate(
     return body | {
         "signature": {
             "alg": "Ed25519",
-            "key": signer.public_key,
+            "key": signer.name,
             "over": SIGNED_OVER,
             "value": signature.hex(),
         }
@@ -143,11 +143,11 @@ def _spend(loss: PrivacyLoss) -> Json:
 
 
 def _text(amount: Fraction) -> str:
-    per_one = NANO if (amount * NANO).denominator == 1 else ATTO
-    scaled = amount * per_one
-    return (
-        decimal_text(scaled.numerator, per_one=per_one) if scaled.denominator == 1 else str(amount)
-    )
+    """Return an exact amount as a decimal, or as a fraction where no short decimal is exact."""
+    for per_one in (NANO, ATTO):
+        if (amount * per_one).denominator == 1:
+            return decimal_text(int(amount * per_one), per_one=per_one)
+    return str(amount)
 
 
 def _guarantee(plan: Plan) -> Json:
@@ -159,11 +159,17 @@ def _guarantee(plan: Plan) -> Json:
         "spend": _spend(plan.loss),
         "equivalent": _spend(shown),
         "membership-advantage": f"{membership_advantage(shown):.4f}",
-        "groups": [
-            {"size": size, **_spend(shown_loss(plan, group_loss(plan.loss, size=size)))}
-            for size in GROUP_SIZES
-        ],
+        "groups": [{"size": size, **_spend(_group(plan, size=size))} for size in GROUP_SIZES],
     }
+
+
+def _group(plan: Plan, *, size: int) -> PrivacyLoss:
+    """Return the loss to a group: by k²ρ where the loss is plain zCDP, else from (ε, δ)."""
+    match plan.loss:
+        case ZeroConcentratedDP(delta=delta) if delta > 0:
+            return group_loss(shown_loss(plan), size=size)
+        case loss:
+            return shown_loss(plan, group_loss(loss, size=size))
 
 
 def _mechanism(measurement: Measurement, plan: Plan) -> Json:
