@@ -22,7 +22,7 @@ def _require_amount(name: str, value: object, *, zero: bool) -> None:
     if not isinstance(value, Fraction | int) or isinstance(value, bool):
         raise InvalidParameterError(
             f"Expected {name} as an exact Fraction or int, got a {type(value).__name__}.",
-            hint=f'Write Fraction("0.5"), or "0.5" in a file; a float such as 0.1 is not 1/10.',
+            hint='Write Fraction("0.5"), or "0.5" in a file; a float such as 0.1 is not 1/10.',
         )
     if value < 0 or (value == 0 and not zero):
         sign = "≥" if zero else ">"

@@ -39,7 +39,7 @@ class Sensitivity:
             if not isinstance(value, int) or value < 1:
                 raise InvalidParameterError(
                     f"Expected {name} ≥ 1, got {name}={value}.",
-                    hint="A statistic that nobody can move needs no noise and is not a measurement.",
+                    hint="A statistic that nobody can move is not a measurement.",
                 )
         if not (self.linf <= self.l1 and self.linf**2 <= self.l2_squared <= self.l1**2):
             raise InvalidParameterError(

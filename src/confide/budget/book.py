@@ -1,0 +1,193 @@
+"""The book: what the rows of the chain add up to.
+
+A pure fold: the same rows give the same book in every process.  Writers look at it to decide, and
+the database's own counters, which are kept beside it, must say the same.  A row that the rules do
+not allow, such as a charge past its cap or an answer nobody was reading for, freezes the ledger.
+
+*Privacy:* spent only grows, except that a request under which nothing was read may be cancelled.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from confide.budget.account import Account, caps_of, charges_json, is_raised
+from confide.budget.amount import Amount
+from confide.budget.chain import GENESIS, Event, check_link
+from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
+from confide.errors import LedgerFrozenError, UnknownNameError
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
+from confide.privacy.unit import Entity
+
+FORWARD: Mapping[str, tuple[State, State]] = {
+    "reading": (State.RESERVED, State.READING),
+    "cancelled": (State.RESERVED, State.CANCELLED),
+    "committed": (State.READING, State.COMMITTED),
+    "burned": (State.READING, State.BURNED),
+    "published": (State.COMMITTED, State.PUBLISHED),
+}
+OVER = frozenset({State.CANCELLED, State.REFUSED})  # the key may be used again
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One request, and who holds it."""
+
+    entry: Entry
+    owner: str
+    year: int
+    events_json: str
+
+
+def key_of(asked: ChargeRequest | Entry) -> tuple[str, str, str]:
+    """Return the idempotency key: analyst, plan, and the client's own key."""
+    return asked.analyst, asked.plan_digest, asked.request_key
+
+
+@dataclass(slots=True)
+class Book:
+    """The ledger so far; the one mutable thing in this package."""
+
+    number: int = 0
+    hash: str = GENESIS
+    at: str = ""
+    kind: str = ""
+    lineage: str = ""
+    accepted: int = 0
+    accounts: dict[str, Account] = field(default_factory=dict)
+    requests: dict[int, Held] = field(default_factory=dict)
+    keys: dict[tuple[str, str, str], int] = field(default_factory=dict)
+
+    def head(self) -> Head:
+        """Return the last row."""
+        return Head(number=self.number, hash=self.hash)
+
+    def account(self, lineage: str) -> Account:
+        """Return a registered lineage, or refuse an unknown one."""
+        if lineage not in self.accounts:
+            raise UnknownNameError("lineage", lineage, known=self.accounts)
+        return self.accounts[lineage]
+
+    def spent(self, lineage: str) -> dict[str, int]:
+        """Return grid units by scope."""
+        if lineage not in self.accounts:
+            return {}
+        return {name: c.spent for name, c in self.accounts[lineage].counters.items()}
+
+    def follow(self, event: Event) -> None:
+        """Take in the next row.
+
+        Raises:
+            LedgerFrozenError: If it is not the next row, or the rules do not allow it.
+        """
+        try:
+            fields = check_link(event, number=self.number + 1, previous=self.hash)
+            self._apply(fields, event)
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise LedgerFrozenError(f"Row {event.number} of the ledger makes no sense.") from error
+        self.number, self.hash, self.at = event.number, event.hash, fields["at"]
+        self.kind = fields["kind"]
+
+    def _apply(self, fields: Mapping[str, Any], event: Event) -> None:
+        self.lineage = fields.get("lineage", "")
+        if fields["at"] < self.at:
+            raise LedgerFrozenError(
+                f"Row {event.number} of the ledger is older than the one before."
+            )
+        match fields["kind"]:
+            case "registered":
+                self._register(fields)
+            case "caps-amended":
+                self._amend(fields)
+            case "year-opened":
+                self.accounts[self.lineage].open_year(int(fields["year"]))
+            case "reserved" | "refused":
+                self._request(fields, event)
+            case "reading" | "cancelled" | "committed" | "burned" | "published":
+                self._move(fields)
+            case "unfrozen":
+                self._raise_spent(fields["raised"])
+                self.accepted = event.number
+            case kind:
+                raise LedgerFrozenError(f"Row {event.number} of the ledger is of kind {kind!r}.")
+
+    def _register(self, fields: Mapping[str, Any]) -> None:
+        if self.lineage in self.accounts:
+            raise LedgerFrozenError(f"Lineage {self.lineage!r} is registered twice.")
+        terms = LedgerTerms(
+            lineage=self.lineage,
+            unit=Entity(fields["unit"]),
+            adjacency=Adjacency(fields["adjacency"]),
+            measure=Measure(fields["measure"]),
+            caps=caps_of(fields["caps"]),
+        )
+        account = Account(terms=terms, year=0)
+        account.open_year(int(fields["year"]))
+        self.accounts[self.lineage] = account
+
+    def _amend(self, fields: Mapping[str, Any]) -> None:
+        account = self.accounts[self.lineage]
+        caps = caps_of(fields["caps"])
+        if is_raised(account.terms.caps, caps) and not fields["reason"].strip():
+            raise LedgerFrozenError("A cap was raised without a reason.")
+        account.terms = replace(account.terms, caps=caps)
+        account.set_caps(caps)
+
+    def _request(self, fields: Mapping[str, Any], event: Event) -> None:
+        account = self.accounts[self.lineage]
+        granted, year = fields["kind"] == "reserved", int(fields["year"])
+        entry = Entry(
+            number=event.number,
+            previous=event.previous,
+            hash=event.hash,
+            at=fields["at"],
+            lineage=self.lineage,
+            analyst=fields["analyst"],
+            request_key=fields["request-key"],
+            plan_digest=fields["plan-digest"],
+            measure=account.terms.measure,
+            amount=Amount(nano=int(fields["nano"]), delta_atto=int(fields["delta-atto"])),
+            charges=(),
+            state=State.RESERVED if granted else State.REFUSED,
+        )
+        if granted:
+            if year != account.year and account.terms.caps.calendar_year is not None:
+                raise LedgerFrozenError(f"Row {event.number} charges a year that was not opened.")
+            account.open_year(year)
+            charges = account.charges(entry.amount, year=year)
+            if charges_json(charges) != fields["charges"]:
+                raise LedgerFrozenError(f"The charges of row {event.number} do not add up.")
+            entry = replace(entry, charges=charges)
+            self._grant(entry)
+            account.add(entry.amount, year=year)
+        self.requests[event.number] = Held(entry, fields["owner"], year, fields["events"])
+
+    def _grant(self, entry: Entry) -> None:
+        taken = self.keys.get(key_of(entry))
+        if taken is not None and self.requests[taken].entry.state not in OVER:
+            raise LedgerFrozenError(f"Row {entry.number} charges a key that has an answer.")
+        if any(charge.after > charge.cap for charge in entry.charges):
+            raise LedgerFrozenError(f"Row {entry.number} passes a cap.")
+        self.keys[key_of(entry)] = entry.number
+
+    def _move(self, fields: Mapping[str, Any]) -> None:
+        number = int(fields["entry"])
+        held = self.requests[number]
+        before, after = FORWARD[fields["kind"]]
+        if held.entry.state is not before:
+            raise LedgerFrozenError(
+                f"Entry {number} cannot go from {held.entry.state.value} to {after.value}."
+            )
+        if after is State.CANCELLED:
+            account = self.accounts[held.entry.lineage]
+            account.add(held.entry.amount, year=held.year, sign=-1)
+        entry = replace(
+            held.entry, state=after, payload_sha256=fields.get("sha256", held.entry.payload_sha256)
+        )
+        self.requests[number] = replace(held, entry=entry)
+
+    def _raise_spent(self, raised: Mapping[str, Mapping[str, str]]) -> None:
+        for lineage, scopes in raised.items():
+            for name, units in scopes.items():
+                self.accounts[lineage].raise_spent(name, units=int(units))

@@ -1,0 +1,140 @@
+"""The hash chain: h_n = SHA-256(h_{n−1} ‖ canonical row n), and its signed heads.
+
+Changing, inserting, deleting or reordering rows changes every later hash.  The chain alone does not
+stop someone who recomputes all of it, or who puts back an older copy: for that the head is signed
+with Ed25519 [RFC8032] and written to a second place, :mod:`confide.budget.anchor`.
+
+References:
+    [RFC8785] Rundgren, Jordan, Erdtman. JSON canonicalization scheme. 2020.
+        https://doi.org/10.17487/RFC8785
+    [RFC8032] Josefsson, Liusvaara. Edwards-curve digital signature algorithm. 2017.
+        https://doi.org/10.17487/RFC8032
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from confide.errors import LedgerFrozenError
+
+GENESIS = "0" * 64
+_DOMAIN = b"confide ledger head 1\n"  # a signature of a head is a signature of nothing else
+
+
+class Signer(Protocol):
+    """An Ed25519 key."""
+
+    @property
+    def public_key(self) -> bytes:
+        """The 32 bytes of the public key."""
+
+    def sign(self, message: bytes, /) -> bytes:
+        """Return the 64 bytes of the signature."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One row of the chain; ``body`` holds everything that the hash covers."""
+
+    number: int
+    body: str
+    previous: str
+    hash: str
+
+    def fields(self) -> dict[str, Any]:
+        """Return the body as JSON."""
+        return dict(json.loads(self.body))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedHead:
+    """A head with what had been spent on the lineage that it touched; one line of the anchor.
+
+    ``spent`` maps scope to grid units, so that budget lost by a rollback can be counted again.
+    """
+
+    number: int
+    hash: str
+    kind: str
+    lineage: str
+    spent: Mapping[str, int]
+    key: str
+    signature: str = ""
+
+    def message(self) -> bytes:
+        """Return the bytes that are signed."""
+        spent = {scope: str(units) for scope, units in self.spent.items()}
+        return _DOMAIN + canonical(
+            {
+                "number": str(self.number),
+                "hash": self.hash,
+                "kind": self.kind,
+                "lineage": self.lineage,
+                "spent": spent,
+                "key": self.key,
+            }
+        ).encode("utf-8")
+
+
+def canonical(fields: Mapping[str, Any]) -> str:
+    """Return canonical JSON; numbers inside are written as text.
+
+    Example:
+        >>> canonical({"scope": "lifetime", "amount": "500000000"})
+        '{"amount":"500000000","scope":"lifetime"}'
+    """
+    import rfc8785
+
+    return rfc8785.dumps(dict(fields)).decode("utf-8")
+
+
+def row_hash(previous: str, *, body: str) -> str:
+    """Return the hash of a row that follows ``previous``."""
+    return hashlib.sha256(previous.encode("ascii") + body.encode("utf-8")).hexdigest()
+
+
+def check_link(event: Event, *, number: int, previous: str) -> dict[str, Any]:
+    """Return the fields of the row that must be row ``number`` and follow ``previous``.
+
+    Raises:
+        LedgerFrozenError: If it is another row, or was changed.
+    """
+    if event.number != number or event.previous != previous:
+        raise LedgerFrozenError(f"Row {number} of the ledger is missing or out of order.")
+    if row_hash(previous, body=event.body) != event.hash:
+        raise LedgerFrozenError(f"Row {number} of the ledger was changed.")
+    fields = event.fields()
+    if fields.get("number") != str(number):
+        raise LedgerFrozenError(f"Row {number} of the ledger was copied from another place.")
+    return fields
+
+
+def sign_head(head: SignedHead, *, signer: Signer) -> SignedHead:
+    """Return ``head`` signed by ``signer``, whose key it must name."""
+    signature = signer.sign(head.message()).hex()
+    return SignedHead(
+        number=head.number,
+        hash=head.hash,
+        kind=head.kind,
+        lineage=head.lineage,
+        spent=head.spent,
+        key=head.key,
+        signature=signature,
+    )
+
+
+def is_signed(head: SignedHead, *, public_key: bytes) -> bool:
+    """Return whether ``head`` carries a valid signature of ``public_key``."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    if head.key != public_key.hex():
+        return False
+    try:
+        signature = bytes.fromhex(head.signature)
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, head.message())
+    except (InvalidSignature, ValueError):
+        return False
+    return True

@@ -1,0 +1,242 @@
+"""The privacy ledger: what was spent on whose data, and whether more may be.
+
+A charge is durable *before* any row is read, and is never refunded afterwards::
+
+    reserve ──► RESERVED ──► READING ──► COMMITTED ──► PUBLISHED
+       │            │            └─ crash, failure ─► BURNED (stays charged)
+       │            └─ never read ─► CANCELLED
+       └─ a cap would be passed ─► REFUSED (recorded, 0)
+
+*Privacy:* the sum of the charges of a lineage bounds the loss of its whole transcript, by basic
+composition of a privacy filter with fixed caps [RRUV16]; under ``ZCDP`` ρ adds alike [BS16].  No
+refund: the failure itself may depend on the data.  An answer exists only as the stored payload, so
+a retry returns the same bytes and reveals nothing new.
+
+*Utility:* amounts are integers; a cap is used to its last 1e-9.
+
+References:
+    [RRUV16] Rogers, Roth, Ullman, Vadhan. Privacy odometers and filters. NeurIPS 2016, sec. 4.
+        https://arxiv.org/abs/1605.08294
+    [BS16] Bun, Steinke. Concentrated differential privacy. TCC 2016, lemma 1.7.
+        https://arxiv.org/abs/1605.02065
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Protocol
+
+from confide.budget.amount import Amount, require_units
+from confide.budget.entry import (
+    Charge,
+    Entry,
+    Head,
+    Reservation,
+    Scope,
+    ScopeSpent,
+    Spent,
+    State,
+    StoredRelease,
+)
+from confide.errors import InvalidParameterError
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
+from confide.privacy.unit import Entity
+
+__all__ = [
+    "Amount",
+    "Caps",
+    "Charge",
+    "ChargeRequest",
+    "Entry",
+    "Head",
+    "Ledger",
+    "LedgerTerms",
+    "Measure",
+    "Reservation",
+    "Scope",
+    "ScopeSpent",
+    "Spent",
+    "State",
+    "StoredRelease",
+]
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_LINEAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")
+_SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be stored
+_LONGEST_NAME = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """The most that may be spent, in grid units; ``None`` leaves a scope open.
+
+    Attributes:
+        lifetime: Over the life of the lineage, in 1e-9; required.
+        calendar_year: In one calendar year, in 1e-9.  Any 12 months may hold twice as much.
+        release: By one release, in 1e-9.
+        delta_lifetime_atto: Σδ over the life of the lineage, in 1e-18; 0 refuses every δ.
+
+    Example:
+        >>> Caps(lifetime=10_000_000_000, calendar_year=3_000_000_000).delta_lifetime_atto
+        0
+    """
+
+    lifetime: int
+    calendar_year: int | None = None
+    release: int | None = None
+    delta_lifetime_atto: int = 0
+
+    def __post_init__(self) -> None:
+        require_units("lifetime", self.lifetime, least=1)
+        require_units("delta_lifetime_atto", self.delta_lifetime_atto, least=0)
+        for name, value in (("calendar_year", self.calendar_year), ("release", self.release)):
+            if value is not None:
+                require_units(name, value, least=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerTerms:
+    """What a lineage agreed to when it was first registered.
+
+    Attributes:
+        lineage: Id of the data through renames and snapshots; budgets follow it.
+        unit: Whose loss is counted.
+        adjacency: Which data sets are neighbours.
+        measure: In what losses are counted.
+        caps: Changed later by ``amend_caps`` only.
+    """
+
+    lineage: str
+    unit: Entity
+    adjacency: Adjacency
+    measure: Measure
+    caps: Caps
+
+    def __post_init__(self) -> None:
+        if not _LINEAGE.fullmatch(self.lineage):  # no Unicode twins: each would have a budget
+            raise InvalidParameterError(
+                f"Expected lineage as ASCII letters, digits and . _ : / -, got {self.lineage!r}."
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChargeRequest:
+    """One study that asks to be run.
+
+    Attributes:
+        analyst: Account that asks.
+        request_key: The client's idempotency key; a retry sends the same one.
+        plan_digest: SHA-256 of the plan, 64 lower-case hexadecimal digits.
+        lineage: Of the data.
+        unit: Of the plan; must be the ledger's, like the next two.
+        adjacency: Of the plan.
+        measure: In which ``amount`` is given.
+        amount: What the plan costs.
+        events_json: Canonical JSON of mechanisms, sensitivities and scales, from which any
+            accountant can recompute the loss.
+        plan_json: The plan, for the record.
+    """
+
+    analyst: str
+    request_key: str
+    plan_digest: str
+    lineage: str
+    unit: Entity
+    adjacency: Adjacency
+    measure: Measure
+    amount: Amount
+    events_json: str
+    plan_json: str
+
+    def __post_init__(self) -> None:
+        for name in ("analyst", "request_key", "lineage"):
+            _require_name(name, getattr(self, name))
+        for name in ("events_json", "plan_json"):
+            _require_text(name, getattr(self, name))
+        if not _SHA256.fullmatch(self.plan_digest):
+            raise InvalidParameterError("Expected plan_digest as 64 lower-case hex digits.")
+
+
+class Ledger(Protocol):
+    """Append-only record of privacy loss, shared by every process that reads the data.
+
+    Every backend passes ``tests/contracts/ledger_contract.py``.  Each call is one durable
+    transaction.  Any call raises LedgerFrozenError when the chain, its copy or the anchor differ.
+    """
+
+    def register(self, terms: LedgerTerms) -> None:
+        """Fix the terms of a lineage; the same terms again change nothing.
+
+        Raises:
+            MismatchError: If unit, adjacency or measure differ from the first registration.
+            PolicyError: If the caps differ; they change by ``amend_caps`` only.
+        """
+
+    def amend_caps(self, lineage: str, *, caps: Caps, reason: str = "") -> None:
+        """Change caps; lowering is free, raising any of them needs a recorded ``reason``."""
+
+    def open_year(self, lineage: str, *, year: int, reason: str) -> None:
+        """Start the budget of a calendar year, which the clock must show as well."""
+
+    def reserve(self, request: ChargeRequest) -> Reservation | StoredRelease:
+        """Charge ``request``, or return the answer that its key already has.
+
+        Raises:
+            BudgetExhaustedError: If a cap would be passed; recorded, nothing charged.
+            MismatchError: If unit, adjacency or measure are not the ledger's.
+            BurnedError: If this key died after reading began.
+            PolicyError: If this key is in progress, or a new calendar year is not open yet.
+        """
+
+    def start_reading(self, reservation: Reservation) -> None:
+        """Record that rows will now be read; must return before the first one is."""
+
+    def commit(self, reservation: Reservation, *, payload: bytes) -> Entry:
+        """Store the noisy answer and its chained row in one transaction."""
+
+    def publish(self, entry: Entry) -> Entry:
+        """Record that the stored answer was delivered; again is harmless."""
+
+    def burn(self, reservation: Reservation, *, incident: str) -> None:
+        """End a request that failed after reading began; the charge stays."""
+
+    def cancel(self, reservation: Reservation) -> None:
+        """Give back a charge under which nothing was read."""
+
+    def spent(self, lineage: str) -> Spent:
+        """Return the use of every cap."""
+
+    def entries(self, lineage: str) -> tuple[Entry, ...]:
+        """Return every request of a lineage, oldest first."""
+
+    def stored(self, number: int) -> StoredRelease:
+        """Return the committed answer of entry ``number``."""
+
+    def head(self) -> Head:
+        """Return the last row of the chain."""
+
+    def verify_chain(self) -> None:
+        """Check every row, copy, payload and anchored head again.
+
+        Raises:
+            LedgerFrozenError: With everything that was found.
+        """
+
+    def unfreeze(self, reason: str) -> None:
+        """Go on after an officer has looked; recorded, and never gives budget back."""
+
+    def close(self) -> None:
+        """Release the files; what was being read is burned by whoever opens the ledger next."""
+
+
+def _require_name(name: str, value: object) -> None:
+    _require_text(name, value)
+    if isinstance(value, str) and not (value.isprintable() and len(value) <= _LONGEST_NAME):
+        raise InvalidParameterError(
+            f"Expected {name} as at most {_LONGEST_NAME} printable characters, got {value!r}."
+        )
+
+
+def _require_text(name: str, value: object) -> None:
+    if not isinstance(value, str) or not value.strip() or _SURROGATE.search(value):
+        raise InvalidParameterError(f"Expected {name} as a non-empty text, got {value!r}.")

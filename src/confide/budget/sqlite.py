@@ -1,0 +1,343 @@
+"""The ledger on SQLite: for one host, any number of processes.
+
+Each call is one transaction of the journal: it reads what others wrote, decides, and appends at
+most one row to the chain.  The whole ledger is checked when it is opened.
+
+*Privacy:* see :mod:`confide.budget.ledger`.  A cap is checked three times in that transaction: from
+the chain, by the statement that adds to the counter, and by a ``CHECK`` of the table.
+
+*Utility:* a release costs four small transactions, a few milliseconds on a local disk.
+"""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from confide.budget import database as db
+from confide.budget.account import caps_json, charges_json, is_raised, shares
+from confide.budget.amount import Amount
+from confide.budget.book import FORWARD, OVER, Held, key_of
+from confide.budget.chain import Signer
+from confide.budget.journal import Journal, require_reason
+from confide.budget.ledger import (
+    Caps,
+    Charge,
+    ChargeRequest,
+    Entry,
+    Head,
+    LedgerTerms,
+    Reservation,
+    Spent,
+    State,
+    StoredRelease,
+)
+from confide.budget.ledger_time import Clock, SystemClock, charged_year
+from confide.budget.refusals import (
+    burned,
+    exhausted,
+    in_progress,
+    require_covered,
+    require_same_question,
+    require_same_terms,
+    require_terms,
+    state_error,
+)
+from confide.errors import (
+    LedgerFrozenError,
+    PolicyError,
+)
+
+
+class SQLiteLedger:
+    """A ledger in one SQLite file; satisfies :class:`confide.budget.ledger.Ledger`.
+
+    Not to be shared between threads, nor carried over a fork: each opens its own.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        anchor: Path,
+        signer: Signer,
+        recompute: Callable[[str], Amount],
+        clock: Clock | None = None,
+    ) -> None:
+        """Open the ledger, or make a new one, and check all of it.
+
+        A ledger that does not pass is frozen: every call but ``unfreeze``, ``verify_chain`` and
+        ``close`` then raises LedgerFrozenError with what was found.
+
+        Args:
+            path: The SQLite file, in a folder of its own with mode 700.
+            anchor: Where signed heads go; best on another disk.
+            signer: The site's Ed25519 key.
+            recompute: The loss of a request's ``events_json``; may not be more than was charged.
+            clock: Read for the date of a row; the system's if ``None``.
+        """
+        self._recompute = recompute
+        self._journal = Journal(
+            path, anchor=anchor, signer=signer, recompute=recompute, clock=clock or SystemClock()
+        )
+        if not self._journal.is_frozen:
+            self._end_the_dead()
+
+    def register(self, terms: LedgerTerms) -> None:
+        """See :meth:`Ledger.register`."""
+        with self._journal.transaction():
+            account = self._journal.book.accounts.get(terms.lineage)
+            if account is not None:
+                require_terms(account.terms, new=terms)
+                return
+            self._journal.append(
+                "registered",
+                lineage=terms.lineage,
+                unit=terms.unit.value,
+                adjacency=terms.adjacency.value,
+                measure=terms.measure.value,
+                caps=caps_json(terms.caps),
+                year=str(self._journal.now().year),
+            )
+            db.write_caps(self._journal.database, book=self._journal.book, lineage=terms.lineage)
+
+    def amend_caps(self, lineage: str, *, caps: Caps, reason: str = "") -> None:
+        """See :meth:`Ledger.amend_caps`."""
+        with self._journal.transaction():
+            account = self._journal.book.account(lineage)
+            if is_raised(account.terms.caps, caps):
+                require_reason(reason, what="raising a cap")
+            self._journal.append(
+                "caps-amended", lineage=lineage, caps=caps_json(caps), reason=reason
+            )
+            db.write_caps(self._journal.database, book=self._journal.book, lineage=lineage)
+
+    def open_year(self, lineage: str, *, year: int, reason: str) -> None:
+        """See :meth:`Ledger.open_year`."""
+        require_reason(reason, what="opening a year")
+        with self._journal.transaction():
+            account, now = self._journal.book.account(lineage), self._journal.now()
+            if year != now.year or year <= account.year:
+                raise PolicyError(
+                    f"Expected the year of the clock, after {account.year}, got {year}; "
+                    f"the clock shows {now.year}."
+                )
+            self._journal.append("year-opened", lineage=lineage, year=str(year), reason=reason)
+            db.write_caps(self._journal.database, book=self._journal.book, lineage=lineage)
+
+    def reserve(self, request: ChargeRequest) -> Reservation | StoredRelease:
+        """See :meth:`Ledger.reserve`."""
+        cost = self._recompute(request.events_json)
+        require_covered(request.amount, recomputed=cost, measure=request.measure)
+        while True:
+            with self._journal.transaction():
+                answer = self._decide(request)
+            match answer:
+                case Reservation() | StoredRelease():
+                    return answer
+                case PolicyError():  # after the transaction, so that the refusal is on record
+                    raise answer
+                case None:  # a dead reservation was cancelled: decide anew
+                    continue
+
+    def start_reading(self, reservation: Reservation) -> None:
+        """See :meth:`Ledger.start_reading`."""
+        with self._journal.transaction():
+            self._require_owner(reservation)
+            self._move(reservation.entry.number, kind="reading")
+
+    def commit(self, reservation: Reservation, *, payload: bytes) -> Entry:
+        """See :meth:`Ledger.commit`."""
+        number = reservation.entry.number
+        with self._journal.transaction():
+            self._require_owner(reservation)
+            self._move(number, kind="committed", sha256=hashlib.sha256(payload).hexdigest())
+            self._journal.database.execute(
+                "INSERT INTO payload VALUES (?, ?)", (number, bytes(payload))
+            )
+        return self._journal.book.requests[number].entry
+
+    def publish(self, entry: Entry) -> Entry:
+        """See :meth:`Ledger.publish`."""
+        with self._journal.transaction():
+            if self._journal.held(entry.number).entry.state is not State.PUBLISHED:
+                self._move(entry.number, kind="published")
+            return self._journal.held(entry.number).entry
+
+    def burn(self, reservation: Reservation, *, incident: str) -> None:
+        """See :meth:`Ledger.burn`."""
+        number = reservation.entry.number
+        with self._journal.transaction():
+            self._require_owner(reservation)
+            if self._journal.held(number).entry.state is not State.BURNED:
+                self._move(number, kind="burned", incident=incident)
+
+    def cancel(self, reservation: Reservation) -> None:
+        """See :meth:`Ledger.cancel`."""
+        with self._journal.transaction():
+            self._require_owner(reservation)
+            self._cancel(reservation.entry.number, reason="cancelled by its owner")
+
+    def spent(self, lineage: str) -> Spent:
+        """See :meth:`Ledger.spent`."""
+        with self._journal.transaction():
+            return self._journal.book.account(lineage).summary()
+
+    def entries(self, lineage: str) -> tuple[Entry, ...]:
+        """See :meth:`Ledger.entries`."""
+        with self._journal.transaction():
+            self._journal.book.account(lineage)
+            entries = (held.entry for held in self._journal.book.requests.values())
+            return tuple(entry for entry in entries if entry.lineage == lineage)
+
+    def stored(self, number: int) -> StoredRelease:
+        """See :meth:`Ledger.stored`."""
+        with self._journal.transaction():
+            return self._stored(self._journal.held(number))
+
+    def head(self) -> Head:
+        """See :meth:`Ledger.head`."""
+        with self._journal.transaction():
+            return self._journal.book.head()
+
+    def verify_chain(self) -> None:
+        """See :meth:`Ledger.verify_chain`."""
+        self._journal.verify()
+
+    def unfreeze(self, reason: str) -> None:
+        """See :meth:`Ledger.unfreeze`."""
+        self._journal.unfreeze(reason)
+
+    def close(self) -> None:
+        """See :meth:`Ledger.close`."""
+        self._journal.close()
+
+    # --- deciding ---
+
+    def _decide(self, request: ChargeRequest) -> Reservation | StoredRelease | PolicyError | None:
+        """Return the answer to a request; what it records is in the open transaction."""
+        account = self._journal.book.account(request.lineage)
+        require_same_terms(account.terms, new=request)
+        number = self._journal.book.keys.get(key_of(request))
+        if number is not None and self._journal.held(number).entry.state not in OVER:
+            return self._known(self._journal.held(number), request)
+        capped = account.terms.caps.calendar_year is not None
+        year = charged_year(self._journal.now(), open_year=account.year, capped=capped)
+        charges = account.charges(request.amount, year=year)
+        refusal = exhausted(charges, measure=request.measure)
+        if refusal is not None:
+            self._record(request, kind="refused", year=year, charges=())
+            return refusal
+        return self._grant(request, year=year, charges=charges)
+
+    def _known(self, held: Held, request: ChargeRequest) -> StoredRelease | PolicyError | None:
+        """Return what a key that was used before has."""
+        require_same_question(held, request=request)
+        number, state = held.entry.number, held.entry.state
+        if state in {State.COMMITTED, State.PUBLISHED}:
+            return self._stored(held)
+        if state is State.BURNED:
+            return burned(number)
+        if self._journal.lease.is_alive(held.owner):
+            return in_progress(number)
+        if state is State.READING:
+            self._move(number, kind="burned", incident="the process that read is gone")
+            return burned(number)
+        self._cancel(number, reason="the process is gone and had not read")
+        return None
+
+    def _grant(
+        self, request: ChargeRequest, *, year: int, charges: tuple[Charge, ...]
+    ) -> Reservation:
+        """Charge the request."""
+        number = self._record(request, kind="reserved", year=year, charges=charges)
+        db.write_caps(self._journal.database, book=self._journal.book, lineage=request.lineage)
+        self._count(request.amount, lineage=request.lineage, year=year, sign=1)
+        return Reservation(entry=self._journal.held(number).entry, owner=self._journal.lease.owner)
+
+    def _record(
+        self, request: ChargeRequest, *, kind: str, year: int, charges: tuple[Charge, ...]
+    ) -> int:
+        """Add the row of a request, granted or refused, and return its number."""
+        event = self._journal.append(
+            kind,
+            **{
+                "lineage": request.lineage,
+                "analyst": request.analyst,
+                "request-key": request.request_key,
+                "plan-digest": request.plan_digest,
+                "nano": str(request.amount.nano),
+                "delta-atto": str(request.amount.delta_atto),
+                "events": request.events_json,
+                "plan": request.plan_json,
+                "year": str(year),
+                "owner": self._journal.lease.owner,
+                "charges": charges_json(charges),
+            },
+        )
+        db.write_request(self._journal.database, self._journal.held(event.number).entry)
+        return event.number
+
+    def _move(self, number: int, *, kind: str, **fields: str) -> None:
+        """Take a request to its next state."""
+        held = self._journal.held(number)
+        before, after = FORWARD[kind]
+        if held.entry.state is not before:
+            raise state_error(held, wanted=after.value)
+        self._journal.append(kind, entry=str(number), lineage=held.entry.lineage, **fields)
+        db.write_state(self._journal.database, self._journal.held(number).entry)
+
+    def _cancel(self, number: int, *, reason: str) -> None:
+        """Give back a charge under which nothing was read."""
+        self._move(number, kind="cancelled", reason=reason)
+        held = self._journal.held(number)
+        amount, lineage = held.entry.amount, held.entry.lineage
+        self._count(amount, lineage=lineage, year=held.year, sign=-1)
+
+    def _count(self, amount: Amount, *, lineage: str, year: int, sign: int) -> None:
+        """Add to the database's counters, which must then agree with the book."""
+        spent = self._journal.book.spent(lineage)
+        for scope, units in shares(amount, year=year).items():
+            db.add_spent(
+                self._journal.database,
+                lineage=lineage,
+                scope=scope,
+                units=sign * units,
+                expect=spent[scope],
+            )
+
+    def _stored(self, held: Held) -> StoredRelease:
+        """Return an answer as it was stored."""
+        if held.entry.state not in {State.COMMITTED, State.PUBLISHED}:
+            raise state_error(held, wanted="read back")
+        payload = db.stored_payload(self._journal.database, held.entry.number) or b""
+        if hashlib.sha256(payload).hexdigest() != held.entry.payload_sha256:
+            raise LedgerFrozenError(f"The answer of entry {held.entry.number} was changed.")
+        return StoredRelease(entry=held.entry, payload=payload)
+
+    # --- opening ---
+
+    def _end_the_dead(self) -> None:
+        """Burn what dead processes were reading, and cancel what they only reserved."""
+        for number, held in list(self._journal.book.requests.items()):
+            if held.entry.state in {State.RESERVED, State.READING}:
+                self._end_if_dead(number)
+
+    def _end_if_dead(self, number: int) -> None:
+        with self._journal.transaction():
+            held = self._journal.held(number)  # as it is now, under the lock
+            if self._journal.lease.is_alive(held.owner):
+                return
+            if held.entry.state is State.READING:
+                self._move(number, kind="burned", incident="the process that read is gone")
+            elif held.entry.state is State.RESERVED:
+                self._cancel(number, reason="the process is gone and had not read")
+
+    # --- guards ---
+
+    def _require_owner(self, reservation: Reservation) -> None:
+        held = self._journal.held(reservation.entry.number)
+        if not held.owner == reservation.owner == self._journal.lease.owner:
+            raise PolicyError(
+                f"Entry {reservation.entry.number} was reserved by another process or ledger.",
+                hint="Reserve, read and commit with the same open ledger.",
+            )

@@ -1,0 +1,277 @@
+"""From statistics and a total to a priced plan: who gets how much, and which noise.
+
+Statistics that name an error get the least budget that reaches it; the others share what is left.
+Within a statistic its questions share by their weights.  All amounts are integers on a nano grid,
+rounded down, and each noise scale is computed from its rounded amount.
+
+*Privacy:* charges add up to at most the total.  Under ``zcdp`` a question is answered with discrete
+Gaussian noise, ρ = Δ₂²/(2σ²) [CKS20, thm 4], or discrete Laplace noise, ρ = ε²/2 [BS16, prop. 1.4],
+whichever has the smaller variance at the same ρ; under ``pure`` with discrete Laplace, ε = Δ₁/b.
+
+References:
+    [BS16] Bun, Steinke. Concentrated differential privacy. TCC 2016.
+        https://arxiv.org/abs/1605.02065
+    [CKS20] Canonne, Kamath, Steinke. The discrete Gaussian for differential privacy. NeurIPS 2020.
+        https://arxiv.org/abs/2004.00010
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from confide.errors import ContractError, InvalidParameterError
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.threshold import KeyThreshold
+from confide.plans.calibrate_to_error import DEFAULT_LEVEL, ErrorTarget, met
+from confide.plans.estimates import Forecast
+from confide.plans.plan import (
+    ATTO,
+    NANO,
+    Measurement,
+    Mechanism,
+    Plan,
+    Question,
+    Statistic,
+    Study,
+)
+from confide.privacy.measure import Measure
+from confide.tables.aggregate import Aggregate, KeyedAggregate, check_aggregate
+from confide.tables.bound_contributions import rows_per_unit
+from confide.tables.schema import Dataset
+
+LEAST_NANO = 1
+MOST_NANO = 1000 * NANO
+_GRID = 2**20  # Laplace scales under zcdp are irrational: rounded up to this grid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One statistic and what it may spend.
+
+    Attributes:
+        statistic: The spec.
+        error: The error it must reach; then it gets the least budget that does.
+        share: Share of what is left after the errors are met; equal shares when None.
+        delta: δ of its key selection; a tenth of the data set's selection δ when None.
+    """
+
+    statistic: Statistic
+    error: ErrorTarget | None = None
+    share: Fraction | None = None
+    delta: Fraction | None = None
+
+
+def mechanism_for(question: Question, *, nano: int, atto: int, dataset: Dataset) -> Mechanism:
+    """Return the noise that ``nano`` (and, for key selection, ``atto``) buys.
+
+    Raises:
+        InvalidParameterError: If the amount is not positive.
+    """
+    if nano < LEAST_NANO:
+        raise InvalidParameterError(
+            "The budget rounds down to nothing on the nano grid.", hint="Ask for a larger spend."
+        )
+    amount = Fraction(nano, NANO)
+    sensitivity = question.sensitivity
+    match question.aggregate:
+        case KeyedAggregate(bounds=bounds):
+            return KeyThreshold(
+                epsilon=_epsilon(amount, dataset.measure),
+                delta=Fraction(atto, ATTO),
+                keys_per_person=rows_per_unit(bounds),
+                adjacency=dataset.adjacency,
+            )
+        case Aggregate():
+            laplace = DiscreteLaplace(scale=_laplace_scale(sensitivity.l1, amount, dataset.measure))
+            if dataset.measure is Measure.PURE:
+                return laplace
+            gaussian = DiscreteGaussian(sigma_squared=sensitivity.l2_squared / (2 * amount))
+            return laplace if laplace.variance() < gaussian.variance() else gaussian
+        case _:
+            assert_never(question.aggregate)
+
+
+def _laplace_scale(l1: int, amount: Fraction, measure: Measure) -> Fraction:
+    match measure:
+        case Measure.PURE:
+            return l1 / amount
+        case Measure.ZCDP:  # least b on the grid with (l1/b)²/2 ≤ ρ
+            square = l1**2 * _GRID**2 / (2 * amount)
+            root = math.isqrt(math.ceil(square))
+            return Fraction(root if root * root >= square else root + 1, _GRID)
+        case _:
+            assert_never(measure)
+
+
+def _epsilon(amount: Fraction, measure: Measure) -> Fraction:
+    match measure:
+        case Measure.PURE:
+            return amount
+        case Measure.ZCDP:  # greatest ε on the grid with ε²/2 ≤ ρ
+            return Fraction(math.isqrt(math.floor(2 * amount * _GRID**2)), _GRID)
+        case _:
+            assert_never(measure)
+
+
+def _split(nano: int, questions: Sequence[Question]) -> list[int]:
+    total = sum(question.weight for question in questions)
+    return [math.floor(nano * question.weight / total) for question in questions]
+
+
+def _priced(
+    questions: Sequence[Question], *, nano: int, atto: int, dataset: Dataset
+) -> dict[str, tuple[Mechanism, int]]:
+    return {
+        question.name: (
+            mechanism_for(question, nano=part, atto=atto, dataset=dataset),
+            part,
+        )
+        for question, part in zip(questions, _split(nano, questions), strict=True)
+    }
+
+
+def _mechanisms(priced: Mapping[str, tuple[Mechanism, int]]) -> dict[str, Mechanism]:
+    return {name: mechanism for name, (mechanism, _) in priced.items()}
+
+
+def least_nano(ask: Ask, *, dataset: Dataset) -> int:
+    """Return the least charge at which the statistic's forecast reaches its error target.
+
+    Raises:
+        ContractError: If no charge up to 1,000 does, or the ask names no error.
+    """
+    if ask.error is None:
+        raise ContractError(f"Statistic {ask.statistic.id!r} names no error.")
+    questions = ask.statistic.questions(dataset)
+    atto = _atto(ask, questions, dataset=dataset)
+    target = ask.error
+
+    def reaches(nano: int) -> bool:
+        priced = _priced(questions, nano=nano, atto=atto, dataset=dataset)
+        forecast = ask.statistic.forecast(_mechanisms(priced), dataset=dataset, level=target.level)
+        return met(target, forecast)
+
+    low = math.ceil(sum(q.weight for q in questions) / min(q.weight for q in questions))
+    high = low
+    while not reaches(high):
+        low, high = high, 2 * high
+        if high > MOST_NANO:
+            raise ContractError(
+                f"Statistic {ask.statistic.id!r} cannot reach its error at any sensible budget.",
+                hint="Relax the error, tighten the bounds, or use fewer groups.",
+            )
+    while high - low > max(1, high // 10_000):
+        middle = (low + high) // 2
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return high
+
+
+def _atto(ask: Ask, questions: Sequence[Question], *, dataset: Dataset) -> int:
+    if not any(isinstance(question.aggregate, KeyedAggregate) for question in questions):
+        return 0
+    delta = ask.delta if ask.delta is not None else dataset.selection_delta / 10
+    if delta <= 0:
+        raise ContractError(
+            f"Statistic {ask.statistic.id!r} selects keys, which needs a δ > 0.",
+            hint='Write accounting: {..., selection-delta: "5e-7"} in dataset.yaml.',
+        )
+    return math.floor(delta * ATTO)
+
+
+def make_plan(asks: Sequence[Ask], *, study: Study, dataset: Dataset, nano: int | None) -> Plan:
+    """Return the priced plan.
+
+    Args:
+        asks: Statistics with what each may spend.
+        study: Why.
+        dataset: Public facts.
+        nano: Most that the plan may cost, in 1e-9 of the measure's unit; None when every statistic
+            names an error.
+
+    Raises:
+        ContractError: If the errors need more than ``nano``, or shares exceed 1.
+    """
+    if not asks:
+        raise ContractError("The study asks for nothing.", hint="Add a statistic.")
+    amounts = _amounts(asks, dataset=dataset, nano=nano)
+    measurements = []
+    for ask, amount in zip(asks, amounts, strict=True):
+        questions = ask.statistic.questions(dataset)
+        atto = _atto(ask, questions, dataset=dataset)
+        priced = _priced(questions, nano=amount, atto=atto, dataset=dataset)
+        for question in questions:
+            check_aggregate(question.aggregate, dataset=dataset)
+            mechanism, part = priced[question.name]
+            keyed = isinstance(question.aggregate, KeyedAggregate)
+            measurements.append(
+                Measurement(
+                    statistic=ask.statistic.id,
+                    name=question.name,
+                    aggregate=question.aggregate,
+                    sensitivity=question.sensitivity,
+                    mechanism=mechanism,
+                    nano=part,
+                    atto=atto if keyed else 0,
+                )
+            )
+    return Plan(
+        study=study,
+        dataset=dataset,
+        statistics=tuple(ask.statistic for ask in asks),
+        measurements=tuple(measurements),
+    )
+
+
+def _amounts(asks: Sequence[Ask], *, dataset: Dataset, nano: int | None) -> list[int]:
+    needed = {
+        ask.statistic.id: least_nano(ask, dataset=dataset) for ask in asks if ask.error is not None
+    }
+    rest = [ask for ask in asks if ask.error is None]
+    if nano is None:
+        if rest:
+            raise ContractError(
+                f"Statistic {rest[0].statistic.id!r} names neither an error nor a total to share.",
+                hint='Write error: {within: ...} for it, or spend: {at-most: {epsilon: "1"}}.',
+            )
+        return [needed[ask.statistic.id] for ask in asks]
+    left = nano - sum(needed.values())
+    if left < 0 or (rest and left == 0):
+        raise ContractError(
+            f"The errors asked for need {_decimal(sum(needed.values()))} "
+            f"{_letter(dataset)}, more than the {_decimal(nano)} that may be spent.",
+            hint="Relax an error, raise the spend, or ask for fewer statistics.",
+        )
+    shares = _shares(rest)
+    return [
+        needed[ask.statistic.id]
+        if ask.error is not None
+        else math.floor(left * shares[ask.statistic.id])
+        for ask in asks
+    ]
+
+
+def _shares(rest: Sequence[Ask]) -> dict[str, Fraction]:
+    stated = sum((ask.share for ask in rest if ask.share is not None), start=Fraction(0))
+    silent = [ask for ask in rest if ask.share is None]
+    if stated > 1 or (silent and stated == 1):
+        raise ContractError(
+            f"The stated shares add up to {stated}.", hint="Shares must leave room, at most 1."
+        )
+    equal = (1 - stated) / len(silent) if silent else Fraction(0)
+    return {ask.statistic.id: ask.share if ask.share is not None else equal for ask in rest}
+
+
+def _decimal(nano: int) -> str:
+    return f"{nano / NANO:.6g}"
+
+
+def _letter(dataset: Dataset) -> str:
+    return "ρ" if dataset.measure is Measure.ZCDP else "ε"
+
+
+def forecast(plan: Plan, statistic: Statistic, *, level: Fraction = DEFAULT_LEVEL) -> Forecast:
+    """Return the forecast of one statistic of the plan."""
+    return statistic.forecast(plan.mechanisms(statistic.id), dataset=plan.dataset, level=level)

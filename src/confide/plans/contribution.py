@@ -1,0 +1,109 @@
+"""What each patient may contribute to a statistic, as a study states it, and the bounds it gives.
+
+One patient is one privacy unit: without a bound on rows or cells one patient could move a sum by
+any amount, so a bound is required wherever the schema does not give it.  With the event as the
+unit, one row is one unit and there is nothing to bound.
+"""
+
+import enum
+from dataclasses import dataclass
+from typing import assert_never
+
+from confide.errors import ContractError, UnboundedError
+from confide.privacy.unit import Entity
+from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.expression import Expression
+from confide.tables.relation import constant_per_patient
+from confide.tables.schema import Dataset
+
+
+class Counted(enum.Enum):
+    """What is counted in a cell."""
+
+    PATIENTS = "patients"
+    EVENTS = "events"
+
+    @property
+    def unit(self) -> str:
+        """Word for one of them."""
+        return "persons" if self is Counted.PATIENTS else "rows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerPatient:
+    """What a patient may contribute.
+
+    Attributes:
+        cells: Most cells (groups, categories) of one patient.
+        rows: Most rows of one patient: in each cell when ``cells`` is given, else altogether.
+    """
+
+    cells: int | None = None
+    rows: int | None = None
+
+
+def contribution_bounds(
+    stated: PerPatient,
+    *,
+    table: str,
+    axes: tuple[Expression, ...],
+    counted: Counted,
+    dataset: Dataset,
+) -> ContributionBounds:
+    """Return the bounds that the engine enforces.
+
+    Raises:
+        UnboundedError: If a patient may have several rows or cells and no bound is stated.
+        ContractError: If patients are counted under event-level privacy, or bounds contradict.
+    """
+    match dataset.unit.entity:
+        case Entity.EVENT:
+            if counted is Counted.PATIENTS:
+                raise ContractError(
+                    "With the event as privacy unit, patients cannot be counted: that keeps one "
+                    "row of each patient, which is a step per person.",
+                    hint="Count events, or protect patients.",
+                )
+            return OneEvent()
+        case Entity.PATIENT:
+            if dataset.table(table).one_row_per_patient:
+                return CellBound(max_cells=1, max_rows_per_cell=1)
+        case _:
+            assert_never(dataset.unit.entity)
+    fixed = all(constant_per_patient(axis, table=table, dataset=dataset) for axis in axes)
+    match counted:
+        case Counted.PATIENTS:
+            return _patient_bounds(stated, table=table, fixed=fixed)
+        case Counted.EVENTS:
+            return _event_bounds(stated, table=table, fixed=fixed)
+        case _:
+            assert_never(counted)
+
+
+def _patient_bounds(stated: PerPatient, *, table: str, fixed: bool) -> ContributionBounds:
+    if stated.rows not in (None, 1):
+        raise ContractError(
+            "Counting patients keeps one row of a patient in each cell.",
+            hint="Leave `rows` out, or count events.",
+        )
+    if fixed:
+        return CellBound(max_cells=1)
+    if stated.cells is None:
+        raise UnboundedError(
+            f"A patient of table {table!r} can fall into any number of cells.",
+            hint="Bound them, e.g. per-patient: {cells: 5}.",
+        )
+    return CellBound(max_cells=stated.cells)
+
+
+def _event_bounds(stated: PerPatient, *, table: str, fixed: bool) -> ContributionBounds:
+    if stated.rows is None:
+        raise UnboundedError(
+            f"A patient of table {table!r} can have any number of rows.",
+            hint="Bound them, e.g. per-patient: {rows: 5}.",
+        )
+    if stated.cells is not None:
+        return CellBound(max_cells=stated.cells, max_rows_per_cell=stated.rows)
+    if fixed:
+        return CellBound(max_cells=1, max_rows_per_cell=stated.rows)
+    return RowBound(max_rows=stated.rows)

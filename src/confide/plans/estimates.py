@@ -1,0 +1,67 @@
+"""What is published, and what is expected before anything is spent.
+
+An :class:`Estimate` is one number with its whole uncertainty; a :class:`Forecast` is the error that
+a plan would have, from public facts only.
+"""
+
+import enum
+from dataclasses import dataclass
+
+
+class Covers(enum.Enum):
+    """Which randomness an interval covers."""
+
+    NOISE = "noise"  # the same patients, other noise
+    SAMPLING_AND_NOISE = "sampling and noise"  # other patients of the same population, other noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """One published number.
+
+    Attributes:
+        statistic: Id of the statistic.
+        quantity: "count", "mean", "quantile 0.5".
+        key: Labels of its cell; empty for a single number.
+        value: In ``unit``; None when the noise leaves no usable value (a flag says why).
+        standard_error: In ``unit``; of the randomness that the interval covers.
+        lower: Lower end of the interval.
+        upper: Upper end.
+        level: Coverage of the interval.
+        covers: Which randomness it covers.
+        unit: UCUM code, or "persons", "rows".
+        flags: Short words: "denominator too small", "below threshold".
+    """
+
+    statistic: str
+    quantity: str
+    key: tuple[str, ...]
+    value: float | None
+    standard_error: float | None
+    lower: float | None
+    upper: float | None
+    level: float
+    covers: Covers
+    unit: str
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """Expected quality of one statistic, from public facts only.
+
+    Attributes:
+        half_width: Half of the interval that covers the noise at ``level``, in ``unit``.
+        median_error: Median absolute error of one number, in ``unit``.
+        level: Coverage that ``half_width`` refers to.
+        unit: As the estimates'.
+        planning: Public planning value that relative errors refer to; None when there is none.
+        notes: Sentences about false positives and negatives, chances, assumptions.
+    """
+
+    half_width: float
+    median_error: float
+    level: float
+    unit: str
+    planning: float | None = None
+    notes: tuple[str, ...] = ()

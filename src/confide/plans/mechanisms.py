@@ -1,0 +1,58 @@
+"""Reading a mechanism and a noisy answer by what a statistic knows them to be; fail closed."""
+
+from collections.abc import Mapping
+
+from confide.errors import UnsupportedError
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.threshold import KeyThreshold
+from confide.plans.plan import Mechanism, Noisy
+
+
+def additive(mechanism: Mechanism) -> DiscreteLaplace | DiscreteGaussian:
+    """Return a mechanism that adds noise to a vector.
+
+    Raises:
+        UnsupportedError: If it does not.
+    """
+    if isinstance(mechanism, DiscreteLaplace | DiscreteGaussian):
+        return mechanism
+    raise UnsupportedError(f"{type(mechanism).__name__} adds no noise to a vector.")
+
+
+def threshold(mechanism: Mechanism) -> KeyThreshold:
+    """Return a mechanism that selects keys.
+
+    Raises:
+        UnsupportedError: If it does not.
+    """
+    if isinstance(mechanism, KeyThreshold):
+        return mechanism
+    raise UnsupportedError(f"{type(mechanism).__name__} selects no keys.")
+
+
+def vector(noisy: Noisy) -> tuple[int, ...]:
+    """Return a noisy vector over public cells.
+
+    Raises:
+        UnsupportedError: If the answer has keys of its own.
+    """
+    if isinstance(noisy, tuple):
+        return noisy
+    raise UnsupportedError("Expected a vector over public cells.")
+
+
+def coordinate(noisy: Noisy, index: int) -> int:
+    """Return one coordinate of a noisy vector."""
+    return vector(noisy)[index]
+
+
+def keyed(noisy: Noisy) -> Mapping[str, int]:
+    """Return noisy counts of the selected keys.
+
+    Raises:
+        UnsupportedError: If the answer is a vector over public cells.
+    """
+    if isinstance(noisy, tuple):
+        raise UnsupportedError("Expected selected keys.")
+    return noisy

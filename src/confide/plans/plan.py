@@ -1,0 +1,198 @@
+"""The plan: everything that a release will do and cost, fixed before any row is read.
+
+A plan is made of public facts only.  Equal plans have equal digests, and ledger, approval,
+certificate and cache all refer to the digest.
+
+*Privacy:* measurements compose by addition of their charges: ε under ``pure`` (basic composition
+[DR14, thm 3.16]), ρ under ``zcdp`` [BS16, lem. 1.7]; the δ of key selections adds up beside them.
+The noise is computed from the charge, which is an integer on a nano grid, so what is billed is
+exactly what the noise gives.
+
+References:
+    [DR14] Dwork, Roth. The algorithmic foundations of differential privacy. 2014.
+        https://doi.org/10.1561/0400000042
+    [BS16] Bun, Steinke. Concentrated differential privacy. TCC 2016.
+        https://arxiv.org/abs/1605.02065
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, TypeAlias, assert_never, runtime_checkable
+
+from confide.errors import ContractError
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.threshold import KeyThreshold
+from confide.plans.canonical import Json, digest, encode
+from confide.plans.estimates import Estimate, Forecast
+from confide.plans.simulation import Simulation
+from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
+from confide.privacy.measure import Measure
+from confide.privacy.sensitivity import Sensitivity
+from confide.tables.aggregate import Aggregate, KeyedAggregate
+from confide.tables.schema import Dataset
+
+NANO = 10**9
+ATTO = 10**18
+
+Mechanism: TypeAlias = DiscreteLaplace | DiscreteGaussian | KeyThreshold
+Noisy: TypeAlias = "tuple[int, ...] | Mapping[str, int]"
+"""A noisy vector over public cells, or noisy counts of the keys that passed a threshold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a statistic wants measured, before anything is said about its budget.
+
+    Attributes:
+        name: Unique within the statistic: "count", "sum".
+        aggregate: The exact vector.
+        sensitivity: How far one privacy unit moves it.
+        weight: Share of the statistic's budget, relative to its other questions.
+    """
+
+    name: str
+    aggregate: Aggregate | KeyedAggregate
+    sensitivity: Sensitivity
+    weight: Fraction = Fraction(1)
+
+
+@runtime_checkable
+class Statistic(Protocol):
+    """One statistic: what it asks, how well it will do, and what it makes of the answers.
+
+    Frozen dataclasses; ``estimate`` is a function of noisy numbers and the plan alone.
+    """
+
+    @property
+    def id(self) -> str:
+        """Unique within the study."""
+
+    def questions(self, dataset: Dataset) -> tuple[Question, ...]:
+        """Return what must be measured; raises if the statistic does not suit the data set."""
+
+    def forecast(
+        self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
+    ) -> Forecast:
+        """Return the expected error under the mechanisms, from public facts only."""
+
+    def estimate(
+        self,
+        noisy: Mapping[str, Noisy],
+        *,
+        mechanisms: Mapping[str, Mechanism],
+        dataset: Dataset,
+        simulation: Simulation,
+    ) -> tuple[Estimate, ...]:
+        """Return the published numbers with their intervals."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """One noisy vector: what is summed, how far one unit moves it, what noise hides it.
+
+    Attributes:
+        statistic: Id of the statistic it belongs to.
+        name: Name of the question.
+        aggregate: The exact vector.
+        sensitivity: How far one privacy unit moves it.
+        mechanism: The noise.
+        nano: Charge in 1e-9 of the measure's unit (ε or ρ).
+        atto: Charge in 1e-18 of δ; 0 but for key selection.
+    """
+
+    statistic: str
+    name: str
+    aggregate: Aggregate | KeyedAggregate
+    sensitivity: Sensitivity
+    mechanism: Mechanism
+    nano: int
+    atto: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """Why the release is made; shown to approvers and readers.
+
+    Attributes:
+        id: Short name.
+        title: One line.
+        purpose: Why.
+        audience: "public", "registered" or "internal".
+        period: Which run of a repeated study this is; "" for a single one.
+    """
+
+    id: str
+    title: str = ""
+    purpose: str = ""
+    audience: str = "public"
+    period: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A study, complete and priced.
+
+    Attributes:
+        study: Why.
+        dataset: Every public fact that it relies on.
+        statistics: The specs, in order.
+        measurements: What will be noised, in order.
+        version: Of this format; a field is never removed or redefined.
+    """
+
+    study: Study
+    dataset: Dataset
+    statistics: tuple[Statistic, ...]
+    measurements: tuple[Measurement, ...]
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        ids = [statistic.id for statistic in self.statistics]
+        if len(set(ids)) != len(ids):
+            raise ContractError(
+                "Two statistics have the same id.", hint="Give each statistic its own id."
+            )
+        if not self.measurements:
+            raise ContractError("The plan measures nothing.", hint="Add a statistic to the study.")
+
+    @property
+    def nano(self) -> int:
+        """Total charge in 1e-9 of the measure's unit."""
+        return sum(measurement.nano for measurement in self.measurements)
+
+    @property
+    def atto(self) -> int:
+        """Total δ of key selections, in 1e-18."""
+        return sum(measurement.atto for measurement in self.measurements)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """The whole plan's loss to any one privacy unit."""
+        amount, delta = Fraction(self.nano, NANO), Fraction(self.atto, ATTO)
+        match self.dataset.measure:
+            case Measure.ZCDP:
+                return ZeroConcentratedDP(rho=amount, delta=delta)
+            case Measure.PURE if delta == 0:
+                return PureDP(epsilon=amount)
+            case Measure.PURE:
+                return ApproxDP(epsilon=amount, delta=delta)
+            case _:
+                assert_never(self.dataset.measure)
+
+    def to_json(self) -> Json:
+        """Return the plan as JSON; :func:`confide.statistics.read_plan` reads it back."""
+        return encode(self)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the canonical JSON of every field."""
+        return digest(self.to_json())
+
+    def of(self, statistic: str) -> tuple[Measurement, ...]:
+        """Return the measurements of one statistic."""
+        return tuple(m for m in self.measurements if m.statistic == statistic)
+
+    def mechanisms(self, statistic: str) -> dict[str, Mechanism]:
+        """Return the noise of each question of one statistic."""
+        return {m.name: m.mechanism for m in self.of(statistic)}

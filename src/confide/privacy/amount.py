@@ -1,0 +1,129 @@
+"""Amounts of privacy budget: integers on a fixed grid, never floats.
+
+ε and ρ are counted in 1e-9 nats (*nano*), δ in 1e-18 (*atto*).  Amounts are rounded **down when
+the plan is made and the noise is computed from the rounded amount**, so three thirds of a cap fit
+the cap exactly, and a cap is never exceeded by rounding.
+
+*Privacy:* ⌊a⌋ + ⌊b⌋ ≤ ⌊a+b⌋, so shares rounded down never pass a total rounded down.
+*Utility:* at most 1e-9 nats of a share is lost.
+
+References:
+    [IEEE754] IEEE standard for floating-point arithmetic. 2019 (0.1 is not 1/10 there).
+        https://doi.org/10.1109/IEEESTD.2019.8766229
+"""
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from confide.errors import InvalidParameterError
+
+NANO = 10**9
+"""Steps of ε and ρ in one nat."""
+
+ATTO = 10**18
+"""Steps of δ in one."""
+
+# Bounded lengths: Fraction("1e999999999") would build a number of a billion digits.
+_NUMBER = re.compile(
+    r"[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?|[0-9]{1,30}/[0-9]{1,30}", re.ASCII
+)
+
+
+def amount(value: str | Fraction) -> Fraction:
+    """Return the exact positive number that a text, integer or Fraction stands for.
+
+    Raises:
+        InvalidParameterError: If it is a float, not a number, or not greater than 0.
+
+    Example:
+        >>> amount("0.1"), amount("1e-6"), amount("1/3")
+        (Fraction(1, 10), Fraction(1, 1000000), Fraction(1, 3))
+    """
+    match value:
+        case str() if _NUMBER.fullmatch(value) and not re.search(r"/0+\Z", value):
+            exact = Fraction(value)
+        case Fraction():
+            exact = value
+        case int() if not isinstance(value, bool):
+            exact = Fraction(value)
+        case str():
+            raise InvalidParameterError(
+                f"Expected a positive number such as 0.5, 1e-6 or 1/3, got {value[:40]!r}."
+            )
+        case _:
+            raise InvalidParameterError(
+                f"Expected an exact amount, got a {type(value).__name__}.",
+                hint='Write it as a text, "0.1" in quotes; the float 0.1 is not 1/10.',
+            )
+    if exact <= 0:
+        raise InvalidParameterError(f"Expected an amount > 0, got {exact}.")
+    return exact
+
+
+def nano(value: str | Fraction) -> int:
+    """Return an ε or ρ in 1e-9 nats, rounded down.
+
+    Raises:
+        InvalidParameterError: If it is not an exact positive number of at least 1e-9.
+
+    Example:
+        A yearly cap of 0.5 shared by three quarterly reports:
+
+        >>> nano("0.5"), nano(Fraction("0.5") / 3)
+        (500000000, 166666666)
+    """
+    return _steps(value, grid=NANO)
+
+
+def atto(value: str | Fraction) -> int:
+    """Return a δ in 1e-18, rounded down.
+
+    Raises:
+        InvalidParameterError: If it is not an exact positive number of at least 1e-18.
+
+    Example:
+        >>> atto("1e-6")
+        1000000000000
+    """
+    return _steps(value, grid=ATTO)
+
+
+def from_nano(steps: int) -> Fraction:
+    """Return the ε or ρ of ``steps`` × 1e-9 nats.
+
+    Example:
+        >>> from_nano(166666666)
+        Fraction(83333333, 500000000)
+    """
+    return Fraction(steps, NANO)
+
+
+def split(total: int, *, weights: Sequence[int | Fraction]) -> tuple[int, ...]:
+    """Return shares of ``total`` grid steps in proportion to ``weights``, each rounded down.
+
+    Raises:
+        InvalidParameterError: If a weight is not an exact number > 0, or a share would be nothing.
+
+    Example:
+        A study's ρ over three measurements, the primary outcome twice as important:
+
+        >>> split(nano("0.02"), weights=(2, 1, 1))
+        (10000000, 5000000, 5000000)
+    """
+    exact = [amount(Fraction(w) if isinstance(w, int) else w) for w in weights]
+    shares = tuple((total * weight / sum(exact)).__floor__() for weight in exact)
+    if not shares or min(shares) < 1:
+        raise InvalidParameterError(
+            f"Expected shares of at least one step, got a total of {total} over {len(exact)}.",
+            hint="Ask for fewer statistics, or raise the budget.",
+        )
+    return shares
+
+
+def _steps(value: str | Fraction, *, grid: int) -> int:
+    exact = amount(value)
+    steps = (exact * grid).__floor__()
+    if steps < 1:
+        raise InvalidParameterError(f"Expected an amount of at least 1/{grid}, got {exact}.")
+    return steps

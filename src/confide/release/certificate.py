@@ -1,0 +1,230 @@
+"""The certificate: what was promised, what it cost, and everything needed to check both.
+
+Canonical JSON (RFC 8785), signed with Ed25519.  Its body is a function of the noisy payload, the
+ledger's entry and the issuer, so a verifier rebuilds it and compares; amounts are texts.
+
+References:
+    [RFC8785] Rundgren, Jordan, Erdtman. JSON canonicalization scheme. 2020.
+        https://www.rfc-editor.org/rfc/rfc8785
+    [RFC8032] Josefsson, Liusvaara. Edwards-curve digital signature algorithm. 2017.
+        https://www.rfc-editor.org/rfc/rfc8032
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from confide.budget.amount import ATTO, NANO, decimal_text
+from confide.budget.ledger import Charge, Entry, Scope
+from confide.noise.threshold import KeyThreshold
+from confide.plans.canonical import Json, canonical_bytes, digest, encode
+from confide.plans.plan import Measurement, Plan
+from confide.privacy.accounting.concentrated import epsilon_at
+from confide.privacy.group import group_loss
+from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
+from confide.privacy.measure import Measure
+from confide.privacy.odds import membership_advantage
+from confide.release.export import tables
+from confide.release.keys import SigningKey
+from confide.release.noisy import NoisyAggregates
+from confide.tables.schema import Column, Kind
+
+GROUP_SIZES = (2, 5)
+NOISY_PATH = "noisy.json"
+SIGNED_OVER = "RFC 8785 form of this object without signature"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issuer:
+    """Who issues: organisation and contact as declared, key as used."""
+
+    organisation: str
+    contact: str = ""
+
+
+def shown_loss(plan: Plan, loss: PrivacyLoss | None = None) -> ApproxDP | PureDP:
+    """Return a loss as the ε (and δ) that people are shown, rounded up so that it stays true."""
+    match loss or plan.loss:
+        case ZeroConcentratedDP() as rho:
+            epsilon = epsilon_at(rho, delta=plan.dataset.delta)
+            return ApproxDP(epsilon=_four_digits_up(epsilon), delta=plan.dataset.delta)
+        case shown:
+            return shown
+
+
+def _four_digits_up(epsilon: float) -> Fraction:
+    return Fraction(-(-Fraction(epsilon) * 10_000 // 1), 10_000)
+
+
+def certificate(
+    noisy: NoisyAggregates,
+    *,
+    entry: Entry,
+    issuer: Issuer,
+    software: Mapping[str, str],
+    signer: SigningKey,
+) -> Json:
+    """Return the signed certificate of a release."""
+    facts = {
+        "id": f"{entry.lineage}/{entry.number}",
+        "issued": entry.at,
+        "issuer": {
+            "organisation": issuer.organisation,
+            "contact": issuer.contact,
+            "key": signer.name,
+        },
+        "authority": {"analyst": entry.analyst, "request": entry.request_key},
+        "accounting": _accounting(entry),
+        "software": dict(software),
+    }
+    body = facts | derived(noisy)
+    signature = signer.sign(canonical_bytes(body))
+    return body | {
+        "signature": {
+            "alg": "Ed25519",
+            "key": signer.name,
+            "over": SIGNED_OVER,
+            "value": signature.hex(),
+        }
+    }
+
+
+def derived(noisy: NoisyAggregates) -> dict[str, Json]:
+    """Return every part of a certificate that follows from the noisy payload alone."""
+    plan = noisy.plan
+    return {
+        "certificate": "1",
+        "release": {
+            "study": plan.study.id,
+            "title": plan.study.title,
+            "purpose": plan.study.purpose,
+            "product": "statistics",
+            "audience": plan.study.audience,
+            "period": plan.study.period,
+        },
+        "data": {
+            "dataset": plan.dataset.id,
+            "lineage": plan.dataset.lineage,
+            "snapshot": plan.dataset.snapshot,
+            "facts-taken-as-public": [
+                _fact(table.name, column)
+                for table in plan.dataset.tables
+                for column in table.columns
+            ],
+        },
+        "guarantee": _guarantee(plan),
+        "plan": {"sha256": plan.digest(), "measurements": len(plan.measurements)},
+        "mechanisms": [_mechanism(measurement, plan) for measurement in plan.measurements],
+        "outputs": _outputs(noisy),
+    }
+
+
+def _fact(table: str, column: Column) -> Json:
+    match column.kind:
+        case Kind.CATEGORY:
+            value = f"{len(column.keys)} categories"
+        case Kind.TEXT:
+            value = "no value is public"
+        case Kind.NUMBER | Kind.DATE:
+            of = column.domain()
+            value = f"[{of.physical(of.lower):g}, {of.physical(of.upper):g}] {column.unit}".strip()
+    return {"name": f"{table}.{column.name}", "value": value, "source": column.because}
+
+
+def _spend(loss: PrivacyLoss) -> Json:
+    match loss:
+        case PureDP(epsilon=epsilon):
+            return {"measure": "pure", "epsilon": _text(epsilon)}
+        case ApproxDP(epsilon=epsilon, delta=delta):
+            return {"measure": "approx", "epsilon": _text(epsilon), "delta": _text(delta)}
+        case ZeroConcentratedDP(rho=rho, delta=delta):
+            return {"measure": "zcdp", "rho": _text(rho), "delta": _text(delta)}
+
+
+def _text(amount: Fraction) -> str:
+    """Return an exact amount as a decimal, or as a fraction where no short decimal is exact."""
+    for per_one in (NANO, ATTO):
+        if (amount * per_one).denominator == 1:
+            return decimal_text(int(amount * per_one), per_one=per_one)
+    return str(amount)
+
+
+def _guarantee(plan: Plan) -> Json:
+    shown = shown_loss(plan)
+    return {
+        "unit": plan.dataset.unit.entity.value,
+        "adjacency": plan.dataset.adjacency.value,
+        "trust": "central",
+        "spend": _spend(plan.loss),
+        "equivalent": _spend(shown),
+        "membership-advantage": f"{membership_advantage(shown):.4f}",
+        "groups": [{"size": size, **_spend(_group(plan, size=size))} for size in GROUP_SIZES],
+    }
+
+
+def _group(plan: Plan, *, size: int) -> PrivacyLoss:
+    """Return the loss to a group: by k²ρ where the loss is plain zCDP, else from (ε, δ)."""
+    match plan.loss:
+        case ZeroConcentratedDP(delta=delta) if delta > 0:
+            return group_loss(shown_loss(plan), size=size)
+        case loss:
+            return shown_loss(plan, group_loss(loss, size=size))
+
+
+def _mechanism(measurement: Measurement, plan: Plan) -> Json:
+    sensitivity = measurement.sensitivity
+    noise = measurement.mechanism
+    law = noise.noise() if isinstance(noise, KeyThreshold) else noise
+    letter = "rho" if plan.dataset.measure is Measure.ZCDP else "epsilon"
+    charge = {letter: decimal_text(measurement.nano, per_one=NANO)}
+    if measurement.atto:
+        charge["delta"] = decimal_text(measurement.atto, per_one=ATTO)
+    return {
+        "name": f"{measurement.statistic}/{measurement.name}",
+        "query-sha256": digest(encode(measurement.aggregate)),
+        "sensitivity": {
+            "l1": str(sensitivity.l1),
+            "l2-squared": str(sensitivity.l2_squared),
+            "linf": str(sensitivity.linf),
+            "unit": sensitivity.unit,
+            "because": sensitivity.because,
+        },
+        "bounds": encode(measurement.aggregate.bounds),
+        "noise": encode(noise),
+        "sampler": "exact, integer arithmetic, operating-system entropy",
+        "charge": charge,
+        "error": {
+            "median": str(law.half_width(0.5)),
+            "p95": str(law.half_width(0.95)),
+            "unit": sensitivity.unit,
+        },
+    }
+
+
+def _accounting(entry: Entry) -> Json:
+    return {
+        "entry": entry.number,
+        "previous": entry.previous,
+        "hash": entry.hash,
+        "composition": "sum of charges in integers",
+        "payload-sha256": entry.payload_sha256,
+        "charges": [_charge(charge) for charge in entry.charges],
+    }
+
+
+def _charge(charge: Charge) -> Json:
+    per_one = ATTO if charge.scope is Scope.LIFETIME_DELTA else NANO
+    amounts = {
+        name: decimal_text(getattr(charge, name), per_one=per_one)
+        for name in ("amount", "before", "after", "cap")
+    }
+    return {"scope": charge.name, **amounts}
+
+
+def _outputs(noisy: NoisyAggregates) -> list[Json]:
+    files = {NOISY_PATH: noisy.payload()} | tables(noisy.plan, noisy.estimates())
+    return [
+        {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
+        for path, content in sorted(files.items())
+    ]

@@ -1,0 +1,154 @@
+"""The gate: the only door between rows and anyone.
+
+::
+
+    check the plan against the source's schema    no row is read, nothing is charged
+    reserve the charge                            durable; refused for public reasons only
+    record that reading begins                    durable
+    aggregate, add noise                          in memory; exact values die here
+    commit the noisy payload                      durable; the answer exists nowhere else
+    publish the stored bytes                      again and again, the same
+
+*Privacy:* noise for statistics is drawn here and nowhere else.  After reading has begun every
+failure becomes :class:`ReleaseFailedError`, whose text is constant, and the charge stays: whether
+something failed may depend on the data.
+
+References:
+    [RRUV16] Rogers, Roth, Ullman, Vadhan. Privacy odometers and filters. NeurIPS 2016.
+        https://arxiv.org/abs/1605.08294
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+import numpy as np
+
+from confide.budget.amount import Amount
+from confide.budget.ledger import (
+    ChargeRequest,
+    Entry,
+    Ledger,
+    Measure,
+    Reservation,
+    StoredRelease,
+)
+from confide.errors import ReleaseFailedError, UnsupportedError
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.entropy import Entropy
+from confide.noise.threshold import KeyThreshold
+from confide.plans.canonical import canonical_bytes
+from confide.plans.events import events_json
+from confide.plans.plan import Measurement, Noisy, Plan
+from confide.release.noisy import NoisyAggregates
+from confide.rows.engine import Engine, ExactAggregates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """Everything that a release passes through.
+
+    Attributes:
+        ledger: Where charges and payloads are stored.
+        engine: What reads rows.
+        entropy: What noise is made of.
+        report_incident: Told the incident id and the failure, for the steward's local log only.
+    """
+
+    ledger: Ledger
+    engine: Engine
+    entropy: Entropy
+    report_incident: Callable[[str, BaseException], None]
+
+    def release(
+        self,
+        plan: Plan,
+        *,
+        analyst: str,
+        request_key: str,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> StoredRelease:
+        """Return the stored noisy payload of a plan, charging it unless this request already was.
+
+        Args:
+            plan: What to release.
+            analyst: Account that asks.
+            request_key: A retry with the same key returns the same bytes and costs nothing.
+            progress: Told the name of each stage.
+
+        Raises:
+            PolicyError: If a cap would be passed, or the terms differ; nothing is charged.
+            ContractError: If the source lacks what the plan names; nothing is charged.
+            ReleaseFailedError: If anything fails after reading began; the charge stays.
+        """
+        aggregates = tuple(measurement.aggregate for measurement in plan.measurements)
+        progress("check")
+        self.engine.check(aggregates, dataset=plan.dataset)
+        progress("charge")
+        held = self.ledger.reserve(_request(plan, analyst=analyst, request_key=request_key))
+        match held:
+            case StoredRelease(entry=entry, payload=payload):
+                return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
+            case Reservation():
+                entry, payload = self._answer(plan, held, progress=progress)
+                progress("publish")
+                return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
+            case _:
+                assert_never(held)
+
+    def _answer(
+        self, plan: Plan, held: Reservation, *, progress: Callable[[str], None]
+    ) -> tuple[Entry, bytes]:
+        self.ledger.start_reading(held)
+        try:
+            progress("read")
+            aggregates = tuple(measurement.aggregate for measurement in plan.measurements)
+            exact = self.engine.aggregate(aggregates, dataset=plan.dataset)
+            progress("noise")
+            payload = self._randomize(plan, exact).payload()
+        except BaseException as failure:
+            incident = f"{self.entropy.below(2**64):016x}"
+            self.ledger.burn(held, incident=incident)
+            self.report_incident(incident, failure)
+            if isinstance(failure, Exception):
+                raise ReleaseFailedError(incident) from None
+            raise
+        progress("commit")
+        return self.ledger.commit(held, payload=payload), payload
+
+    def _randomize(self, plan: Plan, exact: ExactAggregates) -> NoisyAggregates:
+        values = tuple(
+            _noisy(measurement, secret, entropy=self.entropy)
+            for measurement, secret in zip(plan.measurements, exact.reveal_to_gate(), strict=True)
+        )
+        return NoisyAggregates(plan=plan, values=values)
+
+
+def _noisy(measurement: Measurement, secret: Noisy, *, entropy: Entropy) -> Noisy:
+    match measurement.mechanism:
+        case DiscreteLaplace() | DiscreteGaussian() if isinstance(secret, tuple):
+            return measurement.mechanism.randomize(secret, entropy=entropy)
+        case KeyThreshold() if not isinstance(secret, tuple):
+            keys = sorted(secret)
+            counts = np.array([secret[key] for key in keys], dtype=np.int64)
+            selected = measurement.mechanism.select(counts, entropy=entropy)
+            chosen = zip(selected.positions.tolist(), selected.noisy.tolist(), strict=True)
+            return {keys[position]: noisy for position, noisy in chosen}
+        case _:
+            raise UnsupportedError("The mechanism does not suit its aggregate.")
+
+
+def _request(plan: Plan, *, analyst: str, request_key: str) -> ChargeRequest:
+    return ChargeRequest(
+        analyst=analyst,
+        request_key=request_key,
+        plan_digest=plan.digest(),
+        lineage=plan.dataset.lineage,
+        unit=plan.dataset.unit.entity,
+        adjacency=plan.dataset.adjacency,
+        measure=Measure(plan.dataset.measure.value),
+        amount=Amount(nano=plan.nano, delta_atto=plan.atto),
+        events_json=events_json(plan),
+        plan_json=canonical_bytes(plan.to_json()).decode(),
+    )

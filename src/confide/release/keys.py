@@ -1,0 +1,129 @@
+"""Keys of a site: the Ed25519 key that signs, and the secret that orders rows for bounding.
+
+Both are made once by ``confide init`` from the operating system's generator and stay in the
+workspace folder with mode 0600.  The public key is handed to readers, who pin it.
+
+References:
+    [RFC8032] Josefsson, Liusvaara. Edwards-curve digital signature algorithm. 2017.
+        https://www.rfc-editor.org/rfc/rfc8032
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
+
+from confide.errors import ContractError
+
+SIGNING, PUBLIC, ORDER = "signing.key", "signing.pub", "hash.key"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class SigningKey:
+    """The site's Ed25519 key; prints as its public half."""
+
+    _private: Ed25519PrivateKey
+
+    @property
+    def public_key(self) -> bytes:
+        """The public key, 32 bytes."""
+        return self._private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+    @property
+    def name(self) -> str:
+        """The public key as "ed25519:" and 64 hexadecimal digits."""
+        return f"ed25519:{self.public_key.hex()}"
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the 64-byte signature of a message; the same one each time."""
+        return self._private.sign(message)
+
+    def __repr__(self) -> str:
+        return f"SigningKey({self.name})"
+
+
+def is_signed_by(public_key: str, *, message: bytes, signature: bytes) -> bool:
+    """Return whether the signature is by the key that ``public_key`` names.
+
+    Raises:
+        ContractError: If the key is not "ed25519:" and 64 hexadecimal digits.
+    """
+    kind, _, digits = public_key.strip().partition(":")
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(digits))
+    except ValueError:
+        key = None
+    if kind != "ed25519" or key is None:
+        raise ContractError("Expected a public key of the form ed25519:<64 hexadecimal digits>.")
+    try:
+        key.verify(signature, message)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def make_keys(folder: Path) -> None:
+    """Write a new signing key, its public half and a row-order key, unless they exist."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not (folder / SIGNING).exists():
+        private = Ed25519PrivateKey.generate()
+        pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        _write(folder / SIGNING, pem)
+        _write(folder / PUBLIC, SigningKey(private).name.encode() + b"\n")
+    if not (folder / ORDER).exists():
+        _write(folder / ORDER, os.urandom(32).hex().encode() + b"\n")
+
+
+def _write(path: Path, content: bytes) -> None:
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(file, content)
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def read_signing_key(folder: Path) -> SigningKey:
+    """Return the site's signing key.
+
+    Raises:
+        ContractError: If it is missing, unreadable, or readable by others.
+    """
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    private = load_pem_private_key(_read(folder / SIGNING), password=None)
+    if not isinstance(private, Ed25519PrivateKey):
+        raise ContractError("The signing key is not an Ed25519 key.")
+    return SigningKey(private)
+
+
+def read_order_key(folder: Path) -> bytes:
+    """Return the 32 secret bytes that order rows for contribution bounding.
+
+    Raises:
+        ContractError: If they are missing or readable by others.
+    """
+    key = bytes.fromhex(_read(folder / ORDER).decode().strip())
+    if len(key) != 32:
+        raise ContractError("Expected 32 bytes in the row-order key.")
+    return key
+
+
+def _read(path: Path) -> bytes:
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise ContractError(f"There is no {path.name}.", hint="Run: confide init") from None
+    if mode & 0o077:
+        raise ContractError(
+            f"{path.name} can be read by others.", hint=f"Run: chmod 600 {path.name}"
+        )
+    return path.read_bytes()

@@ -1,0 +1,107 @@
+"""Noisy aggregates: public from here on; whatever is computed from them costs nothing more.
+
+The payload is the canonical JSON of the plan and its noisy integers.  It is what the ledger stores,
+what a retry returns, and what every published number is recomputed from.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from confide.errors import ContractError, VerificationError
+from confide.plans.canonical import Json, canonical_bytes
+from confide.plans.estimates import Estimate
+from confide.plans.plan import Noisy, Plan
+from confide.plans.simulation import Simulation
+from confide.statistics import read_plan
+from confide.tables.aggregate import KeyedAggregate, cell_count
+
+FORMAT = "confide-noisy-1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyAggregates:
+    """The noisy answers to a plan's measurements, in their order."""
+
+    plan: Plan
+    values: tuple[Noisy, ...]
+
+    def payload(self) -> bytes:
+        """Return the canonical bytes that the ledger stores; integers are texts, of any size."""
+        answers: list[Json] = []
+        for measurement, noisy in zip(self.plan.measurements, self.values, strict=True):
+            answer: Json = (
+                [str(value) for value in noisy]
+                if isinstance(noisy, tuple)
+                else [[key, str(noisy[key])] for key in sorted(noisy)]
+            )
+            answers.append(
+                {
+                    "statistic": measurement.statistic,
+                    "name": measurement.name,
+                    "keyed": not isinstance(noisy, tuple),
+                    "noisy": answer,
+                }
+            )
+        return canonical_bytes(
+            {"format": FORMAT, "plan": self.plan.to_json(), "measurements": answers}
+        )
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the payload."""
+        return hashlib.sha256(self.payload()).hexdigest()
+
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Return every published number: a function of this object alone."""
+        simulation = Simulation(payload_digest=self.digest())
+        estimates: list[Estimate] = []
+        for statistic in self.plan.statistics:
+            noisy: Mapping[str, Noisy] = {
+                measurement.name: value
+                for measurement, value in zip(self.plan.measurements, self.values, strict=True)
+                if measurement.statistic == statistic.id
+            }
+            estimates += statistic.estimate(
+                noisy,
+                mechanisms=self.plan.mechanisms(statistic.id),
+                dataset=self.plan.dataset,
+                simulation=simulation,
+            )
+        return tuple(estimates)
+
+
+def read_payload(payload: bytes) -> NoisyAggregates:
+    """Return the noisy aggregates that a payload holds.
+
+    Raises:
+        VerificationError: If the bytes are not a payload of this format, or do not fit their plan.
+    """
+    try:
+        body = json.loads(payload)
+        if body.pop("format") != FORMAT:
+            raise VerificationError("Expected a noisy payload of this format.")
+        plan = read_plan(body["plan"])
+        values = tuple(_read_answer(answer) for answer in body["measurements"])
+        named = [(answer["statistic"], answer["name"]) for answer in body["measurements"]]
+    except (ValueError, KeyError, TypeError, ContractError) as broken:
+        if isinstance(broken, VerificationError):
+            raise
+        raise VerificationError("The noisy payload cannot be read.") from None
+    if named != [(m.statistic, m.name) for m in plan.measurements]:
+        raise VerificationError("The noisy payload does not answer the measurements of its plan.")
+    for measurement, value in zip(plan.measurements, values, strict=True):
+        keyed = isinstance(measurement.aggregate, KeyedAggregate)
+        if keyed == isinstance(value, tuple):
+            raise VerificationError("A noisy answer has the wrong shape.")
+        if not isinstance(measurement.aggregate, KeyedAggregate) and isinstance(value, tuple):
+            cells = cell_count(measurement.aggregate.axes, dataset=plan.dataset)
+            if len(value) != cells:
+                raise VerificationError("A noisy answer has the wrong number of cells.")
+    return NoisyAggregates(plan=plan, values=values)
+
+
+def _read_answer(answer: Json) -> Noisy:
+    if answer["keyed"]:
+        return {str(key): int(value) for key, value in answer["noisy"]}
+    return tuple(int(value) for value in answer["noisy"])

@@ -1,0 +1,33 @@
+"""A release: noisy numbers, what was made of them, and the certificate; free to publish."""
+
+from dataclasses import dataclass
+
+from confide.plans.canonical import Json
+from confide.plans.estimates import Estimate
+from confide.plans.plan import Plan, Statistic
+from confide.release.noisy import NoisyAggregates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """What left the gate.
+
+    Attributes:
+        noisy: The noisy integers with their plan.
+        estimates: Every published number, in the plan's order.
+        certificate: Signed JSON.
+    """
+
+    noisy: NoisyAggregates
+    estimates: tuple[Estimate, ...]
+    certificate: Json
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that was released."""
+        return self.noisy.plan
+
+    def of(self, statistic: Statistic | str) -> tuple[Estimate, ...]:
+        """Return the estimates of one statistic."""
+        name = statistic if isinstance(statistic, str) else statistic.id
+        return tuple(estimate for estimate in self.estimates if estimate.statistic == name)

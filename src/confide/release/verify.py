@@ -1,0 +1,200 @@
+"""Verification without data: everything in a certificate that can be re-derived, is.
+
+The noisy payload holds the plan and the noisy integers.  From it the verifier rebuilds every
+sensitivity (from the statistics and the schema), every loss (from noise and sensitivity), the
+guarantee, the error quantiles, every estimate and every table, and compares.  What remains is the
+ledger's word (entry, caps) and the issuer's, which the signature covers.
+
+*Privacy:* reads published files only.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from confide.errors import ConfideError, VerificationError
+from confide.noise.threshold import KeyThreshold
+from confide.plans.canonical import Json, canonical_bytes
+from confide.plans.events import mechanism_loss
+from confide.plans.plan import ATTO, NANO, Plan
+from confide.release.certificate import NOISY_PATH, derived
+from confide.release.keys import is_signed_by
+from confide.release.noisy import NoisyAggregates, read_payload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was checked.
+
+    Attributes:
+        name: What.
+        holds: Whether it does.
+        detail: What was found, when it does not hold or needs saying.
+    """
+
+    name: str
+    holds: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """All checks of one certificate.
+
+    Attributes:
+        checks: In the order they were made.
+        signer: The public key that signed.
+        pinned: Whether the reader had pinned that key.
+    """
+
+    checks: tuple[Check, ...]
+    signer: str
+    pinned: bool
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check holds."""
+        return all(check.holds for check in self.checks)
+
+
+def verify(certificate: Json, *, folder: Path, pinned_key: str | None = None) -> Verification:
+    """Check a certificate against the files beside it.
+
+    Args:
+        certificate: As read from certificate.json.
+        folder: Where noisy.json and tables/ are.
+        pinned_key: Public key that the reader trusts; None when there is none.
+
+    Raises:
+        VerificationError: If the certificate is not one at all.
+    """
+    if not isinstance(certificate, dict) or "signature" not in certificate:
+        raise VerificationError("This is not a signed certificate.")
+    signer = str(certificate["signature"].get("key", ""))
+    checks = list(_checks(certificate, folder=folder))
+    if pinned_key is not None:
+        same = signer == pinned_key.strip()
+        checks.append(
+            Check(name="signer", holds=same, detail="" if same else "another key than the pinned")
+        )
+    return Verification(checks=tuple(checks), signer=signer, pinned=pinned_key is not None)
+
+
+def _checks(certificate: Json, *, folder: Path) -> Iterator[Check]:
+    yield _signature(certificate)
+    try:
+        noisy = read_payload((folder / NOISY_PATH).read_bytes())
+    except FileNotFoundError:
+        yield Check(name="noisy payload", holds=False, detail=f"{NOISY_PATH} is missing")
+        return
+    except ConfideError as broken:
+        yield Check(name="noisy payload", holds=False, detail=str(broken))
+        return
+    yield Check(name="noisy payload", holds=True)
+    yield from _plan(noisy.plan)
+    yield from _rebuilt(certificate, noisy)
+    yield _charges(certificate, noisy.plan)
+    yield from _files(certificate, folder=folder)
+
+
+def _signature(certificate: Json) -> Check:
+    body = {name: part for name, part in certificate.items() if name != "signature"}
+    signature = certificate["signature"]
+    try:
+        good = is_signed_by(
+            signature["key"],
+            message=canonical_bytes(body),
+            signature=bytes.fromhex(signature["value"]),
+        )
+        same = signature["key"] == certificate["issuer"]["key"]
+    except (ConfideError, KeyError, ValueError, TypeError):
+        good = same = False
+    return Check(name="signature", holds=good and same, detail="" if good else "does not match")
+
+
+def _plan(plan: Plan) -> Iterator[Check]:
+    """Re-derive sensitivities from the statistics, and losses from noise and sensitivity."""
+    asked = [
+        (statistic.id, question)
+        for statistic in plan.statistics
+        for question in statistic.questions(plan.dataset)
+    ]
+    same = [(s, q.name, q.aggregate, q.sensitivity) for s, q in asked] == [
+        (m.statistic, m.name, m.aggregate, m.sensitivity) for m in plan.measurements
+    ]
+    yield Check(
+        name="sensitivities",
+        holds=same,
+        detail="" if same else "a measurement is not what its statistic asks for",
+    )
+    over = [
+        f"{m.statistic}/{m.name}"
+        for m in plan.measurements
+        if mechanism_loss(
+            m.mechanism,
+            l1=m.sensitivity.l1,
+            l2_squared=m.sensitivity.l2_squared,
+            measure=plan.dataset.measure,
+        )
+        > Fraction(m.nano, NANO)
+        or (isinstance(m.mechanism, KeyThreshold) and m.mechanism.delta > Fraction(m.atto, ATTO))
+    ]
+    yield Check(
+        name="losses",
+        holds=not over,
+        detail=f"more loss than was charged: {', '.join(over)}" if over else "",
+    )
+
+
+def _rebuilt(certificate: Json, noisy: NoisyAggregates) -> Iterator[Check]:
+    for name, part in derived(noisy).items():
+        same = certificate.get(name) == part
+        yield Check(name=name, holds=same, detail="" if same else "differs from what follows")
+
+
+def _charges(certificate: Json, plan: Plan) -> Check:
+    problem = ""
+    try:
+        for charge in certificate["accounting"]["charges"]:
+            before, amount, after, cap = (
+                Fraction(charge[name]) for name in ("before", "amount", "after", "cap")
+            )
+            expected = Fraction(plan.atto, ATTO) if "delta" in charge["scope"] else plan.nano
+            expected = expected if "delta" in charge["scope"] else Fraction(plan.nano, NANO)
+            if before + amount != after or after > cap or amount != expected:
+                problem = f"the charge of {charge['scope']} does not add up"
+        if not certificate["accounting"]["charges"]:
+            problem = "nothing was charged"
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        problem = "cannot be read"
+    return Check(name="charges", holds=not problem, detail=problem)
+
+
+def _files(certificate: Json, *, folder: Path) -> Iterator[Check]:
+    for output in certificate.get("outputs", ()):
+        path = Path(output["path"])
+        if path.is_absolute() or ".." in path.parts:
+            yield Check(name=str(path), holds=False, detail="outside the release")
+            continue
+        try:
+            found = hashlib.sha256((folder / path).read_bytes()).hexdigest()
+        except OSError:
+            yield Check(name=str(path), holds=False, detail="missing")
+            continue
+        same = found == output["sha256"]
+        yield Check(name=str(path), holds=same, detail="" if same else "was changed")
+
+
+def read_certificate(path: Path) -> Json:
+    """Return the JSON of a certificate file.
+
+    Raises:
+        VerificationError: If it cannot be read.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        raise VerificationError(f"{path.name} cannot be read as a certificate.") from None

@@ -1,0 +1,164 @@
+"""Histogram and crosstab over public categories; every category is published, empty ones too.
+
+*Lemma:* a patient falls into at most k cells with r rows each, so Δ₁ = k·r and Δ₂² = k·r² under
+add-remove; under substitution both double, because cells of the old and of the new patient differ
+or cancel.
+
+*Privacy:* the set of published cells is public, so it says nothing about the data; a threshold and
+rounding look at noisy values only (post-processing).
+*Utility:* unbiased per cell; intervals hold per cell, and the forecast also states the simultaneous
+half width over all cells (Bonferroni).  A threshold τ shows an empty cell with probability
+P(Z ≥ τ), and hides a cell of c with probability P(c + Z < τ).
+
+References:
+    [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006, sec. 3.3.
+        https://doi.org/10.1007/11681878_14
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from confide.errors import ContractError
+from confide.plans.contribution import Counted, PerPatient, contribution_bounds
+from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.mechanisms import additive, vector
+from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.simulation import Simulation
+from confide.tables.aggregate import Aggregate, Ones, cell_count, cell_keys, value_range
+from confide.tables.bound_contributions import sensitivity
+from confide.tables.expression import Expression
+from confide.tables.filter import Everything, Predicate
+from confide.tables.relation import Relation, resolve
+from confide.tables.schema import Dataset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram:
+    """Patients, or events, in each cell of one or more public groupings.
+
+    Attributes:
+        id: Unique within the study.
+        table: Whose rows.
+        by: Names of categories, bins or calendar parts; several make a crosstab.
+        where: Which rows.
+        counted: Patients or events.
+        per_patient: Most cells (and rows in each) of one patient, where the schema gives none.
+        threshold: Noisy counts below it are withheld; None publishes all.
+        round_to: Published counts are rounded to a multiple of it.
+        level: Coverage of each interval.
+        expect: Public planning value of a cell, for relative errors.
+        title: Headline in the report.
+    """
+
+    id: str
+    table: str
+    by: tuple[str, ...]
+    where: Predicate = field(default_factory=Everything)
+    counted: Counted = Counted.PATIENTS
+    per_patient: PerPatient = field(default_factory=PerPatient)
+    threshold: int | None = None
+    round_to: int = 1
+    level: Fraction = Fraction(95, 100)
+    expect: Fraction | None = None
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.by:
+            raise ContractError(
+                f"Histogram {self.id!r} has no groups.", hint="Write by: [column], or use a count."
+            )
+        if self.round_to < 1 or (self.threshold is not None and self.threshold < 0):
+            raise ContractError(f"Histogram {self.id!r}: expected round-to ≥ 1, threshold ≥ 0.")
+
+    def _axes(self, dataset: Dataset) -> tuple[Expression, ...]:
+        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
+
+    def questions(self, dataset: Dataset) -> tuple[Question, ...]:
+        """Return the one vector of counts."""
+        axes = self._axes(dataset)
+        bounds = contribution_bounds(
+            self.per_patient, table=self.table, axes=axes, counted=self.counted, dataset=dataset
+        )
+        return (
+            Question(
+                name="count",
+                aggregate=Aggregate(
+                    relation=Relation(table=self.table, where=self.where),
+                    axes=axes,
+                    value=Ones(),
+                    bounds=bounds,
+                ),
+                sensitivity=sensitivity(
+                    bounds,
+                    values=value_range(Ones(), dataset=dataset, counted=self.counted.unit),
+                    cells=cell_count(axes, dataset=dataset),
+                    entity=dataset.unit.entity,
+                    adjacency=dataset.adjacency,
+                ),
+            ),
+        )
+
+    def forecast(
+        self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
+    ) -> Forecast:
+        """Return the error of one cell; notes give the simultaneous one and the threshold's."""
+        noise = additive(mechanisms["count"])
+        cells = cell_count(self._axes(dataset), dataset=dataset)
+        together = noise.half_width(float(level), coordinates=cells)
+        notes = [f"all {cells} cells at once: ±{together} {self.counted.unit}"]
+        if self.threshold is not None:
+            shown = 1 - noise.cdf(self.threshold - 1)
+            notes.append(
+                f"at most {cells * shown:.3g} empty cells are expected to pass the threshold"
+            )
+            hidden = noise.cdf(-self.threshold - 1)
+            notes.append(
+                f"a cell of {2 * self.threshold} is withheld with probability {hidden:.3g}"
+            )
+        return Forecast(
+            half_width=noise.half_width(float(level)),
+            median_error=noise.half_width(0.5),
+            level=float(level),
+            unit=self.counted.unit,
+            planning=None if self.expect is None else float(self.expect),
+            notes=tuple(notes),
+        )
+
+    def estimate(
+        self,
+        noisy: Mapping[str, Noisy],
+        *,
+        mechanisms: Mapping[str, Mechanism],
+        dataset: Dataset,
+        simulation: Simulation,
+    ) -> tuple[Estimate, ...]:
+        """Return one estimate a cell, in the order of the public categories."""
+        del simulation
+        noise = additive(mechanisms["count"])
+        width = noise.half_width(float(self.level))
+        deviation = math.sqrt(noise.variance() + (self.round_to**2 - 1) / 12)
+        keys = cell_keys(self._axes(dataset), dataset=dataset)
+        counts = vector(noisy["count"])
+        return tuple(
+            self._cell(key, raw, width=width + self.round_to // 2, deviation=deviation)
+            for key, raw in zip(keys, counts, strict=True)
+        )
+
+    def _cell(self, key: tuple[str, ...], raw: int, *, width: int, deviation: float) -> Estimate:
+        withheld = self.threshold is not None and raw < self.threshold
+        rounded = (raw + self.round_to // 2) // self.round_to * self.round_to
+        return Estimate(
+            statistic=self.id,
+            quantity="count",
+            key=key,
+            value=None if withheld else float(rounded),
+            standard_error=None if withheld else deviation,
+            lower=None if withheld else float(max(0, rounded - width)),
+            upper=None if withheld else float(max(0, rounded + width)),
+            level=float(self.level),
+            covers=Covers.NOISE,
+            unit=self.counted.unit,
+            flags=("below threshold",) if withheld else (),
+        )

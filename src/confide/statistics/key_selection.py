@@ -1,0 +1,155 @@
+"""Keys that exist only in the data: which occur often enough to be published, and how often.
+
+*Lemma:* a patient is counted at most once for each of at most k keys: Δ₁ = k under add-remove, 2k
+under substitution.
+
+*Privacy:* discrete Laplace noise on the count of every present key, and a threshold that a key
+held by one patient alone passes with probability at most δ/k; so (ε, δ)-DP, and (ε²/2, δ)-
+approximate zCDP, since conditional on the excluded event the shared keys have ε-DP noise.
+*Utility:* rare keys never appear; the chance that a key held by c patients appears is stated.  The
+interval of a released count covers the noise over all keys; for counts near the threshold those
+that appear are the lucky ones, so they are flagged.
+
+References:
+    [KKMN09] Korolova, Kenthapadi, Mishra, Ntoulas. Releasing search queries and clicks privately.
+        WWW 2009. https://doi.org/10.1145/1526709.1526733
+    [DVG20] Desfontaines, Voss, Gipson, Mandayam. Differentially private partition selection. PETS
+        2022. https://doi.org/10.2478/popets-2022-0017
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from confide.errors import ContractError, UnboundedError
+from confide.plans.contribution import PerPatient
+from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.mechanisms import keyed, threshold
+from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.simulation import Simulation
+from confide.privacy.unit import Entity
+from confide.tables.aggregate import MOST_CELLS, KeyedAggregate, Ones, value_range
+from confide.tables.bound_contributions import (
+    CellBound,
+    ContributionBounds,
+    OneEvent,
+    sensitivity,
+)
+from confide.tables.expression import ColumnOf
+from confide.tables.filter import Everything, Predicate
+from confide.tables.relation import Relation, resolve
+from confide.tables.schema import Dataset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeySelection:
+    """Distinct patients per value of a text column, for values held by enough patients.
+
+    Attributes:
+        id: Unique within the study.
+        table: Whose rows.
+        key: Text column.
+        where: Which rows.
+        per_patient: Most keys (``cells``) of one patient.
+        level: Coverage of each interval.
+        expect: Public planning count of a key, for relative errors.
+        title: Headline in the report.
+    """
+
+    id: str
+    table: str
+    key: str
+    where: Predicate = field(default_factory=Everything)
+    per_patient: PerPatient = field(default_factory=PerPatient)
+    level: Fraction = Fraction(95, 100)
+    expect: Fraction | None = None
+    title: str = ""
+
+    def _bounds(self, dataset: Dataset) -> ContributionBounds:
+        if dataset.unit.entity is Entity.EVENT:
+            return OneEvent()
+        if dataset.table(self.table).one_row_per_patient:
+            return CellBound(max_cells=1)
+        if self.per_patient.cells is None:
+            raise UnboundedError(
+                f"A patient of table {self.table!r} can have any number of keys.",
+                hint="Bound them, e.g. per-patient: {cells: 3}.",
+            )
+        return CellBound(max_cells=self.per_patient.cells)
+
+    def questions(self, dataset: Dataset) -> tuple[Question, ...]:
+        """Return the one keyed count."""
+        key = resolve(self.key, table=self.table, dataset=dataset)
+        if not isinstance(key, ColumnOf):
+            raise ContractError(f"Key selection {self.id!r} needs a text column.")
+        bounds = self._bounds(dataset)
+        counted = "rows" if isinstance(bounds, OneEvent) else "persons"
+        return (
+            Question(
+                name="keys",
+                aggregate=KeyedAggregate(
+                    relation=Relation(table=self.table, where=self.where), key=key, bounds=bounds
+                ),
+                sensitivity=sensitivity(
+                    bounds,
+                    values=value_range(Ones(), dataset=dataset, counted=counted),
+                    cells=MOST_CELLS,
+                    entity=dataset.unit.entity,
+                    adjacency=dataset.adjacency,
+                ),
+            ),
+        )
+
+    def forecast(
+        self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
+    ) -> Forecast:
+        """Return the noise's error and how many patients a key needs to appear."""
+        del dataset
+        selection = threshold(mechanisms["keys"])
+        noise = selection.noise()
+        tau = selection.threshold()
+        at_tau, at_twice = selection.chance_of_release(tau), selection.chance_of_release(2 * tau)
+        return Forecast(
+            half_width=noise.half_width(float(level)),
+            median_error=noise.half_width(0.5),
+            level=float(level),
+            unit="persons",
+            planning=None if self.expect is None else float(self.expect),
+            notes=(
+                f"keys need a noisy count of {tau} to appear",
+                f"a key of {tau} patients appears with probability {at_tau:.2f}",
+                f"a key of {2 * tau} patients appears with probability {at_twice:.3f}",
+            ),
+        )
+
+    def estimate(
+        self,
+        noisy: Mapping[str, Noisy],
+        *,
+        mechanisms: Mapping[str, Mechanism],
+        dataset: Dataset,
+        simulation: Simulation,
+    ) -> tuple[Estimate, ...]:
+        """Return the noisy count of each selected key, most frequent first."""
+        del dataset, simulation
+        selection = threshold(mechanisms["keys"])
+        noise = selection.noise()
+        width = noise.half_width(float(self.level))
+        ordered = sorted(keyed(noisy["keys"]).items(), key=lambda item: (-item[1], item[0]))
+        return tuple(
+            Estimate(
+                statistic=self.id,
+                quantity="count",
+                key=(key,),
+                value=float(raw),
+                standard_error=math.sqrt(noise.variance()),
+                lower=float(max(0, raw - width)),
+                upper=float(raw + width),
+                level=float(self.level),
+                covers=Covers.NOISE,
+                unit="persons",
+                flags=("near the threshold",) if raw < selection.threshold() + width else (),
+            )
+            for key, raw in ordered
+        )

@@ -1,0 +1,199 @@
+"""Proportion, prevalence or rate: the share of rows that satisfy a condition, by group.
+
+*Lemma:* cells are group × {without, with}, and with one row a patient each falls into one: Δ₁ =
+Δ₂² = 1 under add-remove, 2 and 2 under substitution.
+
+*Privacy:* disjoint cells share one charge; numerator and denominator apart would need two.
+*Utility:* p = A/(A+B) has noise variance s²((1−p)² + p²)/n², 2–3 times less in sd than from a noisy
+numerator and a noisy denominator.  Intervals invert the quadratic in p: for the patients at hand
+(noise only), and for their population, which adds p(1−p)/n (a Wilson interval widened by the
+noise).
+
+References:
+    [Wil27] Wilson. Probable inference, the law of succession, and statistical inference. JASA 1927.
+        https://doi.org/10.1080/01621459.1927.10502953
+    [Fie54] Fieller. Some problems in interval estimation. JRSS B 16(2), 1954.
+        https://doi.org/10.1111/j.2517-6161.1954.tb00159.x
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from confide.errors import ContractError
+from confide.plans.contribution import Counted, PerPatient, contribution_bounds
+from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.intervals import Component, noise_component, quantile, ratio_interval, variance
+from confide.plans.mechanisms import additive, vector
+from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.simulation import Simulation
+from confide.tables.aggregate import Aggregate, Ones, cell_count, cell_keys, value_range
+from confide.tables.bound_contributions import sensitivity
+from confide.tables.expression import Expression, Holds
+from confide.tables.filter import Everything, Predicate
+from confide.tables.relation import Relation, resolve
+from confide.tables.schema import Dataset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proportion:
+    """Share of rows (patients, where a patient has one row) that satisfy ``of``.
+
+    Attributes:
+        id: Unique within the study.
+        table: Whose rows.
+        of: The condition whose share is wanted.
+        by: Groups; none gives one number.
+        where: Which rows form the denominator.
+        per: The share is shown per this many: 1, 100, 1000, 100000.
+        per_patient: Bounds, where the schema gives none.
+        level: Coverage of each interval.
+        expect: Public planning number of rows in a group; needed to forecast the error.
+        expect_share: Public planning value of the share itself, for relative errors.
+        title: Headline in the report.
+    """
+
+    id: str
+    table: str
+    of: Predicate
+    by: tuple[str, ...] = ()
+    where: Predicate = field(default_factory=Everything)
+    per: int = 1
+    per_patient: PerPatient = field(default_factory=PerPatient)
+    level: Fraction = Fraction(95, 100)
+    expect: Fraction | None = None
+    expect_share: Fraction | None = None
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if self.per < 1:
+            raise ContractError(f"Proportion {self.id!r}: expected per ≥ 1, got {self.per}.")
+
+    def _groups(self, dataset: Dataset) -> tuple[Expression, ...]:
+        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
+
+    def _axes(self, dataset: Dataset) -> tuple[Expression, ...]:
+        return (*self._groups(dataset), Holds(of=self.of))
+
+    def questions(self, dataset: Dataset) -> tuple[Question, ...]:
+        """Return the one vector of counts without and with, group by group."""
+        axes = self._axes(dataset)
+        bounds = contribution_bounds(
+            self.per_patient,
+            table=self.table,
+            axes=axes,
+            counted=Counted.EVENTS,
+            dataset=dataset,
+        )
+        return (
+            Question(
+                name="count",
+                aggregate=Aggregate(
+                    relation=Relation(table=self.table, where=self.where),
+                    axes=axes,
+                    value=Ones(),
+                    bounds=bounds,
+                ),
+                sensitivity=sensitivity(
+                    bounds,
+                    values=value_range(Ones(), dataset=dataset, counted="rows"),
+                    cells=cell_count(axes, dataset=dataset),
+                    entity=dataset.unit.entity,
+                    adjacency=dataset.adjacency,
+                ),
+            ),
+        )
+
+    def forecast(
+        self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
+    ) -> Forecast:
+        """Return the noise's error of one group's share, for ``expect`` rows a group.
+
+        Raises:
+            ContractError: If there is no planning number of rows.
+        """
+        del dataset
+        if self.expect is None:
+            raise ContractError(
+                f"The error of proportion {self.id!r} depends on the number of rows of a group.",
+                hint="Write expect: {count: 500}, from a public source or an earlier certificate.",
+            )
+        share = 0.0 if self.expect_share is None else float(self.expect_share)
+        noise = additive(mechanisms["count"])
+        parts = [noise_component(noise, factor=1 - share), noise_component(noise, factor=share)]
+        deviation = self.per * math.sqrt(variance(parts)) / float(self.expect)
+        return Forecast(
+            half_width=quantile(parts, level=float(level)) * deviation,
+            median_error=0.6745 * deviation,
+            level=float(level),
+            unit=self._unit(),
+            planning=None if self.expect_share is None else self.per * share,
+            notes=(f"for groups of {self.expect} rows",),
+        )
+
+    def _unit(self) -> str:
+        return "1" if self.per == 1 else f"per {self.per}"
+
+    def estimate(
+        self,
+        noisy: Mapping[str, Noisy],
+        *,
+        mechanisms: Mapping[str, Mechanism],
+        dataset: Dataset,
+        simulation: Simulation,
+    ) -> tuple[Estimate, ...]:
+        """Return the share of each group with two intervals: noise, and sampling and noise."""
+        del simulation
+        counts = vector(noisy["count"])
+        return tuple(
+            estimate
+            for key, without, having in zip(
+                cell_keys(self._groups(dataset), dataset=dataset),
+                counts[::2],
+                counts[1::2],
+                strict=True,
+            )
+            for estimate in self._group(
+                key, float(having), float(without), mechanism=mechanisms["count"]
+            )
+        )
+
+    def _group(
+        self, key: tuple[str, ...], having: float, without: float, *, mechanism: Mechanism
+    ) -> tuple[Estimate, Estimate]:
+        noise, number = additive(mechanism), having + without
+        usable = number >= 1
+        share = min(1.0, max(0.0, having / number)) if usable else 0.5
+        small = number < 10 * math.sqrt(2 * noise.variance())
+
+        def published(covers: Covers, *, sampling: float) -> Estimate:
+            parts = [
+                noise_component(noise, factor=1 - share),
+                noise_component(noise, factor=share),
+                Component(variance=sampling * max(number, 0.0) * share * (1 - share)),
+            ]
+            squared = quantile(parts, level=float(self.level)) ** 2
+            s2, n = squared * noise.variance(), squared * sampling * max(number, 0.0)
+            # Var of (1−p)A − pB is s²(1 − 2p + 2p²), plus n·p(1−p) for the population.
+            interval = ratio_interval(having, number, coefficients=(s2, n - 2 * s2, 2 * s2 - n))
+            low, high = interval if interval is not None and number > 0 else (0.0, 1.0)
+            error = math.sqrt(variance(parts)) / number if usable else None
+            return Estimate(
+                statistic=self.id,
+                quantity="share",
+                key=key,
+                value=self.per * share if usable else None,
+                standard_error=None if error is None else self.per * error,
+                lower=self.per * min(1.0, max(0.0, low)),
+                upper=self.per * min(1.0, max(0.0, high)),
+                level=float(self.level),
+                covers=covers,
+                unit=self._unit(),
+                flags=("denominator too small",) if small else (),
+            )
+
+        return (
+            published(Covers.NOISE, sampling=0.0),
+            published(Covers.SAMPLING_AND_NOISE, sampling=1.0),
+        )

@@ -1,0 +1,138 @@
+"""Sum of a clipped number over patients or events, optionally by group.
+
+*Lemma:* a row adds its canonical value v with |v| ≤ M = max(|L|, |U|), so with k cells of r rows a
+patient moves the vector by Δ₁ ≤ k·r·M under add-remove; see ``tables/bound_contributions.py``.
+
+*Privacy:* values are clipped to declared bounds on an integer grid before they are summed.
+*Utility:* unbiased for the sum of the clipped, kept values; clipping and contribution bounds bias
+it towards the bounds, by an amount that is itself private.
+
+References:
+    [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
+        https://doi.org/10.1007/11681878_14
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from confide.plans.contribution import Counted, PerPatient, contribution_bounds
+from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.mechanisms import additive, vector
+from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.simulation import Simulation
+from confide.tables.aggregate import Aggregate, Plain, cell_count, cell_keys, value_range
+from confide.tables.bound_contributions import sensitivity
+from confide.tables.expression import Expression
+from confide.tables.filter import All, Between, Everything, Predicate
+from confide.tables.relation import Relation, domain, resolve
+from confide.tables.schema import Dataset, Domain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sum:
+    """Sum of a column, clipped to its declared bounds.
+
+    Attributes:
+        id: Unique within the study.
+        table: Whose rows.
+        column: What is summed.
+        by: Groups; none gives one number.
+        where: Which rows.
+        per_patient: Bounds, where the schema gives none.
+        level: Coverage of each interval.
+        expect: Public planning value of the sum, for relative errors.
+        title: Headline in the report.
+    """
+
+    id: str
+    table: str
+    column: str
+    by: tuple[str, ...] = ()
+    where: Predicate = field(default_factory=Everything)
+    per_patient: PerPatient = field(default_factory=PerPatient)
+    level: Fraction = Fraction(95, 100)
+    expect: Fraction | None = None
+    title: str = ""
+
+    def _column(self, dataset: Dataset) -> Expression:
+        return resolve(self.column, table=self.table, dataset=dataset)
+
+    def _domain(self, dataset: Dataset) -> Domain:
+        return domain(self._column(dataset), dataset=dataset)
+
+    def _axes(self, dataset: Dataset) -> tuple[Expression, ...]:
+        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
+
+    def questions(self, dataset: Dataset) -> tuple[Question, ...]:
+        """Return the one vector of sums."""
+        axes, column = self._axes(dataset), self._column(dataset)
+        bounds = contribution_bounds(
+            self.per_patient,
+            table=self.table,
+            axes=axes,
+            counted=Counted.EVENTS,
+            dataset=dataset,
+        )
+        known = All(of=(self.where, Between(of=column)))
+        return (
+            Question(
+                name="sum",
+                aggregate=Aggregate(
+                    relation=Relation(table=self.table, where=known),
+                    axes=axes,
+                    value=Plain(of=column),
+                    bounds=bounds,
+                ),
+                sensitivity=sensitivity(
+                    bounds,
+                    values=value_range(Plain(of=column), dataset=dataset, counted="rows"),
+                    cells=cell_count(axes, dataset=dataset),
+                    entity=dataset.unit.entity,
+                    adjacency=dataset.adjacency,
+                ),
+            ),
+        )
+
+    def forecast(
+        self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
+    ) -> Forecast:
+        """Return the noise's quantiles in physical units."""
+        noise, of = additive(mechanisms["sum"]), self._domain(dataset)
+        return Forecast(
+            half_width=of.physical(noise.half_width(float(level))),
+            median_error=of.physical(noise.half_width(0.5)),
+            level=float(level),
+            unit=of.unit,
+            planning=None if self.expect is None else float(self.expect),
+        )
+
+    def estimate(
+        self,
+        noisy: Mapping[str, Noisy],
+        *,
+        mechanisms: Mapping[str, Mechanism],
+        dataset: Dataset,
+        simulation: Simulation,
+    ) -> tuple[Estimate, ...]:
+        """Return one sum a group, in physical units."""
+        del simulation
+        noise, of = additive(mechanisms["sum"]), self._domain(dataset)
+        width = noise.half_width(float(self.level))
+        keys = cell_keys(self._axes(dataset), dataset=dataset)
+        return tuple(
+            Estimate(
+                statistic=self.id,
+                quantity="sum",
+                key=key,
+                value=of.physical(raw),
+                standard_error=float(of.scale) * math.sqrt(noise.variance()),
+                lower=of.physical(raw - width),
+                upper=of.physical(raw + width),
+                level=float(self.level),
+                covers=Covers.NOISE,
+                unit=of.unit,
+            )
+            for key, raw in zip(keys, vector(noisy["sum"]), strict=True)
+        )

@@ -1,0 +1,193 @@
+"""Aggregates: the exact integer vector that a measurement noises.
+
+Almost every statistic is this one shape: each patient contributes a bounded integer vector over
+public cells, and the vectors are summed.  Cells are the product of public axes in row-major order
+(the last axis varies fastest); a row whose axis or value is NULL is dropped before bounding.
+
+References:
+    [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
+        https://doi.org/10.1007/11681878_14
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from confide.errors import ContractError, InvalidParameterError
+from confide.tables.bound_contributions import (
+    ContributionBounds,
+    ValueRange,
+    rows_per_unit,
+)
+from confide.tables.expression import ColumnOf, Expression
+from confide.tables.relation import Relation, centre, check, column_of, domain
+from confide.tables.schema import Dataset, Kind
+
+LARGEST_SUM = 2**126
+MOST_CELLS = 10**7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ones:
+    """Every kept row counts 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plain:
+    """The canonical value itself."""
+
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Centred:
+    """The canonical value minus the public centre of its bounds."""
+
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CentredSquare:
+    """The square of the centred value."""
+
+    of: Expression
+
+
+Value: TypeAlias = Ones | Plain | Centred | CentredSquare
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """Sums of a value over public cells.
+
+    Attributes:
+        relation: Which rows.
+        axes: Expressions with labelled public domains; none: one cell.
+        value: What a kept row adds.
+        bounds: What one privacy unit keeps.
+    """
+
+    relation: Relation
+    axes: tuple[Expression, ...]
+    value: Value
+    bounds: ContributionBounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedAggregate:
+    """Distinct patients per value of a text column; the keys themselves are secret.
+
+    Attributes:
+        relation: Which rows.
+        key: Text column.
+        max_keys: Most keys that one privacy unit keeps.
+    """
+
+    relation: Relation
+    key: ColumnOf
+    bounds: ContributionBounds
+
+
+def reads(value: Value) -> tuple[Expression, ...]:
+    """Return the expressions that a value looks at."""
+    match value:
+        case Ones():
+            return ()
+        case Plain(of=expression) | Centred(of=expression) | CentredSquare(of=expression):
+            return (expression,)
+        case _:
+            assert_never(value)
+
+
+def value_range(value: Value, *, dataset: Dataset, counted: str) -> ValueRange:
+    """Return how large the value of one row can be; ``counted`` names what a row is.
+
+    Raises:
+        ContractError: If the value is not a number.
+    """
+    match value:
+        case Ones():
+            return ValueRange(magnitude=1, signed=False, unit=counted)
+        case Plain(of=expression):
+            of = domain(expression, dataset=dataset)
+            largest = max(abs(of.lower), abs(of.upper), 1)
+            signed = of.lower < 0 < of.upper
+            return ValueRange(magnitude=largest, signed=signed, unit=_grid(of.unit, str(of.scale)))
+        case Centred(of=expression):
+            of = domain(expression, dataset=dataset)
+            _, half = centre(of)
+            return ValueRange(magnitude=half, signed=True, unit=_grid(of.unit, str(of.scale)))
+        case CentredSquare(of=expression):
+            of = domain(expression, dataset=dataset)
+            _, half = centre(of)
+            return ValueRange(
+                magnitude=half**2, signed=False, unit=f"({_grid(of.unit, str(of.scale))})²"
+            )
+        case _:
+            assert_never(value)
+
+
+def _grid(unit: str, scale: str) -> str:
+    return (unit or "1") if scale == "1" else f"steps of {scale} {unit or '1'}"
+
+
+def cell_count(axes: tuple[Expression, ...], *, dataset: Dataset) -> int:
+    """Return the number of public cells."""
+    return math.prod(domain(axis, dataset=dataset).size() for axis in axes)
+
+
+def cell_keys(axes: tuple[Expression, ...], *, dataset: Dataset) -> tuple[tuple[str, ...], ...]:
+    """Return the labels of every cell, in the order of the vector."""
+    labels = []
+    for axis in axes:
+        of = domain(axis, dataset=dataset)
+        labels.append(of.keys or tuple(str(of.physical(v)) for v in range(of.lower, of.upper + 1)))
+    return tuple(itertools.product(*labels))
+
+
+def check_aggregate(aggregate: Aggregate | KeyedAggregate, *, dataset: Dataset) -> None:
+    """Refuse an aggregate that is undeclared, too large or could overflow.
+
+    Raises:
+        ContractError: If a name or kind does not fit.
+        InvalidParameterError: If there are too many cells, or the sums could pass 2^126.
+    """
+    match aggregate:
+        case KeyedAggregate(relation=relation, key=key):
+            check(relation, dataset=dataset)
+            if key.table != relation.table:
+                raise ContractError("Key selection needs a text column of its own table.")
+            if column_of(key, dataset).kind is not Kind.TEXT:
+                raise ContractError(
+                    f"Column {key.column!r} has public categories, so its keys need no selection.",
+                    hint="Use a histogram; every category is published, with noise.",
+                )
+        case Aggregate(relation=relation, axes=axes, value=value, bounds=bounds):
+            check(relation, *axes, *reads(value), dataset=dataset)
+            _check_cells(axes, dataset=dataset)
+            for expression in reads(value):
+                if domain(expression, dataset=dataset).kind is Kind.CATEGORY:
+                    raise ContractError("Categories cannot be summed.", hint="Use a histogram.")
+            size = value_range(value, dataset=dataset, counted="rows").magnitude
+            if dataset.population_at_most * rows_per_unit(bounds) * size >= LARGEST_SUM:
+                raise InvalidParameterError(
+                    "The sum could overflow: population × rows × largest value reaches 2^126.",
+                    hint="Narrow the bounds, use a coarser grid, or lower population-at-most.",
+                )
+        case _:
+            assert_never(aggregate)
+
+
+def _check_cells(axes: tuple[Expression, ...], *, dataset: Dataset) -> None:
+    for axis in axes:
+        of = domain(axis, dataset=dataset)
+        if not of.keys:
+            raise ContractError(
+                "Groups need public labels; a plain number or date has none.",
+                hint="Cut it into bins, or take a calendar part of a date.",
+            )
+    if cell_count(axes, dataset=dataset) > MOST_CELLS:
+        raise InvalidParameterError(
+            "Expected at most ten million cells.", hint="Use fewer groups or coarser bins."
+        )

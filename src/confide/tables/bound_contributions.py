@@ -1,0 +1,181 @@
+"""Contribution bounds and the sensitivity they give to a sum of bounded values over public cells.
+
+The engine keeps, of each patient's matching rows, the first in a secretly keyed order that is a
+function of that patient's own rows only; so adding or removing a patient leaves everyone else's
+kept rows unchanged, and the lemmas below hold.
+
+*Lemmas* (one patient adds a vector v over cells, |value of a row| ≤ h; add-remove moves the sum by
+v, substitution by v − w for two such vectors):
+
+- at most m rows: ‖v‖₁ ≤ m·h, and all of them may fall in one cell, so ‖v‖₂² ≤ (m·h)², not m·h²;
+- at most k cells with r rows each: ‖v‖₁ ≤ k·r·h, ‖v‖₂² ≤ k·(r·h)²;
+- substitution: ‖v − w‖₁ ≤ 2‖v‖₁; where values are ≥ 0, each coordinate moves by at most its own
+  maximum and ‖v − w‖₂² ≤ ‖v‖₂² + ‖w‖₂², so L2² doubles; signed values may oppose in the same
+  cells, so L2² quadruples;
+- one event (the privacy unit is the row): v has one coordinate of size ≤ h.
+
+Each is attained (the sensitivity search of the audit finds a pair that reaches it).
+
+References:
+    [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
+        https://doi.org/10.1007/11681878_14
+    [WZL20] Wilson et al. Differentially private SQL with bounded user contribution. PETS 2020.
+        https://doi.org/10.2478/popets-2020-0025
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from confide.errors import InvalidParameterError
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.sensitivity import Sensitivity
+from confide.privacy.unit import Entity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowBound:
+    """Each patient keeps at most ``max_rows`` rows."""
+
+    max_rows: int
+
+    def __post_init__(self) -> None:
+        _at_least_one(max_rows=self.max_rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellBound:
+    """Each patient keeps at most ``max_cells`` cells and ``max_rows_per_cell`` rows in each."""
+
+    max_cells: int
+    max_rows_per_cell: int = 1
+
+    def __post_init__(self) -> None:
+        _at_least_one(max_cells=self.max_cells, max_rows_per_cell=self.max_rows_per_cell)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneEvent:
+    """The privacy unit is the row: every row is kept, and one row is one unit."""
+
+
+ContributionBounds: TypeAlias = RowBound | CellBound | OneEvent
+
+
+def _at_least_one(**bounds: int) -> None:
+    for name, value in bounds.items():
+        if not isinstance(value, int) or not 1 <= value <= 10**9:
+            raise InvalidParameterError(
+                f"Expected {name} between 1 and 1e9, got {value}.",
+                hint="Bound what one patient contributes, e.g. per-patient: {cells: 5, rows: 1}.",
+            )
+
+
+def rows_per_unit(bounds: ContributionBounds) -> int:
+    """Return the most rows that one privacy unit adds to the sum.
+
+    Example:
+        >>> rows_per_unit(CellBound(max_cells=5, max_rows_per_cell=2))
+        10
+    """
+    match bounds:
+        case RowBound(max_rows=m):
+            return m
+        case CellBound(max_cells=k, max_rows_per_cell=r):
+            return k * r
+        case OneEvent():
+            return 1
+        case _:
+            assert_never(bounds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueRange:
+    """How large the value of one kept row can be.
+
+    Attributes:
+        magnitude: Largest absolute value, at least 1.
+        signed: Whether both signs occur.
+        unit: "persons", "visits", "tenths of mm[Hg]".
+    """
+
+    magnitude: int
+    signed: bool
+    unit: str
+
+
+def sensitivity(
+    bounds: ContributionBounds,
+    *,
+    values: ValueRange,
+    cells: int,
+    entity: Entity,
+    adjacency: Adjacency,
+) -> Sensitivity:
+    """Return how far one privacy unit can move the sums over ``cells`` public cells.
+
+    Raises:
+        InvalidParameterError: If the bounds do not suit the privacy unit.
+
+    Example:
+        A histogram of at most five diagnoses a patient, among 2,000 codes:
+
+        >>> s = sensitivity(
+        ...     CellBound(max_cells=5),
+        ...     values=ValueRange(magnitude=1, signed=False, unit="persons"),
+        ...     cells=2000, entity=Entity.PATIENT, adjacency=Adjacency.ADD_REMOVE)
+        >>> s.l1, s.l2_squared
+        (5, 5)
+    """
+    if (entity is Entity.EVENT) != isinstance(bounds, OneEvent):
+        raise InvalidParameterError(
+            f"Expected bounds that suit the privacy unit {entity.value!r}.",
+            hint="Patients need max rows or cells; events are bounded by being one row.",
+        )
+    match bounds:
+        case RowBound(max_rows=m):
+            spread, each = 1, m * values.magnitude
+        case CellBound(max_cells=k, max_rows_per_cell=r):
+            spread, each = min(k, cells), r * values.magnitude
+        case OneEvent():
+            spread, each = 1, values.magnitude
+        case _:
+            assert_never(bounds)
+    match adjacency, values.signed:
+        case Adjacency.ADD_REMOVE, _:
+            l1, l2_squared, linf = spread * each, spread * each**2, each
+        case Adjacency.SUBSTITUTE, False:
+            touched = min(2 * spread, cells)
+            l1, l2_squared, linf = touched * each, touched * each**2, each
+        case Adjacency.SUBSTITUTE, True:
+            l1, l2_squared, linf = 2 * spread * each, 4 * spread * each**2, 2 * each
+        case _:
+            raise InvalidParameterError("Unknown adjacency.")
+    return Sensitivity(
+        l1=l1,
+        l2_squared=l2_squared,
+        linf=linf,
+        entity=entity,
+        unit=values.unit,
+        because=_because(bounds, values=values, adjacency=adjacency),
+    )
+
+
+def _because(bounds: ContributionBounds, *, values: ValueRange, adjacency: Adjacency) -> str:
+    size = f"each worth at most {values.magnitude} {values.unit}"
+    match bounds:
+        case RowBound(max_rows=m):
+            kept = f"a patient keeps at most {m} row(s), {size}"
+        case CellBound(max_cells=k, max_rows_per_cell=r):
+            kept = f"a patient keeps at most {k} cell(s) with {r} row(s) each, {size}"
+        case OneEvent():
+            kept = f"one event is one row, {size}"
+        case _:
+            assert_never(bounds)
+    match adjacency:
+        case Adjacency.ADD_REMOVE:
+            move = "and is added or removed"
+        case Adjacency.SUBSTITUTE:
+            move = "and is replaced by another"
+        case _:
+            assert_never(adjacency)
+    return f"{kept}, {move} [DMNS06, def. 3]."

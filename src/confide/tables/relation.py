@@ -1,0 +1,264 @@
+"""Relations: a declared table, filtered, with the attributes of each row's person.
+
+A relation is one base table, a row-local predicate, and whatever its expressions read of the same
+person elsewhere: the person's one row in a table with one row per patient (a join on an enforced
+unique key), or a declared per-patient value.
+
+*Privacy:* a join to at most one row cannot multiply rows, and a filter cannot add any, so the rows
+of a person in the relation are at most their rows in the base table: stability 1 for the set of
+rows of one person [McS09].  A join to a table with several rows per patient is refused.
+
+References:
+    [McS09] McSherry. Privacy integrated queries. SIGMOD 2009.
+        https://doi.org/10.1145/1559845.1559850
+"""
+
+import datetime as dt
+import itertools
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from confide.errors import ContractError, UnknownNameError
+from confide.privacy.unit import Entity
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    DatePart,
+    Expression,
+    Holds,
+    PartOf,
+    ValueOf,
+)
+from confide.tables.filter import Everything, Predicate, expressions, sources
+from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
+from confide.tables.schema import Column, Dataset, Domain, Kind
+
+EPOCH = dt.date(1970, 1, 1).toordinal()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """Rows of ``table`` that satisfy ``where``."""
+
+    table: str
+    where: Predicate = field(default_factory=Everything)
+
+
+def column_of(expression: ColumnOf, dataset: Dataset) -> Column:
+    """Return the declared column that the expression names."""
+    return dataset.table(expression.table).column(expression.column)
+
+
+def domain(expression: Expression, *, dataset: Dataset) -> Domain:
+    """Return the public domain of an expression.
+
+    Raises:
+        UnknownNameError: If a name was not declared.
+        ContractError: If the expression does not suit the kind of its source.
+    """
+    match expression:
+        case ColumnOf():
+            return column_of(expression, dataset).domain()
+        case ValueOf(name=name):
+            return _value_domain(name, dataset)
+        case BinOf(of=inner, edges=edges):
+            return _bins(domain(inner, dataset=dataset), edges)
+        case PartOf(of=inner, part=part):
+            return _parts(domain(inner, dataset=dataset), part)
+        case Holds(of=predicate):
+            for part_of_it in expressions(predicate):
+                domain(part_of_it, dataset=dataset)
+            return Domain(kind=Kind.CATEGORY, lower=0, upper=1, keys=("no", "yes"))
+        case _:
+            assert_never(expression)
+
+
+def _value_domain(name: str, dataset: Dataset) -> Domain:
+    value = dataset.value(name)
+    match value:
+        case AtEnd(table=table, column=column):
+            return dataset.table(table).column(column).domain()
+        case HasAny():
+            return Domain(kind=Kind.CATEGORY, lower=0, upper=1, keys=("no", "yes"))
+        case CountOf(at_most=at_most):
+            return Domain(kind=Kind.NUMBER, lower=0, upper=at_most, unit="1")
+        case DaysBetween(lower=lower, upper=upper):
+            return Domain(kind=Kind.NUMBER, lower=lower, upper=upper, unit="d")
+        case _:
+            assert_never(value)
+
+
+def _bins(inner: Domain, edges: tuple[int, ...]) -> Domain:
+    if inner.kind is Kind.CATEGORY:
+        raise ContractError(
+            "Categories cannot be cut into bins.", hint="Use the category itself as `by`."
+        )
+    last = len(edges) - 2
+    labels = tuple(
+        f"[{_label(inner, low)}, {_label(inner, high)}{']' if i == last else ')'}"
+        for i, (low, high) in enumerate(itertools.pairwise(edges))
+    )
+    return Domain(kind=Kind.CATEGORY, lower=0, upper=last, keys=labels)
+
+
+def _label(inner: Domain, canonical: int) -> str:
+    if inner.kind is Kind.DATE:
+        return date_of(canonical).isoformat()
+    value = canonical * inner.scale
+    return str(value.numerator) if value.denominator == 1 else f"{float(value):g}"
+
+
+def date_of(days: int) -> dt.date:
+    """Return the date that is ``days`` after 1970-01-01.
+
+    Example:
+        >>> date_of(20_000).isoformat()
+        '2024-10-04'
+    """
+    return dt.date.fromordinal(days + EPOCH)
+
+
+def part_index(date: dt.date, part: DatePart) -> int:
+    """Return the number of whole calendar parts since year 0 (weeks and days: since 0001-01-01)."""
+    match part:
+        case DatePart.YEAR:
+            return date.year
+        case DatePart.QUARTER:
+            return date.year * 4 + (date.month - 1) // 3
+        case DatePart.MONTH:
+            return date.year * 12 + date.month - 1
+        case DatePart.WEEK:
+            return (date.toordinal() - 1) // 7  # 0001-01-01 was a Monday
+        case DatePart.DAY:
+            return date.toordinal()
+        case _:
+            assert_never(part)
+
+
+def _part_label(index: int, part: DatePart) -> str:
+    match part:
+        case DatePart.YEAR:
+            return f"{index:04d}"
+        case DatePart.QUARTER:
+            return f"{index // 4:04d}-Q{index % 4 + 1}"
+        case DatePart.MONTH:
+            return f"{index // 12:04d}-{index % 12 + 1:02d}"
+        case DatePart.WEEK:
+            year, week, _ = dt.date.fromordinal(index * 7 + 1).isocalendar()
+            return f"{year:04d}-W{week:02d}"
+        case DatePart.DAY:
+            return dt.date.fromordinal(index).isoformat()
+        case _:
+            assert_never(part)
+
+
+def _parts(inner: Domain, part: DatePart) -> Domain:
+    if inner.kind is not Kind.DATE:
+        raise ContractError("Only a date has calendar parts.", hint="Use `bins` for a number.")
+    first = part_index(date_of(inner.lower), part)
+    last = part_index(date_of(inner.upper), part)
+    labels = tuple(_part_label(index, part) for index in range(first, last + 1))
+    return Domain(kind=Kind.CATEGORY, lower=0, upper=last - first, keys=labels)
+
+
+def check(relation: Relation, *reads: Expression, dataset: Dataset) -> None:
+    """Refuse a relation whose rows per person are not bounded by those of its base table.
+
+    Raises:
+        UnknownNameError: If a table, column or value was not declared.
+        ContractError: If an expression reads another table with several rows per patient, or a
+            person's attributes under event-level privacy.
+    """
+    base = dataset.table(relation.table)
+    for expression in (*reads, *expressions(relation.where)):
+        for read in sources(expression):
+            match read:
+                case ColumnOf(table=table, column=column):
+                    dataset.table(table).column(column)
+                    if table != base.name:
+                        _check_join(table, base=base.name, dataset=dataset)
+                case ValueOf(name=name):
+                    dataset.value(name)
+                    _refuse_event_unit(dataset, f"the per-patient value {name!r}")
+                case _:
+                    assert_never(read)
+        domain(expression, dataset=dataset)
+
+
+def _check_join(table: str, *, base: str, dataset: Dataset) -> None:
+    if not dataset.table(table).one_row_per_patient:
+        raise ContractError(
+            f"Table {table!r} may hold several rows per patient, so joining it to {base!r} "
+            "would multiply rows.",
+            hint="Declare a per-patient value (first, last, any, count) of it instead.",
+        )
+    _refuse_event_unit(dataset, f"the join to {table!r}")
+
+
+def _refuse_event_unit(dataset: Dataset, what: str) -> None:
+    if dataset.unit.entity is Entity.EVENT:
+        raise ContractError(
+            f"With the event as privacy unit, {what} is refused: one event can change every row "
+            "of its person.",
+            hint="Protect patients (protects: {unit: patient, ...}).",
+        )
+
+
+def centre(of: Domain) -> tuple[int, int]:
+    """Return a public centre c and the half width h = ⌈(U−L)/2⌉ with |x − c| ≤ h.
+
+    Example:
+        >>> centre(Domain(kind=Kind.NUMBER, lower=80, upper=201))
+        (140, 61)
+    """
+    middle = (of.lower + of.upper) // 2
+    return middle, max(of.upper - middle, middle - of.lower)
+
+
+def resolve(name: str, *, table: str, dataset: Dataset) -> Expression:
+    """Return the expression that a study calls ``name`` while asking about ``table``.
+
+    Looked up in this order: ``table.column``; a column of the table; a derived column; a
+    per-patient value; a column of another table with one row per patient, if only one has it.
+
+    Raises:
+        UnknownNameError: If nothing has the name.
+        ContractError: If several one-row tables have it.
+    """
+    if "." in name:
+        other, _, column = name.partition(".")
+        dataset.table(other).column(column)
+        return ColumnOf(table=other, column=column)
+    base = dataset.table(table)
+    if any(column.name == name for column in base.columns):
+        return ColumnOf(table=table, column=name)
+    for derived in dataset.derived:
+        if derived.name == name:
+            return derived.of
+    if any(value.name == name for value in dataset.per_patient):
+        return ValueOf(name=name)
+    holders = [
+        other.name
+        for other in dataset.tables
+        if other.one_row_per_patient and any(column.name == name for column in other.columns)
+    ]
+    if len(holders) == 1:
+        return ColumnOf(table=holders[0], column=name)
+    if holders:
+        raise ContractError(
+            f"Column {name!r} is in several tables: {', '.join(holders)}.",
+            hint=f"Write {holders[0]}.{name}.",
+        )
+    known = [column.name for column in base.columns]
+    known += [derived.name for derived in dataset.derived]
+    known += [value.name for value in dataset.per_patient]
+    raise UnknownNameError("column", name, known=known)
+
+
+def constant_per_patient(expression: Expression, *, table: str, dataset: Dataset) -> bool:
+    """Return whether all rows of a person in ``table`` share the value of the expression."""
+    return all(
+        isinstance(read, ValueOf)
+        or (read.table != table or dataset.table(table).one_row_per_patient)
+        for read in sources(expression)
+    )
