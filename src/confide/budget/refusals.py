@@ -5,7 +5,7 @@
 
 from fractions import Fraction
 
-from confide.budget.amount import ATTO, NANO, Amount, decimal_text
+from confide.budget.amount import Amount
 from confide.budget.book import Held
 from confide.budget.ledger import Charge, ChargeRequest, LedgerTerms, Scope, State
 from confide.errors import (
@@ -15,6 +15,7 @@ from confide.errors import (
     MismatchError,
     PolicyError,
 )
+from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.privacy.measure import Measure
 
 
