@@ -23,7 +23,7 @@ from sqlglot import exp
 
 from confide.errors import ConfideError, ContractError, EngineError
 from confide.rows.bounding import SUMS
-from confide.rows.clean import integer
+from confide.rows.build import STAR, num, select
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.keyed_order import coefficients
 from confide.rows.layout import Found, Ids, Layout, Located, ids_of, physical
@@ -53,6 +53,9 @@ class DuckDBEngine:
         self._layout = layout
         self._parameters = parameters
         self._temporary = temporary
+        self._compiled_last: dict[
+            tuple[Aggregate | KeyedAggregate, ...], tuple[Statement, ...]
+        ] = {}
 
     def __repr__(self) -> str:
         return f"DuckDBEngine({self._dataset.id!r})"
@@ -105,7 +108,11 @@ class DuckDBEngine:
             raise ContractError(
                 "The engine was opened for another data set.", hint="Open it for this one."
             )
-        return statements(aggregates, dataset=dataset, layout=self._layout)
+        asked = tuple(aggregates)
+        if asked not in self._compiled_last:  # the gate checks and aggregates the same
+            compiled = statements(asked, dataset=dataset, layout=self._layout)
+            self._compiled_last = {asked: compiled}
+        return self._compiled_last[asked]
 
     def _read(self, statement: Statement) -> list[tuple[Any, ...]]:
         sql = statement.query.sql("duckdb")
@@ -189,7 +196,7 @@ def hardening(
         "TimeZone": exp.Literal.string("UTC"),  # the date of a timestamp with a time zone
     }
     if threads is not None:
-        wanted["threads"] = integer(threads)
+        wanted["threads"] = num(threads)
     if memory_limit is not None:
         wanted["memory_limit"] = exp.Literal.string(memory_limit)
     wanted |= {
@@ -233,7 +240,7 @@ def _layout(connection: Any, opened: Opened, *, dataset: Dataset) -> Layout:
             continue
         columns: dict[str, Found] = {}
         with _dropping_messages() as failed:
-            query = exp.select(exp.Star()).from_(relation.copy()).limit(0)
+            query = select(STAR, of=relation).limit(0)
             described = connection.execute(query.sql("duckdb")).description
             columns = {
                 str(name): Found(name=str(name), physical=physical(str(kind)))
