@@ -71,7 +71,7 @@ def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
     number = [other.name for other in scope.dataset.tables].index(table.name)
     name = f"t{number}" + ("o" if ordered or reduced else "")
     if name not in scope.named:
-        rows = _cleaned(scope, table)
+        rows = cleaned_rows(scope, table)
         if ordered or reduced:
             rows = _placed(scope, table, rows)
         if reduced:
@@ -82,8 +82,12 @@ def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
     return name
 
 
-def _cleaned(scope: Scope, table: Table) -> exp.Select:
-    """Return ``p`` and ``c0, c1, …``; rows without a usable person id are quarantined."""
+def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
+    """Return ``p`` and ``c0, c1, …``; rows without a usable person id are quarantined.
+
+    Raises:
+        ContractError: If the table does not fit the source.
+    """
     located = scope.layout.located(table)
     raw: list[exp.Expr] = []
     clean: list[exp.Expr] = []
