@@ -5,11 +5,12 @@ Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide
 ``incidents.log``.
 """
 
+import contextlib
 import datetime as dt
 import getpass
 import os
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -28,13 +29,14 @@ from confide.plans.events import recompute
 from confide.plans.plan import Plan, Statistic, Study
 from confide.release.certificate import Issuer, certificate
 from confide.release.gate import Gate
-from confide.release.keys import make_keys, read_order_key, read_signing_key
+from confide.release.keys import SigningKey, make_keys, read_order_key, read_signing_key
 from confide.release.noisy import read_payload
 from confide.release.release import Release
 from confide.release.software import software
 from confide.rows.engine import Engine
 
 FOLDER = ".confide"
+LEDGER = "ledger.sqlite"
 
 
 class Workspace:
@@ -51,12 +53,7 @@ class Workspace:
         self._engine: Engine | None = None
         self._folder = declared.base / FOLDER
         self._signer = read_signing_key(self._folder)
-        self.ledger = SQLiteLedger(
-            self._folder / "ledger.sqlite",
-            anchor=self._folder / "anchor.jsonl",
-            signer=self._signer,
-            recompute=_recomputed,
-        )
+        self.ledger = _ledger(self._folder, signer=self._signer)
         try:
             self.ledger.register(_terms(declared))
         except BaseException:
@@ -214,6 +211,12 @@ class Workspace:
             os.close(file)
 
 
+def _ledger(folder: Path, *, signer: SigningKey) -> SQLiteLedger:
+    return SQLiteLedger(
+        folder / LEDGER, anchor=folder / "anchor.jsonl", signer=signer, recompute=_recomputed
+    )
+
+
 def _recomputed(events: str) -> Amount:
     loss = recompute(events)
     return Amount(nano=loss.nano, delta_atto=loss.atto)
@@ -243,6 +246,38 @@ def initialise(folder: Path) -> Path:
     make_keys(inside)
     inside.chmod(0o700)
     return inside
+
+
+def open_study(path: str | Path) -> tuple[Workspace, DeclaredStudy]:
+    """Open the workspace of the data set that a study.yaml names, with the study; reads no rows.
+
+    Raises:
+        ContractError: If the study or the data set breaks its contract.
+        LedgerFrozenError: If the ledger does not match its chain or anchor.
+    """
+    study = read_study(Path(path))
+    initialise(study.declared.base)
+    return Workspace(study.declared), study
+
+
+@contextlib.contextmanager
+def open_ledger(dataset: str | Path) -> Iterator[tuple[SQLiteLedger, DeclaredDataset]]:
+    """Open the ledger of a dataset.yaml for an officer, even if it is frozen or its caps differ.
+
+    Raises:
+        ContractError: If the description breaks its contract, or there is no ledger yet.
+    """
+    declared = read_dataset(Path(dataset))
+    folder = declared.base / FOLDER
+    if not (folder / LEDGER).exists():
+        raise ContractError(
+            "There is no ledger yet.", hint="It is made when a study is planned or run."
+        )
+    ledger = _ledger(folder, signer=read_signing_key(folder))
+    try:
+        yield ledger, declared
+    finally:
+        ledger.close()
 
 
 def open_workspace(
