@@ -36,7 +36,7 @@ from confide.rows.build import (
     ranked,
     select,
 )
-from confide.rows.keyed_order import absorbed, closed, point, start
+from confide.rows.keyed_order import leading, place, point
 from confide.rows.layout import Ids
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 
@@ -82,8 +82,8 @@ def kept_rows(
                 return per_cell  # nobody can have more cells than there are
             x = own("x")
             with_point = select(STAR, named(point(own("p"), ids=ids), "x"), of=per_cell)
-            place = closed(absorbed(limbs, at=x, so_far=start()), at=x)
-            first = _first(with_point, k, order=[place, own("cell")])
+            h = place([leading(), *limbs], at=x)
+            first = _first(with_point, k, order=[h, own("cell")])
             return select(own("p"), own("cell"), own("n"), *sums, of=first)
         case _:
             assert_never(bounds)

@@ -73,21 +73,29 @@ def point(person: exp.Expr, *, ids: Ids) -> exp.Expr:
     return plus(rest(power, num(PRIME - 1)), num(1))
 
 
-def start() -> exp.Expr:
-    """Return the leading coefficient, with which Horner's rule starts."""
+def leading() -> exp.Expr:
+    """Return the leading coefficient of every row's polynomial."""
     return _key("k5")
 
 
-def absorbed(limbs: Sequence[exp.Expr], *, at: exp.Expr, so_far: exp.Expr) -> exp.Expr:
-    """Return Horner's rule continued over some limbs."""
-    for limb in limbs:
-        so_far = _mod(plus(times(so_far, at), limb))
-    return so_far
+def polynomial(coefficients: Sequence[exp.Expr], *, at: exp.Expr) -> exp.Expr:
+    """Return Horner's rule over coefficients, the leading one first."""
+    value, *others = coefficients
+    for coefficient in others:
+        value = _mod(plus(times(value, at), coefficient))
+    return value
 
 
-def closed(so_far: exp.Expr, *, at: exp.Expr) -> exp.Expr:
-    """Return h: the last multiplication, after which no limb can be added."""
-    return _mod(times(so_far, at))
+def place(coefficients: Sequence[exp.Expr], *, at: exp.Expr) -> exp.Expr:
+    """Return h of a row: its polynomial, without a constant term."""
+    return _mod(times(polynomial(coefficients, at=at), at))
+
+
+def sixteenth_power(value: exp.Expr) -> exp.Expr:
+    """Return value¹⁶ mod p, so that long polynomials can be cut into shallow ones."""
+    for _ in range(4):
+        value = _mod(times(value, value))
+    return value
 
 
 def limbs_of(value: exp.Expr, *, lower: int, upper: int) -> tuple[exp.Expr, ...]:
