@@ -91,7 +91,7 @@ class Reference:
         x, h = self.point(person), self.k[4]
         for limb in limbs:
             h = (h * x + limb) % P
-        return h * x % P
+        return pow(h * x % P, 5, P)
 
     def row_place(self, table, row):
         if "h" not in row:
@@ -148,7 +148,7 @@ class Reference:
                     r for r in self.cleaned(value.table) if self.holds(value.where, r, value.table)
                 )
                 if isinstance(value, HasAny):
-                    return defaultdict(int, {p: 1 for p in own})
+                    return defaultdict(int, dict.fromkeys(own, 1))
                 return defaultdict(int, {p: min(len(r), value.at_most) for p, r in own.items()})
             case AtEnd():
                 return self._at_end(value)

@@ -1,28 +1,9 @@
 """What every engine must do; an implementation subclasses this and says how to open itself."""
 
-import datetime as dt
-import math
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from reference_engine import Reference
-from rows_world import (
-    EVENTS,
-    KEY,
-    PER_PATIENT,
-    PERSON,
-    Database,
-    ask,
-    category,
-    col,
-    dataset,
-    days,
-    menu,
-    random_database,
-    val,
-)
 
 from confide.errors import ContractError, InvalidParameterError, UnknownNameError
 from confide.privacy.unit import Entity
@@ -32,7 +13,17 @@ from confide.tables.expression import ColumnOf
 from confide.tables.filter import Between
 from confide.tables.per_patient import AtEnd, DaysBetween, HasAny, Which
 from confide.tables.relation import Relation
-from confide.tables.schema import Column, Kind
+from reference_engine import Reference
+from rows_world import (
+    KEY,
+    Database,
+    ask,
+    col,
+    dataset,
+    menu,
+    random_database,
+    val,
+)
 
 
 def exact(engine, aggregates, of):

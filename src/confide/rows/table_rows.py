@@ -33,6 +33,7 @@ from confide.rows.build import (
 )
 from confide.rows.clean import MOST_CASES, canonical, codes, looked_up, parsed, person
 from confide.rows.keyed_order import (
+    fifth_power,
     leading,
     limbs_of,
     limbs_of_text,
@@ -145,7 +146,8 @@ def _placed(scope: Scope, table: Table, rows: exp.Select) -> exp.Select:
     rows = select(STAR, named(point(own("p"), ids=scope.layout.ids), "x0"), of=rows)
     zero = num(0)  # the polynomial has no constant term
     rows, h = _evaluated(rows, [leading(), *limbs, zero])
-    return select(STAR, named(h, "h"), of=rows)
+    rows = select(STAR, named(h, "y"), of=rows)
+    return select(STAR, named(fifth_power(own("y")), "h"), of=rows)
 
 
 def _evaluated(rows: exp.Select, coefficients: list[exp.Expr]) -> tuple[exp.Select, exp.Expr]:

@@ -9,7 +9,6 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from rows_world import KEY, PERSON, ask, category, col, dataset, number
 
 from confide.errors import ContractError, EngineError, InvalidParameterError
 from confide.rows.duckdb import open_engine
@@ -17,6 +16,7 @@ from confide.tables.aggregate import Plain
 from confide.tables.bound_contributions import RowBound
 from confide.tables.schema import Column, Kind, Table
 from confide.tables.source import Source, SourceKind
+from rows_world import KEY, PERSON, ask, category, col, dataset, number
 
 CANARY = "CANARY-4711"
 SECRETS = Table(

@@ -7,7 +7,6 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from rows_world import KEY, ask, col, dataset
 from sqlglot import exp
 
 from confide.errors import ContractError
@@ -19,6 +18,7 @@ from confide.tables.filter import IsIn
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Kind, Table
 from confide.tables.source import Source, SourceKind
+from rows_world import KEY, ask, col, dataset
 
 PIECES = [
     "'", '"', ";", "--", "/*", "*/", "\\", "$$", "$k1", "?", ":k1", "`", "[", "]", "(", ")", "\n",
