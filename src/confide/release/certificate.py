@@ -17,6 +17,7 @@ from fractions import Fraction
 
 from confide.budget.amount import ATTO, NANO, decimal_text
 from confide.budget.ledger import Charge, Entry, Scope
+from confide.errors import InvalidParameterError
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
 from confide.plans.plan import Measurement, Plan
@@ -51,6 +52,18 @@ def shown_loss(plan: Plan, loss: PrivacyLoss | None = None) -> ApproxDP | PureDP
             return ApproxDP(epsilon=_four_digits_up(epsilon), delta=plan.dataset.delta)
         case shown:
             return shown
+
+
+def shown_group_loss(plan: Plan, *, size: int) -> ApproxDP | PureDP | None:
+    """Return the loss of ``size`` people together; None where the promise to them is empty."""
+    try:
+        match plan.loss:
+            case ZeroConcentratedDP(delta=delta) if delta > 0:  # has no group bound of its own
+                return shown_loss(plan, group_loss(shown_loss(plan), size=size))
+            case loss:
+                return shown_loss(plan, group_loss(loss, size=size))
+    except InvalidParameterError:  # the δ of the group reaches 1
+        return None
 
 
 def _four_digits_up(epsilon: float) -> Fraction:
@@ -142,6 +155,11 @@ def _spend(loss: PrivacyLoss) -> Json:
             return {"measure": "zcdp", "rho": _text(rho), "delta": _text(delta)}
 
 
+def _group_spend(plan: Plan, *, size: int) -> Json:
+    loss = shown_group_loss(plan, size=size)
+    return {"measure": "none"} if loss is None else _spend(loss)
+
+
 def _text(amount: Fraction) -> str:
     per_one = NANO if (amount * NANO).denominator == 1 else ATTO
     scaled = amount * per_one
@@ -159,10 +177,7 @@ def _guarantee(plan: Plan) -> Json:
         "spend": _spend(plan.loss),
         "equivalent": _spend(shown),
         "membership-advantage": f"{membership_advantage(shown):.4f}",
-        "groups": [
-            {"size": size, **_spend(shown_loss(plan, group_loss(plan.loss, size=size)))}
-            for size in GROUP_SIZES
-        ],
+        "groups": [{"size": size, **_group_spend(plan, size=size)} for size in GROUP_SIZES],
     }
 
 
