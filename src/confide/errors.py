@@ -14,6 +14,7 @@
     │   ├── MismatchError                     another unit, adjacency or measure than the ledger's
     │   └── BurnedError                       the request died while reading: it stays charged
     ├── LedgerFrozenError (RuntimeError)      the chain or its anchor does not match
+    ├── EngineError (RuntimeError)            reading failed; names the class of failure, never data
     ├── ReleaseFailedError (RuntimeError)     after reading began: a constant text
     └── VerificationError (ValueError)        a certificate or an output is not what it says
 
@@ -107,6 +108,18 @@ class BurnedError(PolicyError):
 
 class LedgerFrozenError(ConfideError, RuntimeError):
     """The ledger does not match its hash chain or anchor."""
+
+
+class EngineError(ConfideError, RuntimeError):
+    """Reading failed; the engine's own message is dropped, because it may print cells.
+
+    Attributes:
+        failure: Class of the failure, for the steward's log.
+    """
+
+    def __init__(self, failure: str) -> None:
+        super().__init__(f"The engine failed while reading ({failure}).")
+        self.failure = failure
 
 
 class ReleaseFailedError(ConfideError, RuntimeError):

@@ -104,8 +104,9 @@ def _check_anchor(
     public_key: bytes,
 ) -> None:
     """Compare the anchor with the chain, from the last time an officer accepted it."""
+    in_chain = frozenset(hashes)
     for head in heads:
-        if head is not None:
+        if head is not None and head.hash not in in_chain:
             _note_spent(found, head)
     starts = [
         place
@@ -141,7 +142,7 @@ def _anchor_differences(
 
 
 def _note_spent(found: Inspection, head: SignedHead) -> None:
-    """Remember the most that was ever spent on a lineage, signed or not: more is safer."""
+    """Remember what a lost history had spent, signed or not: more is safer."""
     for scope, units in head.spent.items():
         scopes = found.raised.setdefault(head.lineage, {})
         scopes[scope] = max(scopes.get(scope, 0), units)

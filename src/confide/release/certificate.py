@@ -17,7 +17,6 @@ from fractions import Fraction
 
 from confide.budget.amount import ATTO, NANO, decimal_text
 from confide.budget.ledger import Charge, Entry, Scope
-from confide.errors import InvalidParameterError
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
 from confide.plans.plan import Measurement, Plan
@@ -54,18 +53,6 @@ def shown_loss(plan: Plan, loss: PrivacyLoss | None = None) -> ApproxDP | PureDP
             return shown
 
 
-def shown_group_loss(plan: Plan, *, size: int) -> ApproxDP | PureDP | None:
-    """Return the loss of ``size`` people together; None where the promise to them is empty."""
-    try:
-        match plan.loss:
-            case ZeroConcentratedDP(delta=delta) if delta > 0:  # has no group bound of its own
-                return shown_loss(plan, group_loss(shown_loss(plan), size=size))
-            case loss:
-                return shown_loss(plan, group_loss(loss, size=size))
-    except InvalidParameterError:  # the δ of the group reaches 1
-        return None
-
-
 def _four_digits_up(epsilon: float) -> Fraction:
     return Fraction(-(-Fraction(epsilon) * 10_000 // 1), 10_000)
 
@@ -85,7 +72,7 @@ def certificate(
         "issuer": {
             "organisation": issuer.organisation,
             "contact": issuer.contact,
-            "key": signer.public_key,
+            "key": signer.name,
         },
         "authority": {"analyst": entry.analyst, "request": entry.request_key},
         "accounting": _accounting(entry),
@@ -96,7 +83,7 @@ def certificate(
     return body | {
         "signature": {
             "alg": "Ed25519",
-            "key": signer.public_key,
+            "key": signer.name,
             "over": SIGNED_OVER,
             "value": signature.hex(),
         }
@@ -155,17 +142,12 @@ def _spend(loss: PrivacyLoss) -> Json:
             return {"measure": "zcdp", "rho": _text(rho), "delta": _text(delta)}
 
 
-def _group_spend(plan: Plan, *, size: int) -> Json:
-    loss = shown_group_loss(plan, size=size)
-    return {"measure": "none"} if loss is None else _spend(loss)
-
-
 def _text(amount: Fraction) -> str:
-    per_one = NANO if (amount * NANO).denominator == 1 else ATTO
-    scaled = amount * per_one
-    return (
-        decimal_text(scaled.numerator, per_one=per_one) if scaled.denominator == 1 else str(amount)
-    )
+    """Return an exact amount as a decimal, or as a fraction where no short decimal is exact."""
+    for per_one in (NANO, ATTO):
+        if (amount * per_one).denominator == 1:
+            return decimal_text(int(amount * per_one), per_one=per_one)
+    return str(amount)
 
 
 def _guarantee(plan: Plan) -> Json:
@@ -177,8 +159,17 @@ def _guarantee(plan: Plan) -> Json:
         "spend": _spend(plan.loss),
         "equivalent": _spend(shown),
         "membership-advantage": f"{membership_advantage(shown):.4f}",
-        "groups": [{"size": size, **_group_spend(plan, size=size)} for size in GROUP_SIZES],
+        "groups": [{"size": size, **_spend(_group(plan, size=size))} for size in GROUP_SIZES],
     }
+
+
+def _group(plan: Plan, *, size: int) -> PrivacyLoss:
+    """Return the loss to a group: by k²ρ where the loss is plain zCDP, else from (ε, δ)."""
+    match plan.loss:
+        case ZeroConcentratedDP(delta=delta) if delta > 0:
+            return group_loss(shown_loss(plan), size=size)
+        case loss:
+            return shown_loss(plan, group_loss(loss, size=size))
 
 
 def _mechanism(measurement: Measurement, plan: Plan) -> Json:

@@ -1,0 +1,186 @@
+"""Where each declared table lies in the source, and of which physical types its columns are.
+
+Types come from the schema of the source, never from its rows.  They decide how a cell is read as
+text, number, date or person id; a type that cannot be read as declared is refused by name.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from confide.errors import ContractError
+from confide.tables.schema import Column, Dataset, Kind, Table
+
+
+class Physical(enum.Enum):
+    """Families of physical types."""
+
+    INTEGER = "integers"
+    REAL = "floating-point numbers"
+    DECIMAL = "decimals"
+    TEXT = "text"
+    DATE = "dates"
+    MOMENT = "timestamps"
+    BOOLEAN = "booleans"
+    OTHER = "values of another type"
+
+
+class Ids(enum.Enum):
+    """How person ids are compared, over all tables of a data set."""
+
+    INTEGER = "integer"
+    TEXT = "text"
+
+
+_READABLE = {
+    Kind.NUMBER: {
+        Physical.INTEGER,
+        Physical.REAL,
+        Physical.DECIMAL,
+        Physical.TEXT,
+        Physical.BOOLEAN,
+    },
+    Kind.DATE: {Physical.DATE, Physical.MOMENT, Physical.TEXT},
+    Kind.CATEGORY: set(Physical) - {Physical.OTHER, Physical.MOMENT},
+    Kind.TEXT: set(Physical) - {Physical.OTHER, Physical.MOMENT},
+}
+
+_NUMERIC = {Physical.INTEGER, Physical.REAL, Physical.DECIMAL}
+
+
+def physical(type_name: str) -> Physical:
+    """Return the family of a DuckDB type, from its name.
+
+    Example:
+        >>> physical("DECIMAL(18,3)")
+        <Physical.DECIMAL: 'decimals'>
+    """
+    name = type_name.upper()
+    if name.endswith("]"):
+        return Physical.OTHER
+    if name.startswith("DECIMAL"):
+        return Physical.DECIMAL
+    if name.startswith("ENUM"):
+        return Physical.TEXT
+    if name.startswith("TIMESTAMP"):
+        return Physical.MOMENT
+    if "INT" in name and "(" not in name:
+        return Physical.INTEGER
+    exact = {
+        "FLOAT": Physical.REAL,
+        "DOUBLE": Physical.REAL,
+        "VARCHAR": Physical.TEXT,
+        "UUID": Physical.TEXT,
+        "DATE": Physical.DATE,
+        "BOOLEAN": Physical.BOOLEAN,
+        '"NULL"': Physical.INTEGER,  # a column without a single value has no type
+    }
+    return exact.get(name, Physical.OTHER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A column as the source names it."""
+
+    name: str
+    physical: Physical
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """A declared table in the source.
+
+    Attributes:
+        relation: How SQL names it.
+        columns: Columns of the source, by the name that the data set declares for them.
+    """
+
+    relation: exp.Table
+    columns: Mapping[str, Found]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """All declared tables of one data set that were found.
+
+    Attributes:
+        tables: By declared name.
+        missing: Why a declared table was not found, by declared name; raised when it is used.
+        ids: How person ids are compared.
+    """
+
+    tables: Mapping[str, Located]
+    ids: Ids
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    def located(self, table: Table) -> Located:
+        """Return where a table lies.
+
+        Raises:
+            ContractError: If it was not found, or a declared column is missing or unreadable.
+        """
+        found = self.tables.get(table.name)
+        if found is None:
+            raise ContractError(
+                self.missing.get(table.name, f"Table {table.name!r} was not found in the source."),
+                hint=f"Check `from` of table {table.name!r} in dataset.yaml.",
+            )
+        for column in table.columns:
+            _readable(column, table=table, located=found)
+        return found
+
+    def id_of(self, table: Table, *, dataset: Dataset) -> Found:
+        """Return the column that identifies the person.
+
+        Raises:
+            ContractError: If it is missing, or neither a number nor text.
+        """
+        name = id_column(table, dataset=dataset)
+        found = self.located(table).columns.get(name)
+        if found is None:
+            raise ContractError(
+                f"Table {table.name!r} has no id column {name!r} in the source.",
+                hint="Name it in protects: {id: ...}, or as `id` of the table.",
+            )
+        if found.physical not in {*_NUMERIC, Physical.TEXT}:
+            raise ContractError(
+                f"Column {name!r} of table {table.name!r} holds {found.physical.value}, "
+                "which cannot identify a person.",
+                hint="Person ids are integers or text.",
+            )
+        return found
+
+
+def id_column(table: Table, *, dataset: Dataset) -> str:
+    """Return the declared name of a table's person id."""
+    return table.id_column or dataset.unit.id_column
+
+
+def ids_of(dataset: Dataset, *, tables: Mapping[str, Located]) -> Ids:
+    """Return how person ids are compared: as text as soon as one table holds them as text."""
+    for table in dataset.tables:
+        located = tables.get(table.name)
+        if located is None:
+            continue
+        found = located.columns.get(id_column(table, dataset=dataset))
+        if found is not None and found.physical not in _NUMERIC:
+            return Ids.TEXT
+    return Ids.INTEGER
+
+
+def _readable(column: Column, *, table: Table, located: Located) -> None:
+    found = located.columns.get(column.source)
+    where = f"of table {table.name!r}"
+    if found is None:
+        raise ContractError(
+            f"Column {column.name!r} {where}: the source has no column {column.source!r}.",
+            hint="Write `from: <name in the data>`; names must match exactly.",
+        )
+    if found.physical not in _READABLE[column.kind]:
+        raise ContractError(
+            f"Column {column.name!r} {where} is declared as {column.kind.value}, but the source "
+            f"holds {found.physical.value}.",
+            hint="Declare another kind, or cast the column in the source.",
+        )

@@ -1,0 +1,77 @@
+"""CSV and TSV files: every column is read as text, under the names of the header.
+
+A reader that guesses types, separators or quotes from the rows lets one patient's row decide how
+everyone's rows are read, so nothing is guessed: UTF-8, comma (tab for .tsv), double quotes, and one
+header line.  Declared columns are parsed cell by cell later.  A row with too few or too many
+fields, or with bytes that are no UTF-8, is left out by itself and disturbs no other.  The empty
+cell is NULL.
+
+*Privacy:* one unclosed quotation mark can swallow the rows after it; a file that people edit by
+hand belongs into Parquet or DuckDB first.
+"""
+
+import csv
+import gzip
+from pathlib import Path
+
+from sqlglot import exp
+
+from confide.errors import ContractError
+from confide.tables.schema import Table
+
+LONGEST_LINE = 2**21
+
+
+def csv_relation(parts: tuple[Path, ...], *, table: Table) -> exp.Table:
+    """Return a relation over the part files of ``table``, all columns as text.
+
+    Raises:
+        ContractError: If a header is missing, repeats a name, or differs between part files.
+    """
+    header = _header(parts[0], table)
+    if any(_header(part, table) != header for part in parts[1:]):
+        raise ContractError(f"Table {table.name!r}: its part files have different headers.")
+    text = exp.Literal.string("VARCHAR")
+    columns = exp.Struct(
+        expressions=[
+            exp.PropertyEQ(this=exp.Literal.string(name), expression=text.copy()) for name in header
+        ]
+    )
+    options: dict[str, exp.Expr] = {
+        "auto_detect": exp.false(),
+        "columns": columns,
+        "header": exp.true(),
+        "delim": exp.Literal.string(_separator(parts[0])),
+        "quote": exp.Literal.string('"'),
+        "escape": exp.Literal.string('"'),
+        "ignore_errors": exp.true(),  # row by row
+        "max_line_size": exp.Literal.number(LONGEST_LINE),
+    }
+    files = exp.array(*(exp.Literal.string(str(part)) for part in parts))
+    given = [
+        exp.PropertyEQ(this=exp.to_identifier(name), expression=value)
+        for name, value in options.items()
+    ]
+    return exp.Table(this=exp.Anonymous(this="read_csv", expressions=[files, *given]))
+
+
+def _separator(path: Path) -> str:
+    return "\t" if ".tsv" in path.suffixes else ","
+
+
+def _header(path: Path, table: Table) -> tuple[str, ...]:
+    """Return the names in the first line; no other line is read."""
+    reader = gzip.open if path.suffix == ".gz" else open
+    try:
+        with reader(path, "rt", encoding="utf-8-sig", newline="") as lines:
+            names = next(csv.reader(lines, delimiter=_separator(path)), [])
+    except (UnicodeDecodeError, OSError, csv.Error):
+        names = []
+    if not names or not all(names):
+        raise ContractError(
+            f"Table {table.name!r}: its file has no readable header line.",
+            hint="The first line names every column, in UTF-8.",
+        )
+    if len({name.lower() for name in names}) != len(names):
+        raise ContractError(f"Table {table.name!r}: its header names a column twice.")
+    return tuple(names)

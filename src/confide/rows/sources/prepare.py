@@ -1,0 +1,146 @@
+"""From a declared source to relations that SQL can name, and the files the engine may open.
+
+Everything here looks at paths, headers and catalogues; no row is read.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, assert_never
+
+from sqlglot import exp
+
+from confide.errors import ContractError
+from confide.tables.schema import Dataset, Table
+from confide.tables.source import Source, SourceKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """What a source consists of.
+
+    Attributes:
+        files: The only files that the engine may open.
+        attach: A DuckDB file, whose catalogue is read once it is attached.
+        frames: Arrow tables to register, by our own names.
+        relations: How SQL names a declared table, by declared name.
+        missing: Why a declared table was not found, by declared name.
+        fold_case: Whether names of tables and columns are matched without regard to case.
+        integer_ids: Whether person ids are integers by specification.
+    """
+
+    files: tuple[Path, ...] = ()
+    attach: Path | None = None
+    frames: Mapping[str, Any] = field(default_factory=dict)
+    relations: Mapping[str, exp.Table] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    fold_case: bool = False
+    integer_ids: bool = False
+
+
+def prepared(
+    source: Source, *, base: Path, dataset: Dataset, frames: Mapping[str, object] | None
+) -> Opened:
+    """Find the parts of a declared source.
+
+    Raises:
+        ContractError: If the source does not exist, or a table lies outside it.
+    """
+    from confide.rows.sources.delimited import csv_relation
+    from confide.rows.sources.frames import from_frames
+    from confide.rows.sources.omop import from_omop
+    from confide.rows.sources.parquet import parquet_relation
+
+    match source.kind:
+        case SourceKind.FRAMES:
+            return from_frames(frames or {}, dataset=dataset)
+        case SourceKind.DUCKDB:
+            path = existing(source, base=base)
+            return Opened(files=(path,), attach=path)
+        case SourceKind.OMOP:
+            return from_omop(existing(source, base=base), dataset=dataset)
+        case SourceKind.PARQUET:
+            return from_files(existing(source, base=base), dataset=dataset, read=parquet_relation)
+        case SourceKind.CSV:
+            return from_files(existing(source, base=base), dataset=dataset, read=csv_relation)
+        case _:
+            assert_never(source.kind)
+
+
+def existing(source: Source, *, base: Path) -> Path:
+    """Return the absolute path of a source.
+
+    Raises:
+        ContractError: If nothing is there.
+    """
+    path = (base / source.path).resolve()
+    if not path.exists():
+        raise ContractError(
+            f"Source {source.path!r} does not exist.",
+            hint="The path is relative to the folder of dataset.yaml.",
+        )
+    return path
+
+
+def from_files(root: Path, *, dataset: Dataset, read: Any) -> Opened:
+    """Find one file, or one folder of part files, for each declared table."""
+    relations: dict[str, exp.Table] = {}
+    missing: dict[str, str] = {}
+    files: list[Path] = []
+    for table in dataset.tables:
+        parts = part_files(root, table)
+        if not parts:
+            missing[table.name] = f"Table {table.name!r}: no file {table.source!r} in the source."
+            continue
+        relations[table.name] = read(parts, table=table)
+        files.extend(parts)
+    return Opened(files=tuple(dict.fromkeys(files)), relations=relations, missing=missing)
+
+
+def part_files(root: Path, table: Table) -> tuple[Path, ...]:
+    """Return the files of a table, in the order of their names.
+
+    Raises:
+        ContractError: If they lie outside the source.
+    """
+    if root.is_file():
+        return (root,) if table.source in ("", root.name) else ()
+    path = root / table.source
+    if not path.exists():
+        return ()
+    parts = sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]
+    for part in parts:
+        if not part.resolve().is_relative_to(root):
+            raise ContractError(
+                f"Table {table.name!r} lies outside its source.",
+                hint="Declare the folder that holds it as the source.",
+            )
+    return tuple(part.resolve() for part in parts)
+
+
+def in_catalog(
+    found: Iterable[tuple[str, str]], *, database: str, dataset: Dataset, fold_case: bool
+) -> tuple[dict[str, exp.Table], dict[str, str]]:
+    """Find declared tables among (schema, table) of an attached file, by exact name.
+
+    Views are not found: what a view computes need not be a table of rows of persons.
+    """
+
+    def same(name: str) -> str:
+        return name.lower() if fold_case else name
+
+    names: dict[str, list[tuple[str, str]]] = {}
+    for place in found:
+        names.setdefault(same(place[1]), []).append(place)
+        names.setdefault(same(".".join(place)), []).append(place)
+    relations: dict[str, exp.Table] = {}
+    missing: dict[str, str] = {}
+    for table in dataset.tables:
+        places = names.get(same(table.source), [])
+        if len(places) == 1:
+            schema, name = places[0]
+            relations[table.name] = exp.table_(name, db=schema, catalog=database, quoted=True)
+        else:
+            why = "is in several schemas" if places else "was not found as a table"
+            missing[table.name] = f"Table {table.name!r}: {table.source!r} {why} in the source."
+    return relations, missing

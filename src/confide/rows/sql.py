@@ -1,0 +1,244 @@
+"""Compile aggregates to SQL: as few scans as the kept rows allow, one statement each.
+
+Aggregates that agree in relation, axes, bounds and in what must be known keep *the same* rows, so
+they share a statement: the centred sum of a blood pressure and the count of the rows summed, say.
+What must be known is: the axes, the values, and whatever the filter requires to be known (a
+``Between`` at the top of ``where``); so the count over rows whose pressure is known is the count
+with ``Between(of=pressure)`` in its filter.
+
+SQL is built from SQLGlot's syntax tree only.  Names of the data are quoted identifiers, categories
+are literals, the keyed order's coefficients are bound parameters; no text of a user is ever parsed.
+
+References:
+    [WZL20] Wilson et al. Differentially private SQL with bounded user contribution. PETS 2020.
+        https://doi.org/10.2478/popets-2020-0025
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from sqlglot import exp
+
+from confide.errors import ContractError
+from confide.rows.bounding import KEPT, kept_rows, limits, needs_order, totals
+from confide.rows.clean import integer
+from confide.rows.keyed_order import limbs_of, limbs_of_text
+from confide.rows.layout import Layout
+from confide.rows.names import own, sub
+from confide.rows.person_rows import Scope, relation_rows
+from confide.tables.aggregate import (
+    Aggregate,
+    Centred,
+    CentredSquare,
+    KeyedAggregate,
+    Ones,
+    Plain,
+    Value,
+    cell_count,
+    check_aggregate,
+    reads,
+)
+from confide.tables.bound_contributions import (
+    CellBound,
+    ContributionBounds,
+    OneEvent,
+)
+from confide.tables.expression import Expression
+from confide.tables.filter import All, Between, Predicate
+from confide.tables.relation import centre, domain
+from confide.tables.schema import Dataset
+
+LARGEST_BIGINT = 2**63 - 1
+CELL, COUNT, FIRST_SUM = 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One SQL statement and what its rows mean.
+
+    Each row is (tag, cell or key, kept rows, sum 0, sum 1, …); a tag above 0 reports the guard.
+
+    Attributes:
+        query: Syntax tree.
+        answers: Pairs (position of the aggregate asked for, column of its sum).
+        cells: Number of public cells; None for secret keys.
+        limits: Most that the guard's rows may report, by tag.
+    """
+
+    query: exp.Query
+    answers: tuple[tuple[int, int], ...]
+    cells: int | None
+    limits: dict[int, int]
+
+
+def statements(
+    aggregates: Sequence[Aggregate | KeyedAggregate], *, dataset: Dataset, layout: Layout
+) -> tuple[Statement, ...]:
+    """Compile aggregates to the fewest statements.
+
+    Raises:
+        ContractError: If an aggregate is not declared, or does not fit the source.
+        InvalidParameterError: If there are too many cells, or the sums could overflow.
+    """
+    shared: dict[object, list[int]] = {}
+    for position, aggregate in enumerate(aggregates):
+        check_aggregate(aggregate, dataset=dataset)
+        _check_unit(aggregate.bounds, dataset=dataset)
+        shared.setdefault(_kept_by(aggregate), []).append(position)
+    return tuple(
+        _statement(
+            [(position, aggregates[position]) for position in positions],
+            scope=Scope(dataset=dataset, layout=layout),
+        )
+        for positions in shared.values()
+    )
+
+
+def must_be_known(aggregate: Aggregate) -> frozenset[Expression]:
+    """Return the expressions that are not NULL in any kept row."""
+    known = (*aggregate.axes, *reads(aggregate.value), *_required(aggregate.relation.where))
+    return frozenset(known)
+
+
+def _kept_by(aggregate: Aggregate | KeyedAggregate) -> object:
+    match aggregate:
+        case KeyedAggregate():
+            return aggregate
+        case Aggregate(relation=relation, axes=axes, bounds=bounds):
+            return relation, axes, bounds, must_be_known(aggregate)
+        case _:
+            assert_never(aggregate)
+
+
+def _required(where: Predicate) -> tuple[Expression, ...]:
+    match where:
+        case Between(of=expression):
+            return (expression,)
+        case All(of=parts):
+            return tuple(e for part in parts for e in _required(part))
+        case _:
+            return ()
+
+
+def _check_unit(bounds: ContributionBounds, *, dataset: Dataset) -> None:
+    if Scope.of_events(dataset) != isinstance(bounds, OneEvent):
+        raise ContractError(
+            f"Expected bounds that suit the privacy unit {dataset.unit.entity.value!r}.",
+            hint="Patients need max rows or cells; events are bounded by being one row.",
+        )
+
+
+def _statement(group: list[tuple[int, Aggregate | KeyedAggregate]], *, scope: Scope) -> Statement:
+    match group[0][1]:
+        case KeyedAggregate() as keyed:
+            return _keyed(group[0][0], keyed, scope=scope)
+        case Aggregate() as first:
+            alike = [(position, a) for position, a in group if isinstance(a, Aggregate)]
+            return _dense(first, alike, scope=scope)
+        case other:
+            assert_never(other)
+
+
+def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope) -> Statement:
+    values = list(dict.fromkeys(a.value for _, a in group if not isinstance(a.value, Ones)))
+    of = [expression for value in values for expression in reads(value)]
+    bounds = first.bounds
+    rows = relation_rows(
+        scope,
+        first.relation,
+        reads=(*first.axes, *of),
+        known=sorted(must_be_known(first), key=repr),  # a set has no order; SQL text needs one
+        ordered=needs_order(bounds, values=len(values)),
+    )
+    sized = [domain(axis, dataset=scope.dataset) for axis in first.axes]
+    cell: exp.Expr = integer(0)
+    for index, axis in enumerate(sized):
+        offset = exp.paren(own(f"e{index}") - integer(axis.lower))
+        cell = offset if index == 0 else exp.paren(exp.paren(cell * axis.size()) + offset)
+    columns = [exp.alias_(exp.cast(cell, "bigint"), "cell", quoted=True)]
+    for index, value in enumerate(values):
+        term = _term(value, own(f"e{len(sized) + index}"), dataset=scope.dataset)
+        columns.append(exp.alias_(term, f"s{index}", quoted=True))
+    size = cell_count(first.axes, dataset=scope.dataset)
+    kept = kept_rows(
+        _narrowed(rows, columns, scope=scope, ordered=needs_order(bounds, values=len(values))),
+        bounds=bounds,
+        values=len(values),
+        limbs=limbs_of(own("cell"), lower=0, upper=size - 1),
+        ids=scope.layout.ids,
+        cells=size,
+    )
+    answers = tuple(
+        (position, COUNT if isinstance(a.value, Ones) else FIRST_SUM + values.index(a.value))
+        for position, a in group
+    )
+    return Statement(
+        query=_with(scope, totals(bounds, values=len(values)), kept=kept),
+        answers=answers,
+        cells=size,
+        limits=limits(bounds),
+    )
+
+
+def _keyed(position: int, keyed: KeyedAggregate, *, scope: Scope) -> Statement:
+    bounds = keyed.bounds
+    if not isinstance(bounds, CellBound) or bounds.max_rows_per_cell != 1:
+        raise ContractError(
+            "Key selection counts distinct patients: it needs a most number of keys a patient.",
+            hint="Bound it by cells: per-patient: {cells: 5, rows: 1}.",
+        )
+    rows = relation_rows(
+        scope, keyed.relation, reads=(keyed.key,), known=(keyed.key,), ordered=False
+    )
+    columns = [exp.alias_(own("e0"), "cell", quoted=True)]
+    kept = kept_rows(
+        _narrowed(rows, columns, scope=scope, ordered=False),
+        bounds=bounds,
+        values=0,
+        limbs=limbs_of_text(own("cell")),
+        ids=scope.layout.ids,
+        cells=None,
+    )
+    return Statement(
+        query=_with(scope, totals(bounds, values=0), kept=kept),
+        answers=((position, COUNT),),
+        cells=None,
+        limits=limits(bounds),
+    )
+
+
+def _narrowed(
+    rows: exp.Select, columns: list[exp.Expr], *, scope: Scope, ordered: bool
+) -> exp.Select:
+    person = [] if scope.per_event else [own("p")]
+    order = [own("h")] if ordered else []
+    return exp.select(*person, *order, *columns).from_(sub(rows))
+
+
+def _term(value: Value, of: exp.Column, *, dataset: Dataset) -> exp.Expr:
+    match value:
+        case Ones():
+            return integer(1)
+        case Plain():
+            return of
+        case Centred(of=expression):
+            middle, _ = centre(domain(expression, dataset=dataset))
+            return exp.paren(of - integer(middle))
+        case CentredSquare(of=expression):
+            middle, half = centre(domain(expression, dataset=dataset))
+            distance: exp.Expr = exp.paren(of - integer(middle))
+            if half**2 > LARGEST_BIGINT:
+                distance = exp.cast(distance, "int128")
+            return exp.paren(distance * distance.copy())
+        case _:
+            assert_never(value)
+
+
+def _with(scope: Scope, query: exp.Query, *, kept: exp.Select) -> exp.Query:
+    """Put the cleaned tables, the per-patient values and the kept rows in front."""
+    for name, rows in scope.named.items():
+        query = query.with_(exp.to_identifier(name, quoted=True), as_=rows, copy=False)
+    return query.with_(
+        exp.to_identifier(KEPT, quoted=True), as_=kept, materialized=True, copy=False
+    )
