@@ -91,7 +91,7 @@ def dots(rows: Sequence[Row], *, frame: Frame) -> Chart:
     if any(row["value"] is None for row in rows):
         text = alt.Chart(absent).mark_text(align="left", fontStyle="italic", color=WARNING, dx=2)
         layers.append(text.encode(x=alt.value(0), text="missing:N", **place))
-    height = alt.Step(ROW / 1.5, **{"for": "offset"}) if frame.series else alt.Step(ROW)
+    height = alt.Step(ROW / 1.7, **{"for": "offset"}) if frame.series else alt.Step(ROW)
     return alt.layer(*layers).properties(width=WIDTH, height=height)
 
 
@@ -268,14 +268,9 @@ def side_by_side(charts: Sequence[tuple[str, Chart]]) -> Chart:
     import altair as alt
 
     named = []
-    for place, (name, chart) in enumerate(charts):
+    for name, chart in charts:
         heading = alt.TitleParams(
             text=name, fontSize=12.5, fontWeight="normal", color=MUTED, frame="group", offset=8
         )
-        narrow = chart.properties(width=WIDTH // len(charts) - 20, title=heading)
-        named.append(narrow if place == 0 else _unlabelled(narrow))
+        named.append(chart.properties(width=WIDTH // len(charts) - 20, title=heading))
     return alt.hconcat(*named, spacing=28)
-
-
-def _unlabelled(chart: Chart) -> Chart:
-    return chart

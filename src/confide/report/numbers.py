@@ -45,6 +45,20 @@ def fixed(value: float, *, decimals: int) -> str:
     return text.replace("-", MINUS)
 
 
+def significant(value: float, *, digits: int = 4) -> str:
+    """Return a number to so many significant digits, thousands separated, without an exponent.
+
+    Example:
+        >>> significant(477612.3), significant(5.24404)
+        ('477,600', '5.244')
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    text = fixed(round(value, places), decimals=max(0, places))
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def epsilon_text(epsilon: Fraction) -> str:
     """Return an ε or ρ with four significant digits, rounded up.
 
@@ -94,10 +108,10 @@ def percent(share: float | Decimal | Fraction, *, decimals: int = 1) -> str:
 
 
 def clean(text: str, *, most: int = 80) -> str:
-    """Return text from data or files for display: no control or direction characters, not endless.
+    r"""Return text from data or files for display: no control or direction characters, and short.
 
     Example:
-        >>> clean("ward\\u202e 7\\n")
+        >>> clean("ward\u202e 7\n")
         'ward� 7�'
     """
     safe = "".join("\N{REPLACEMENT CHARACTER}" if _is_unsafe(c) else c for c in text)

@@ -23,7 +23,7 @@ SEQUENTIAL = ("#f4f8fb", "#9cc3dd", "#1b5e8c")
 WIDTH = 560
 ROW = 24
 OUTER, INNER = 1.8, 5.5
-DOT = 62
+DOT = 46
 FONT = "sans-serif"
 
 
@@ -53,7 +53,7 @@ def theme() -> dict[str, Any]:
         "padding": 14,
         "view": {"stroke": None},
         "axis": axis,
-        "axisX": {"tickCount": 6, "grid": True},
+        "axisX": {"tickCount": 6, "grid": True, "labelFlush": False},
         "axisY": {"grid": False},
         "text": text,
         "title": {
@@ -77,6 +77,7 @@ def theme() -> dict[str, Any]:
             "labelColor": INK,
             "symbolSize": 80,
             "symbolStrokeWidth": 0,
+            "symbolOpacity": 1,
             "offset": 8,
             "labelLimit": 200,
             "columnPadding": 18,

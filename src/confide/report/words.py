@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import resources
 
 from confide.errors import ContractError, UnknownNameError
+from confide.report.numbers import clean
 
 _FOLDER = "words"
 
@@ -66,6 +67,18 @@ class Words:
             ('mmHg', 'mmol/L')
         """
         return self.templates.get(f"unit.{code}", code)
+
+    def amount(self, number: str, code: str) -> str:
+        """Return a printed number with its unit, in the singular where the language has one.
+
+        Example:
+            >>> words = load_words("en")
+            >>> words.amount("1", "persons"), words.amount("12", "persons"), words.amount("3", "1")
+            ('1 patient', '12 patients', '3')
+        """
+        unit = self.templates.get(f"unit-one.{code}") if number == "1" else None
+        shown = "" if code == "1" else clean(unit or self.unit(code))
+        return self.say("amount", value=number, unit=shown).strip()
 
     def _filled(self, keys: tuple[str, ...], parts: Mapping[str, str]) -> tuple[str, ...]:
         wanted: set[str] = set()
