@@ -176,12 +176,12 @@ def total_text(total: Total) -> str:
 
 
 def quantity_text(quantity: str, *, words: Words) -> str:
-    """Return what a published quantity is called.
+    r"""Return what a published quantity is called.
 
     Example:
         >>> from confide.report.words import load_words
         >>> quantity_text("quantile 0.25", words=load_words("en"))
-        '25 % quantile'
+        '25\xa0% quantile'
     """
     kind, _, share = quantity.partition("quantile ")
     if kind or not share:

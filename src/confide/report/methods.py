@@ -10,6 +10,7 @@ References:
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 
 from confide.budget.ledger import Scope
 from confide.plans.plan import NANO, Measurement
@@ -17,7 +18,7 @@ from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.release.certificate import shown_loss
 from confide.release.release import Release
-from confide.report.bounding import grid_of, law_text, measured_text
+from confide.report.bounding import grid_of, kept_text, law_text, measured_text
 from confide.report.describe import title_of
 from confide.report.guarantee import charge_lines
 from confide.report.numbers import clean, epsilon_text, percent
@@ -47,6 +48,8 @@ def methods(release: Release, *, words: Words) -> str:
             f"## {words.say('methods.title')}",
             "",
             sentences,
+            "",
+            words.say("methods.measured"),
             "",
             *(f"- {line}" for line in measured),
             "",
@@ -108,7 +111,9 @@ def _facts(release: Release, *, words: Words) -> list[str]:
 def _statistic(release: Release, place: int, *, words: Words) -> str:
     plan = release.plan
     statistic = plan.statistics[place]
-    said = [_mechanism(release, measurement, words=words) for measurement in plan.of(statistic.id)]
+    measurements = plan.of(statistic.id)
+    said = [kept_text(measurements[0].aggregate.bounds, words=words)]
+    said += [_mechanism(release, measurement, words=words) for measurement in measurements]
     title = plain(title_of(statistic, plan=plan, words=words))
     return words.say("methods.statistic", title=title, sentences=" ".join(said))
 
@@ -120,8 +125,7 @@ def _mechanism(release: Release, measurement: Measurement, *, words: Words) -> s
         "methods.mechanism",
         name=measured_text(measurement, words=words),
         l1=grid.text(measurement.sensitivity.l1, words=words),
-        because=plain(measurement.sensitivity.because.rstrip(".")),
         law=law_text(measurement.mechanism, grid=grid, words=words),
         letter=Measure(dataset.measure).letter,
-        charge=f"{measurement.nano / NANO:.6g}",
+        charge=epsilon_text(Fraction(measurement.nano, NANO)),
     )

@@ -34,7 +34,7 @@ from confide.report.words import Words
 from confide.tables.schema import Dataset
 
 PRIOR = Fraction(1, 100)
-_TENTHS = 10**3
+_THOUSAND = 10**3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,17 +116,12 @@ def odds_sentences(meaning: Meaning, *, dataset: Dataset, words: Words) -> tuple
             **{"except": exception},
         ),
         words.say(f"{prefix}.outputs", wrong=str(wrong), right=str(right), entity=entity),
-        words.say(
-            f"{prefix}.advantage", advantage=percent(_up(meaning_advantage(meaning))), entity=entity
-        ),
-        words.say(f"{prefix}.test", found=f"{math.ceil(found * _TENTHS) / 10:g}"),
+        words.say(f"{prefix}.advantage", advantage=advantage_text(meaning), entity=entity),
+        words.say(f"{prefix}.test", found=f"{math.ceil(found * _THOUSAND) / 10:g}"),
     )
 
 
-def meaning_advantage(meaning: Meaning) -> float:
-    """Return the membership advantage of the (ε, δ) that is shown."""
-    return membership_advantage(meaning.shown)
-
-
-def _up(share: float) -> Fraction:
-    return Fraction(math.ceil(share * _TENTHS), _TENTHS)
+def advantage_text(meaning: Meaning) -> str:
+    """Return the membership advantage of the (ε, δ) that is shown, rounded up."""
+    up = math.ceil(membership_advantage(meaning.shown) * _THOUSAND)
+    return f"{min(_THOUSAND, up) / _THOUSAND:g}"

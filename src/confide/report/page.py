@@ -106,7 +106,7 @@ def _header(release: Release, *, title: str, words: Words) -> Html:
         ("page.period", plan.study.period),
         ("page.audience", plan.study.audience),
         ("page.issuer", str(certificate["issuer"]["organisation"])),
-        ("page.issued", str(certificate["issued"])),
+        ("page.issued", _moment(str(certificate["issued"]), words=words)),
         ("page.certificate", str(certificate["id"])),
     ]
     return tag(
@@ -124,6 +124,14 @@ def _header(release: Release, *, title: str, words: Words) -> Html:
             class_="facts",
         ),
     )
+
+
+def _moment(text: str, *, words: Words) -> str:
+    """Return a UTC time of the ledger to the minute; any other text as it is."""
+    date, _, time = text.partition("T")
+    if not time.endswith("Z"):
+        return text
+    return words.say("moment.issued", date=date, time=time[:5])
 
 
 def _summary(release: Release, *, words: Words) -> Html:
@@ -223,7 +231,7 @@ def _figure(
     alt = words.say("page.figure-alt", title=figure.title, headline=said.headline)
     return tag(
         "figure",
-        tag("div", trusted(inline(drawing.svg, name=name)), role="img", aria_label=alt),
+        tag("div", trusted(inline(drawing.untitled, name=name)), role="img", aria_label=alt),
         tag("figcaption", [tag("p", note) for note in figure.notes]) if figure.notes else "",
     )
 

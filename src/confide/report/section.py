@@ -109,7 +109,7 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
 def _medians(usable: Sequence[Cell], *, words: Words) -> str:
     quantities = list(dict.fromkeys(cell.quantity for cell in usable))
     middle = "quantile 0.5" if "quantile 0.5" in quantities else quantities[0]
-    cells = [cell for cell in usable if cell.quantity == middle]
+    cells = _solid([cell for cell in usable if cell.quantity == middle])
     what = quantity_text(middle, words=words)
     if len(cells) == 1:
         return words.say("headline.quantile", quantity=what, **_number(cells[0], None, words=words))
@@ -128,7 +128,7 @@ def _medians(usable: Sequence[Cell], *, words: Words) -> str:
 
 def _range(usable: Sequence[Cell], *, words: Words) -> str:
     first = usable[0].quantity  # of mean and sd, the mean
-    cells = [cell for cell in usable if cell.quantity == first]
+    cells = _solid([cell for cell in usable if cell.quantity == first])
     if len(cells) == 1:
         return _one(cells[0], words=words)
     low, high = min(cells, key=_value), max(cells, key=_value)
@@ -143,6 +143,11 @@ def _range(usable: Sequence[Cell], *, words: Words) -> str:
         unit=clean(words.unit(low.unit)),
         half=fixed(halves[len(halves) // 2], decimals=decimals),
     )
+
+
+def _solid(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """Return the cells without flags, if there are any: a headline names no unreliable number."""
+    return [cell for cell in cells if not cell.flags] or cells
 
 
 def _one(cell: Cell, *, words: Words) -> str:
