@@ -241,8 +241,8 @@ def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
             sigma = grid.text(math.sqrt(sigma_squared), words=words)
             return words.say("bounded.law.gaussian", sigma=sigma)
         case KeyThreshold():
-            scale = grid.text(float(mechanism.noise().scale), words=words)
+            b = grid.text(float(mechanism.noise().scale), words=words)
             tau = grid.text(mechanism.threshold(), words=words)
-            return words.say("bounded.law.threshold", scale=scale, tau=tau)
+            return words.say("bounded.law.threshold", scale=b, tau=tau)
         case _:
             assert_never(mechanism)

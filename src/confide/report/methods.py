@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from confide.budget.ledger import Scope
-from confide.plans.plan import NANO, Measurement
+from confide.plans.plan import Measurement
+from confide.privacy.amount import NANO
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.release.certificate import shown_loss
@@ -29,11 +30,11 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!&])")
 
 
 def plain(text: str) -> str:
-    """Return text from files or data such that Markdown shows it as it is.
+    r"""Return text from files or data such that Markdown shows it as it is.
 
     Example:
-        >>> plain("age_band <b>")
-        'age\\_band \\<b\\>'
+        >>> print(plain("age_band <b>"))
+        age\_band \<b\>
     """
     return _SPECIAL.sub(r"\\\1", clean(text, most=300))
 
@@ -41,7 +42,9 @@ def plain(text: str) -> str:
 def methods(release: Release, *, words: Words) -> str:
     """Return the Markdown text."""
     sentences = " ".join(_sentences(release, words=words))
-    measured = [_statistic(release, place, words=words) for place in range(len(release.plan.statistics))]
+    measured = [
+        _statistic(release, place, words=words) for place in range(len(release.plan.statistics))
+    ]
     sources = [f"- {source}" for source in words.each("methods.sources")]
     return "\n".join(
         (
@@ -67,7 +70,9 @@ def _sentences(release: Release, *, words: Words) -> Iterator[str]:
     yield words.say(
         "methods.intro",
         measure=words.say(f"methods.measure.{measure.value}"),
-        adjacency=adjacency_text(plan.dataset, words=words),
+        adjacency=adjacency_text(
+            plan.dataset.unit.entity, adjacency=plan.dataset.adjacency, words=words
+        ),
         version=plain(str(certificate["software"]["version"])),
         loss=loss_text(shown_loss(plan), words=words),
     )

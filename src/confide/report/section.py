@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from confide.plans.plan import ATTO, NANO, Plan, Statistic
+from confide.plans.plan import Plan, Statistic
+from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.release.release import Release
@@ -194,8 +195,9 @@ def statistic_loss(statistic: Statistic, *, plan: Plan) -> PrivacyLoss:
 def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
     """Return what one statistic cost: its share, its loss by itself, and that as odds."""
     nano = sum(measurement.nano for measurement in plan.of(statistic.id))
+    unit, adjacency = plan.dataset.unit.entity, plan.dataset.adjacency
     loss = statistic_loss(statistic, plan=plan)
-    meaning = meaning_of(loss, plan=plan)
+    meaning = meaning_of(loss, delta=plan.dataset.delta)
     return (
         words.say(
             "cost.share",
@@ -206,7 +208,7 @@ def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
         words.say(
             "cost.equivalent",
             loss=loss_text(meaning.shown, words=words),
-            adjacency=adjacency_text(plan.dataset, words=words),
+            adjacency=adjacency_text(unit, adjacency=adjacency, words=words),
         ),
-        *odds_sentences(meaning, dataset=plan.dataset, words=words)[:2],
+        *odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)[:2],
     )
