@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 STAGES = {
     "check": "Checking the study against the source's schema",
-    "charge": "Charging the ledger",
+    "charge": "Asking the ledger",
     "read": "Reading and bounding",
     "noise": "Adding noise",
     "commit": "Storing the answer",
@@ -58,8 +58,12 @@ def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> D
         workspace, declared = open_study(study)
         with workspace:
             plan = declared.plan()
-            key = request or plan.digest()[:32]
-            _require_room(out, plan=plan, key=key)
+            if not has_room(out, plan=plan, request=request):
+                raise ContractError(
+                    f"{out.name} holds another release; nothing was charged.",
+                    hint="Choose another --out.",
+                )
+            key = _key(plan, request)
             out.mkdir(parents=True, exist_ok=True)  # fails before anything is charged
             known = {entry.number for entry in workspace.ledger.entries(plan.dataset.lineage)}
             release = workspace.release(plan, request=key, progress=progress)
@@ -90,18 +94,18 @@ def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> D
     return Delivered(folder=out, again=again, body=body)
 
 
-def _require_room(out: Path, *, plan: "Plan", key: str) -> None:
-    """Refuse a folder that holds another release, before anything is charged."""
+def has_room(out: Path, *, plan: "Plan", request: str | None = None) -> bool:
+    """Return whether a folder is free, or holds this plan under this request already."""
     path = out / "certificate.json"
     if not path.exists():
-        return
+        return True
     try:
         held = json.loads(path.read_bytes())
-        same = held["plan"]["sha256"] == plan.digest() and held["authority"]["request"] == key
+        named = (held["plan"]["sha256"], held["authority"]["request"])
     except (OSError, ValueError, KeyError, TypeError):
-        same = False
-    if not same:
-        raise ContractError(
-            f"{out.name} holds another release; nothing was charged.",
-            hint="Choose another --out.",
-        )
+        return False
+    return bool(named == (plan.digest(), _key(plan, request)))
+
+
+def _key(plan: "Plan", request: str | None) -> str:
+    return request or plan.digest()[:32]

@@ -22,10 +22,14 @@ def odds(loss: ApproxDP | PureDP, *, entity: str) -> dict[str, Any]:
         "factor": f"{_up(factor, 2):.2f}",
         "found-of-100": f"{_up(100 * found, 1):.1f}",
         "sentences": [
-            f"Whatever anyone knows already, their odds that one given {entity} is in the data "
-            f"change by at most a factor {_up(factor, 2):.2f}{but}.",
-            f"An attacker who may wrongly accuse 1 in 100 outsiders finds at most "
-            f"{_up(100 * found, 1):.1f} in 100 members.",
+            (
+                f"Whatever anyone knows already, their odds that one given {entity} is in the "
+                f"data change by at most a factor {_up(factor, 2):.2f}{but}."
+            ),
+            (
+                "An attacker who may wrongly accuse 1 in 100 outsiders finds at most "
+                f"{_up(100 * found, 1):.1f} in 100 members."
+            ),
         ],
     }
 

@@ -12,7 +12,7 @@ import typer
 from confide.cli.output import Json, Output, Quiet, say, table
 
 if TYPE_CHECKING:
-    from confide.budget.ledger import Spent
+    from confide.budget.ledger import ScopeSpent, Spent
     from confide.plans.plan import Measurement, Plan
     from confide.workspace import Workspace
 
@@ -131,11 +131,13 @@ def _caps(spent: "Spent", *, planned: "Plan") -> list[dict[str, Any]]:
     rows = []
     for use in spent.scopes:
         delta = use.scope is Scope.LIFETIME_DELTA
+        if delta and not use.cap and not planned.atto:
+            continue
         this, per_one = (planned.atto, ATTO) if delta else (planned.nano, NANO)
         after = None if use.cap is None else use.cap - use.used - this
         rows.append(
             {
-                "cap": f"{use.scope.value} {use.period}".strip(),
+                "cap": cap_name(use),
                 "letter": "δ" if delta else spent.measure.letter,
                 "limit": None if use.cap is None else decimal_text(use.cap, per_one=per_one),
                 "spent": decimal_text(use.used, per_one=per_one),
@@ -145,6 +147,12 @@ def _caps(spent: "Spent", *, planned: "Plan") -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def cap_name(use: "ScopeSpent") -> str:
+    """Return the name of a cap for people: "calendar year 2027"."""
+    words = {"lifetime-delta": "lifetime, key selection"}
+    return f"{words.get(use.scope.value, use.scope.value.replace('-', ' '))} {use.period}".strip()
 
 
 def show_plan(body: dict[str, Any]) -> None:
