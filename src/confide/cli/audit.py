@@ -1,10 +1,14 @@
-"""``confide audit``: try to break the guarantee of this installation, on generated data."""
+"""``confide audit``: try to break this installation's guarantee, on data it generates itself."""
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
-from confide.cli.output import Json, Output, Quiet
+from confide.cli.output import Json, Output, Quiet, say
+from confide.errors import UnsupportedError
+
+FAILED = 6
 
 
 def audit(
@@ -14,6 +18,26 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Try to break this installation's guarantee, on data it generates itself."""
-    del quick, as_json, quiet
-    Output()
-    raise NotImplementedError
+    try:
+        run_audit = import_module("confide.attacks.audit.run").run_audit
+    except ModuleNotFoundError:
+        raise UnsupportedError(
+            "This build has no audit.", hint="Install a release of confide that has it."
+        ) from None
+    output = Output(json=as_json, quiet=quiet)
+    with output.stages({}) as progress:
+        found = run_audit(quick=quick, progress=progress)
+    checks = [
+        {"name": each.name, "holds": each.holds, "detail": each.detail} for each in found.checks
+    ]
+    body = {"quick": quick, "holds": all(check["holds"] for check in checks), "checks": checks}
+    output.result("audit", body, show=lambda: _show(body))
+    if not body["holds"]:
+        raise typer.Exit(FAILED)
+
+
+def _show(body: dict[str, Any]) -> None:
+    for check in body["checks"]:
+        mark, style = ("✓", "green") if check["holds"] else ("✗", "red")
+        say(f"{mark} {check['name']}: {check['detail']}", style=style)
+    say("Nothing was broken." if body["holds"] else "The guarantee was broken.", style="bold")

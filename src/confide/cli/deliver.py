@@ -1,11 +1,12 @@
 """From a study file to a folder with everything in it; used by ``run`` and ``demo``."""
 
+import errno
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from confide.cli.odds import odds
 from confide.cli.output import Output
 from confide.errors import ContractError, VerificationError
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 STAGES = {
     "check": "Checking the study against the source's schema",
-    "charge": "Charging the ledger",
+    "charge": "Asking the ledger",
     "read": "Reading and bounding",
     "noise": "Adding noise",
     "commit": "Storing the answer",
@@ -22,6 +23,7 @@ STAGES = {
     "figures": "Drawing figures",
     "tables": "Writing tables",
     "report": "Writing the report",
+    "write": "Saving",
     "verify": "Verifying",
 }
 
@@ -49,7 +51,6 @@ def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> D
         PolicyError: If a cap would be passed.
         VerificationError: If what was saved does not verify.
     """
-    from confide.release.certificate import shown_loss
     from confide.release.verify import verify
     from confide.report.save import save
     from confide.workspace import open_study
@@ -58,9 +59,8 @@ def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> D
         workspace, declared = open_study(study)
         with workspace:
             plan = declared.plan()
-            key = request or plan.digest()[:32]
-            _require_room(out, plan=plan, key=key)
-            out.mkdir(parents=True, exist_ok=True)  # fails before anything is charged
+            _require_room(out, plan=plan, request=request)
+            key = _key(plan, request)
             known = {entry.number for entry in workspace.ledger.entries(plan.dataset.lineage)}
             release = workspace.release(plan, request=key, progress=progress)
             save(release, out, progress=progress)
@@ -73,7 +73,6 @@ def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> D
             hint="Run it again: the stored answer is delivered at no charge.",
         )
     again = release.certificate["accounting"]["entry"] in known
-    shown = shown_loss(plan)
     body = {
         "folder": str(out),
         "report": str(out / "report.html"),
@@ -81,27 +80,59 @@ def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> D
         "id": release.certificate["id"],
         "request": key,
         "charged": not again,
-        "epsilon": f"{float(shown.epsilon):.4f}",
-        "delta": f"{float(plan.dataset.delta):g}",
-        "odds": odds(shown, entity=plan.dataset.unit.entity.value),
+        "loss": loss_body(plan),
         "verifies": True,
         "signer": checked.signer,
     }
     return Delivered(folder=out, again=again, body=body)
 
 
-def _require_room(out: Path, *, plan: "Plan", key: str) -> None:
-    """Refuse a folder that holds another release, before anything is charged."""
+def loss_body(plan: "Plan") -> dict[str, Any]:
+    """Return a plan's loss as numbers and in words: odds, never a bare ε."""
+    from confide.privacy.loss import ApproxDP
+    from confide.report.odds_words import adjacency_text, loss_text, meaning_of, odds_sentences
+    from confide.report.words import load_words
+
+    words, dataset = load_words("en"), plan.dataset
+    meaning = meaning_of(plan.loss, plan=plan)
+    shown = meaning.shown
+    delta = shown.delta if isinstance(shown, ApproxDP) else 0
+    return {
+        "unit": dataset.unit.entity.value,
+        "adjacency": dataset.adjacency.value,
+        "measure": dataset.measure.value,
+        "charged": str(plan.nano),
+        "epsilon": f"{float(shown.epsilon):.4f}",
+        "delta": f"{float(delta):g}",
+        "text": f"{loss_text(shown, words=words)}: {adjacency_text(dataset, words=words)}",
+        "odds": list(odds_sentences(meaning, dataset=dataset, words=words)),
+    }
+
+
+def has_room(out: Path, *, plan: "Plan", request: str | None = None) -> bool:
+    """Return whether a folder is free, or holds this plan under this request already."""
     path = out / "certificate.json"
-    if not path.exists():
-        return
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return True
     try:
         held = json.loads(path.read_bytes())
-        same = held["plan"]["sha256"] == plan.digest() and held["authority"]["request"] == key
+        named = (held["plan"]["sha256"], held["authority"]["request"])
     except (OSError, ValueError, KeyError, TypeError):
-        same = False
-    if not same:
+        return False
+    return bool(named == (plan.digest(), _key(plan, request)))
+
+
+def _require_room(out: Path, *, plan: "Plan", request: str | None) -> None:
+    """Refuse a place that cannot be written, before anything is charged."""
+    if not has_room(out, plan=plan, request=request):
         raise ContractError(
-            f"{out.name} holds another release; nothing was charged.",
-            hint="Choose another --out.",
+            f"{out.name or out} holds something else; nothing was charged.",
+            hint="Choose another --out: a new folder, or the one that holds this release.",
         )
+    above = next(folder for folder in out.absolute().parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(above))
+
+
+def _key(plan: "Plan", request: str | None) -> str:
+    return request or plan.digest()[:32]

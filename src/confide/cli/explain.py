@@ -1,11 +1,13 @@
 """``confide explain``: the ideas, in words."""
 
 import enum
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from confide.cli.output import Json, Output, Quiet, say
+from confide.errors import UnsupportedError
 
 
 class Topic(enum.Enum):
@@ -23,8 +25,16 @@ def explain(
     quiet: Quiet = False,
 ) -> None:
     """Explain ε, a plan or a certificate in plain words."""
-    from confide.report.explain import explain as words
-
-    text = words(topic.value)
+    try:
+        text = str(import_module("confide.report.explain").explain(topic.value))
+    except ModuleNotFoundError:
+        raise UnsupportedError(
+            "This build has no explanations.", hint="Install a release of confide that has them."
+        ) from None
     body = {"topic": topic.value, "text": text}
-    Output(json=as_json, quiet=quiet).result("explain", body, show=lambda: say(text))
+    Output(json=as_json, quiet=quiet).result("explain", body, show=lambda: _show(text))
+
+
+def _show(text: str) -> None:
+    for line in text.splitlines():
+        say(line)

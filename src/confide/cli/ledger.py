@@ -97,8 +97,9 @@ def _done(what: str, text: str, *, as_json: bool, quiet: bool) -> None:
 
 
 def _caps(spent: "Spent") -> list[dict[str, Any]]:
-    from confide.budget.amount import ATTO, NANO, decimal_text
     from confide.budget.ledger import Scope
+    from confide.cli.plan import cap_name
+    from confide.privacy.amount import ATTO, NANO, decimal_text
 
     rows = []
     for use in spent.scopes:
@@ -110,7 +111,7 @@ def _caps(spent: "Spent") -> list[dict[str, Any]]:
 
         rows.append(
             {
-                "cap": f"{use.scope.value} {use.period}".strip(),
+                "cap": cap_name(use),
                 "letter": "δ" if delta else spent.measure.letter,
                 "limit": text(use.cap),
                 "spent": text(use.used),

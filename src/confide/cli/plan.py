@@ -12,7 +12,7 @@ import typer
 from confide.cli.output import Json, Output, Quiet, say, table
 
 if TYPE_CHECKING:
-    from confide.budget.ledger import Spent
+    from confide.budget.ledger import ScopeSpent, Spent
     from confide.plans.plan import Measurement, Plan
     from confide.workspace import Workspace
 
@@ -43,10 +43,8 @@ def plan(
 
 def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
     """Return everything that is known of a plan before it runs."""
-    from confide.cli.odds import odds
-    from confide.release.certificate import shown_loss
+    from confide.cli.deliver import loss_body
 
-    shown = shown_loss(planned)
     dataset = planned.dataset
     spent = workspace.spent()
     entries = workspace.ledger.entries(dataset.lineage)
@@ -61,11 +59,7 @@ def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
         "title": planned.study.title,
         "dataset": dataset.id,
         "digest": planned.digest(),
-        "unit": dataset.unit.entity.value,
-        "adjacency": dataset.adjacency.value,
-        "epsilon": f"{float(shown.epsilon):.4f}",
-        "delta": f"{float(dataset.delta):g}",
-        "odds": odds(shown, entity=dataset.unit.entity.value),
+        "loss": loss_body(planned),
         "measurements": [_measurement(each, planned=planned) for each in planned.measurements],
         "statistics": _statistics(planned, workspace=workspace),
         "caps": caps,
@@ -125,17 +119,19 @@ def _statistics(planned: "Plan", *, workspace: "Workspace") -> list[dict[str, An
 
 
 def _caps(spent: "Spent", *, planned: "Plan") -> list[dict[str, Any]]:
-    from confide.budget.amount import ATTO, NANO, decimal_text
     from confide.budget.ledger import Scope
+    from confide.privacy.amount import ATTO, NANO, decimal_text
 
     rows = []
     for use in spent.scopes:
         delta = use.scope is Scope.LIFETIME_DELTA
+        if delta and not use.cap and not planned.atto:
+            continue
         this, per_one = (planned.atto, ATTO) if delta else (planned.nano, NANO)
         after = None if use.cap is None else use.cap - use.used - this
         rows.append(
             {
-                "cap": f"{use.scope.value} {use.period}".strip(),
+                "cap": cap_name(use),
                 "letter": "δ" if delta else spent.measure.letter,
                 "limit": None if use.cap is None else decimal_text(use.cap, per_one=per_one),
                 "spent": decimal_text(use.used, per_one=per_one),
@@ -145,6 +141,12 @@ def _caps(spent: "Spent", *, planned: "Plan") -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def cap_name(use: "ScopeSpent") -> str:
+    """Return the name of a cap for people: "calendar year 2027"."""
+    words = {"lifetime-delta": "lifetime, key selection"}
+    return f"{words.get(use.scope.value, use.scope.value.replace('-', ' '))} {use.period}".strip()
 
 
 def show_plan(body: dict[str, Any]) -> None:
@@ -163,7 +165,13 @@ def show_plan(body: dict[str, Any]) -> None:
                 f"{100 * float(each['cost-share']):.1f} %",
             )
         )
-    head = ("measurement", f"one {body['unit']} moves it by", "noise", "result within", "cost")
+    head = (
+        "measurement",
+        f"one {body['loss']['unit']} moves it by",
+        "noise",
+        "result within",
+        "cost",
+    )
     table(head, rows, title="What is measured", right=(4,))
     for reason in dict.fromkeys(each["sensitivity"]["because"] for each in body["measurements"]):
         say(f"  because {reason}", style="dim")
@@ -176,13 +184,9 @@ def show_plan(body: dict[str, Any]) -> None:
         title="Budget",
         right=(1, 2, 3, 4),
     )
-    say(
-        f"All together: ε = {body['epsilon']} at δ = {body['delta']} "
-        f"({body['unit']}, {body['adjacency']}).",
-        style="bold",
-    )
-    for sentence in body["odds"]["sentences"]:
-        say(sentence)
+    say(f"All together: {body['loss']['text']}.", style="bold")
+    for sentence in body["loss"]["odds"]:
+        say(f"  {sentence}")
 
 
 def _plus_minus(forecast: dict[str, Any]) -> str:

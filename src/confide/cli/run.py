@@ -36,6 +36,6 @@ def show_run(body: dict[str, Any]) -> None:
     say(f"Report       {body['report']}", style="bold")
     say(f"Certificate  {body['certificate']}  (verifies; release {body['id']})")
     spent = "Spent" if body["charged"] else "Delivered again, nothing charged; it had cost"
-    say(f"{spent} ε = {body['epsilon']} at δ = {body['delta']}.")
-    for sentence in body["odds"]["sentences"]:
-        say(sentence)
+    say(f"{spent} {body['loss']['text']}.")
+    for sentence in body["loss"]["odds"]:
+        say(f"  {sentence}")

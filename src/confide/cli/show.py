@@ -7,6 +7,8 @@ import typer
 
 from confide.cli.output import Json, Output, Quiet, say, table
 
+NOISE, SAMPLING = "noise", "sampling and noise"
+
 if TYPE_CHECKING:
     from confide.plans.estimates import Estimate
     from confide.plans.plan import Statistic
@@ -62,34 +64,48 @@ def _table(statistic: "Statistic", estimates: "list[Estimate]") -> dict[str, Any
 
 def _show(tables: list[dict[str, Any]]) -> None:
     for each in tables:
-        columns, rows = each["columns"], each["rows"]
+        columns = each["columns"]
         groups = columns[1 : columns.index("value")]
-        head = (*columns[:1], *groups, "value", "interval", "covers", "unit", "flags")
         at = {name: place for place, name in enumerate(columns)}
-        shown = [
-            (
-                row[0],
-                *row[1 : 1 + len(groups)],
-                _short(row[at["value"]]),
-                _interval(row[at["lower"]], row[at["upper"]], level=row[at["level"]]),
-                row[at["covers"]],
-                row[at["unit"]],
-                row[at["flags"]],
+        numbers: dict[tuple[str, ...], dict[str, list[str]]] = {}
+        for row in each["rows"]:
+            covers = row[at["covers"]]
+            numbers.setdefault(tuple(row[: 1 + len(groups)]), {})[covers] = row
+        both = any(len(found) > 1 for found in numbers.values())
+        head = (*columns[:1], *groups, "value", "interval", "covers")
+        shown = []
+        for key, found in numbers.items():
+            outer = found.get(SAMPLING) or next(iter(found.values()))
+            inner = found.get(NOISE) if both else None
+            shown.append(
+                (
+                    *key,
+                    _short(outer[at["value"]]),
+                    _interval(outer, at),
+                    outer[at["covers"]],
+                    *([_interval(inner, at) if inner else ""] if both else []),
+                    outer[at["unit"]],
+                    outer[at["flags"]],
+                )
             )
-            for row in rows
-        ]
         if not shown:
             say(each["title"], style="bold")
             say("  nothing was published")
             continue
-        table(head, shown, title=each["title"], right=(len(groups) + 1,))
+        ends = (*head, *(["noise alone"] if both else []), "unit", "flags")
+        table(ends, shown, title=each["title"], right=(len(groups) + 1,))
 
 
 def _short(number: str) -> str:
-    return f"{float(number):,.6g}" if number else "–"
+    return f"{float(number):,.4g}" if number and abs(float(number)) < 1000 else _large(number)
 
 
-def _interval(lower: str, upper: str, *, level: str) -> str:
+def _large(number: str) -> str:
+    return f"{float(number):,.0f}" if number else "–"
+
+
+def _interval(row: list[str], at: dict[str, int]) -> str:
+    lower, upper = row[at["lower"]], row[at["upper"]]
     if not lower or not upper:
         return "–"
-    return f"{_short(lower)} to {_short(upper)} ({100 * float(level):g} %)"
+    return f"{_short(lower)} to {_short(upper)} ({100 * float(row[at['level']]):g} %)"
