@@ -1,3 +1,76 @@
-"""Differentially private statistics from health records."""
+"""Differentially private statistics from health records.
+
+::
+
+    import confide
+
+    with confide.open("dataset.yaml") as ws:            # nothing is read
+        plan = ws.plan(confide.Count(id="diabetes", table="participants", ...), epsilon="0.5")
+        release = ws.release(plan)                      # charges, reads, adds noise, certifies
+"""
+
+import importlib
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from confide.plans.contribution import Counted, PerPatient
+    from confide.plans.plan import Plan, Study
+    from confide.release.release import Release
+    from confide.statistics import (
+        Count,
+        Histogram,
+        KeySelection,
+        Mean,
+        Proportion,
+        Quantiles,
+        Sum,
+        Variance,
+    )
+    from confide.workspace import Workspace
+    from confide.workspace import open_workspace as open  # noqa: A004 - confide.open reads well
+
+_WHERE = {
+    "open": ("confide.workspace", "open_workspace"),
+    "Workspace": ("confide.workspace", "Workspace"),
+    "Plan": ("confide.plans.plan", "Plan"),
+    "Study": ("confide.plans.plan", "Study"),
+    "Release": ("confide.release.release", "Release"),
+    "Counted": ("confide.plans.contribution", "Counted"),
+    "PerPatient": ("confide.plans.contribution", "PerPatient"),
+    "Count": ("confide.statistics", "Count"),
+    "Histogram": ("confide.statistics", "Histogram"),
+    "KeySelection": ("confide.statistics", "KeySelection"),
+    "Mean": ("confide.statistics", "Mean"),
+    "Proportion": ("confide.statistics", "Proportion"),
+    "Quantiles": ("confide.statistics", "Quantiles"),
+    "Sum": ("confide.statistics", "Sum"),
+    "Variance": ("confide.statistics", "Variance"),
+}
+
+__all__ = [
+    "Count",
+    "Counted",
+    "Histogram",
+    "KeySelection",
+    "Mean",
+    "PerPatient",
+    "Plan",
+    "Proportion",
+    "Quantiles",
+    "Release",
+    "Study",
+    "Sum",
+    "Variance",
+    "Workspace",
+    "open",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name when it is first used, so that importing confide is cheap."""
+    if name not in _WHERE:
+        raise AttributeError(f"module 'confide' has no attribute {name!r}")
+    module, attribute = _WHERE[name]
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,345 @@
+"""The façade that users import: a data set, its engine, its ledger and its keys, wired together.
+
+Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide`` (mode 0700):
+``ledger.sqlite``, ``anchor.jsonl``, ``signing.key``, ``signing.pub``, ``hash.key``,
+``incidents.log``.
+"""
+
+import contextlib
+import datetime as dt
+import getpass
+import os
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from confide.budget.amount import Amount
+from confide.budget.ledger import LedgerTerms, Spent
+from confide.budget.sqlite import SQLiteLedger
+from confide.errors import ContractError
+from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
+from confide.files.study import DeclaredStudy, ask_from, read_study
+from confide.files.yaml_text import parse_yaml
+from confide.noise.entropy import SystemEntropy
+from confide.plans.allocate import Ask, forecast, make_plan
+from confide.plans.estimates import Forecast
+from confide.plans.events import recompute
+from confide.plans.plan import Plan, Statistic, Study
+from confide.release.certificate import Issuer, certificate
+from confide.release.gate import Gate
+from confide.release.keys import SigningKey, make_keys, read_order_key, read_signing_key
+from confide.release.noisy import read_payload
+from confide.release.release import Release
+from confide.release.software import software
+from confide.rows.engine import Engine
+
+FOLDER = ".confide"
+LEDGER = "ledger.sqlite"
+
+
+class Workspace:
+    """One data set, ready to plan and release.
+
+    Not to be shared between threads.  Use it as a context manager, or call :meth:`close`.
+    """
+
+    def __init__(
+        self, declared: DeclaredDataset, *, frames: Mapping[str, object] | None = None
+    ) -> None:
+        self.declared = declared
+        self._frames = frames
+        self._engine: Engine | None = None
+        self._folder = declared.base / FOLDER
+        self._signer = read_signing_key(self._folder)
+        self.ledger = _ledger(self._folder, signer=self._signer)
+        try:
+            self.ledger.register(_terms(declared))
+        except BaseException:
+            self.ledger.close()
+            raise
+
+    @property
+    def public_key(self) -> str:
+        """The key that readers pin."""
+        return self._signer.name
+
+    def plan(
+        self,
+        *statistics: Statistic | Mapping[str, Any],
+        epsilon: str | None = None,
+        rho: str | None = None,
+        study: Study | None = None,
+    ) -> Plan:
+        """Return a priced plan; reads and charges nothing.
+
+        Args:
+            statistics: Specs, or mappings in the words of study.yaml.
+            epsilon: Most that the plan may cost, as text; under zcdp at the declared δ.
+            rho: The same in ρ.
+            study: Why; an id is made from the statistics when None.
+
+        Raises:
+            ContractError: If a spec does not suit the data set or the errors need more.
+        """
+        asks = [self._ask(statistic) for statistic in statistics]
+        nano = None
+        if epsilon is not None or rho is not None:
+            amount = AmountSection.model_validate(
+                {key: value for key, value in (("epsilon", epsilon), ("rho", rho)) if value}
+            )
+            nano = amount_nano(amount, dataset=self.declared.dataset, place="plan")
+        if study is None:
+            study = Study(id="-".join(ask.statistic.id for ask in asks)[:60] or "study")
+        return make_plan(asks, study=study, dataset=self.declared.dataset, nano=nano)
+
+    def _ask(self, statistic: Statistic | Mapping[str, Any]) -> Ask:
+        if isinstance(statistic, Mapping):
+            return ask_from(statistic, dataset=self.declared.dataset)
+        return Ask(statistic=statistic)
+
+    def study(self, path: str | Path) -> DeclaredStudy:
+        """Return what a study.yaml asks of this data set."""
+        return read_study(Path(path), declared=self.declared)
+
+    def forecast(self, plan: Plan) -> dict[str, Forecast | str]:
+        """Return what each statistic will be like, or the reason why that cannot be said yet."""
+        found: dict[str, Forecast | str] = {}
+        for statistic in plan.statistics:
+            try:
+                found[statistic.id] = forecast(plan, statistic)
+            except ContractError as unknown:
+                found[statistic.id] = str(unknown)
+        return found
+
+    def release(
+        self,
+        plan: Plan,
+        *,
+        request: str | None = None,
+        analyst: str | None = None,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> Release:
+        """Charge, read, add noise, certify.
+
+        Args:
+            plan: What to release.
+            request: Idempotency key; the same plan with the same key returns the same release at no
+                charge.  The plan's digest when None, so that running a study twice costs once.
+            analyst: Account that asks; the user's login when None.
+            progress: Told the name of each stage.
+
+        Raises:
+            PolicyError: If a cap would be passed; nothing is charged.
+            ContractError: If the source lacks what the plan names; nothing is charged.
+            ReleaseFailedError: If anything fails after reading began; the charge stays.
+        """
+        gate = Gate(
+            ledger=self.ledger,
+            engine=self._open_engine(),
+            entropy=SystemEntropy(),
+            report_incident=self._log_incident,
+        )
+        stored = gate.release(
+            plan,
+            analyst=analyst or _login(),
+            request_key=request or plan.digest()[:32],
+            progress=progress,
+        )
+        noisy = read_payload(stored.payload)
+        return Release(
+            noisy=noisy,
+            estimates=noisy.estimates(),
+            certificate=certificate(
+                noisy,
+                entry=stored.entry,
+                issuer=Issuer(
+                    organisation=self.declared.organisation, contact=self.declared.contact
+                ),
+                software=software(),
+                signer=self._signer,
+            ),
+        )
+
+    def spent(self) -> Spent:
+        """Return the use of every cap."""
+        return self.ledger.spent(self.declared.dataset.lineage)
+
+    def close(self) -> None:
+        """Release the engine and the ledger."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+        self.ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _open_engine(self) -> Engine:
+        if self._engine is None:
+            from confide.rows.duckdb import open_engine
+
+            self._engine = open_engine(
+                self.declared.source,
+                base=self.declared.base,
+                dataset=self.declared.dataset,
+                hash_key=read_order_key(self._folder),
+                frames=self._frames,
+                threads=self.declared.threads,
+                memory_limit=self.declared.memory_limit,
+            )
+        return self._engine
+
+    def _log_incident(self, incident: str, failure: BaseException) -> None:
+        """Keep the details of a failed release where only the steward can read them."""
+        text = "".join(traceback.format_exception(failure))
+        log = self._folder / "incidents.log"
+        file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+            os.write(file, f"{now} incident {incident}\n{text}\n".encode())
+        finally:
+            os.close(file)
+
+
+def _ledger(folder: Path, *, signer: SigningKey) -> SQLiteLedger:
+    return SQLiteLedger(
+        folder / LEDGER, anchor=folder / "anchor.jsonl", signer=signer, recompute=_recomputed
+    )
+
+
+def _recomputed(events: str) -> Amount:
+    loss = recompute(events)
+    return Amount(nano=loss.nano, delta_atto=loss.atto)
+
+
+def _terms(declared: DeclaredDataset) -> LedgerTerms:
+    dataset = declared.dataset
+    return LedgerTerms(
+        lineage=dataset.lineage,
+        unit=dataset.unit.entity,
+        adjacency=dataset.adjacency,
+        measure=dataset.measure,
+        caps=declared.caps,
+    )
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"
+
+
+def initialise(folder: Path) -> Path:
+    """Make the workspace folder with its keys, unless it exists; return its path."""
+    inside = folder / FOLDER
+    make_keys(inside)
+    inside.chmod(0o700)
+    return inside
+
+
+def open_study(path: str | Path) -> tuple[Workspace, DeclaredStudy]:
+    """Open the workspace of the data set that a study.yaml names, with the study; reads no rows.
+
+    Raises:
+        ContractError: If the study or the data set breaks its contract.
+        LedgerFrozenError: If the ledger does not match its chain or anchor.
+    """
+    study = read_study(Path(path))
+    initialise(study.declared.base)
+    return Workspace(study.declared), study
+
+
+@contextlib.contextmanager
+def open_ledger(dataset: str | Path) -> Iterator[tuple[SQLiteLedger, DeclaredDataset]]:
+    """Open the ledger of a dataset.yaml for an officer, even if it is frozen or its caps differ.
+
+    Raises:
+        ContractError: If the description breaks its contract, or there is no ledger yet.
+    """
+    declared = read_dataset(Path(dataset))
+    folder = declared.base / FOLDER
+    if not (folder / LEDGER).exists():
+        raise ContractError(
+            "There is no ledger yet.", hint="It is made when a study is planned or run."
+        )
+    ledger = _ledger(folder, signer=read_signing_key(folder))
+    try:
+        yield ledger, declared
+    finally:
+        ledger.close()
+
+
+def describe_omop(
+    *, source: str, version: str, measurements: Sequence[str], since: dt.date, until: dt.date
+) -> str:
+    """Return most of a dataset.yaml for an OMOP database, from public knowledge alone.
+
+    Args:
+        source: Path of the database; written down, not opened.
+        version: Of the CDM.
+        measurements: Short names, LOINC codes or OMOP concepts; each becomes a table.
+        since: First day that events are counted.
+        until: Last day.
+
+    Raises:
+        UnknownNameError: If a measurement has no known range.
+    """
+    from confide.files.dataset_text import dataset_text
+    from confide.rows.clinical_ranges import clinical_range
+    from confide.rows.sources.omop import measurement_table, omop_tables
+
+    tables = (
+        *omop_tables(since=since, until=until),
+        *(
+            measurement_table(clinical_range(name), since=since, until=until)
+            for name in measurements
+        ),
+    )
+    return dataset_text(tables, id="omop", kind="omop", version=version, path=source)
+
+
+def known_measurements() -> tuple[str, ...]:
+    """Return the short names of the measurements whose plausible range is known."""
+    from confide.rows.clinical_ranges import clinical_ranges
+
+    return tuple(known.key for known in clinical_ranges())
+
+
+def open_workspace(
+    dataset: str | Path | Mapping[str, Any],
+    *,
+    frames: Mapping[str, object] | None = None,
+    folder: str | Path | None = None,
+) -> Workspace:
+    """Open a workspace; reads no rows.
+
+    Args:
+        dataset: Path of a dataset.yaml, its text, or its content as a mapping.
+        frames: Tables by name, for ``source: {kind: frames}``: pandas, Polars or Arrow.
+        folder: Where ``.confide`` is, when ``dataset`` is not a path.
+
+    Raises:
+        ContractError: If the description breaks its contract.
+        LedgerFrozenError: If the ledger does not match its chain or anchor.
+    """
+    match dataset:
+        case Mapping():
+            declared = declare(dict(dataset), path=Path(folder or ".") / "dataset.yaml")
+        case str() if "\n" in dataset:
+            content = parse_yaml(dataset, name="dataset.yaml")
+            declared = declare(content, path=Path(folder or ".") / "dataset.yaml")
+        case _:
+            declared = read_dataset(Path(dataset))
+    initialise(declared.base)
+    return Workspace(declared, frames=frames)

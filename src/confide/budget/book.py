@@ -14,7 +14,7 @@ from typing import Any
 from confide.budget.account import Account, caps_of, charges_json, is_raised
 from confide.budget.amount import Amount
 from confide.budget.chain import GENESIS, Event, check_link
-from confide.budget.ledger import Entry, Head, LedgerTerms, State
+from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
 from confide.errors import LedgerFrozenError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -38,6 +38,11 @@ class Held:
     owner: str
     year: int
     events_json: str
+
+
+def key_of(asked: ChargeRequest | Entry) -> tuple[str, str, str]:
+    """Return the idempotency key: analyst, plan, and the client's own key."""
+    return asked.analyst, asked.plan_digest, asked.request_key
 
 
 @dataclass(slots=True)
@@ -159,13 +164,12 @@ class Book:
         self.requests[event.number] = Held(entry, fields["owner"], year, fields["events"])
 
     def _grant(self, entry: Entry) -> None:
-        key = (entry.analyst, entry.plan_digest, entry.request_key)
-        taken = self.keys.get(key)
+        taken = self.keys.get(key_of(entry))
         if taken is not None and self.requests[taken].entry.state not in OVER:
             raise LedgerFrozenError(f"Row {entry.number} charges a key that has an answer.")
         if any(charge.after > charge.cap for charge in entry.charges):
             raise LedgerFrozenError(f"Row {entry.number} passes a cap.")
-        self.keys[key] = entry.number
+        self.keys[key_of(entry)] = entry.number
 
     def _move(self, fields: Mapping[str, Any]) -> None:
         number = int(fields["entry"])

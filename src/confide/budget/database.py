@@ -58,7 +58,11 @@ def open_database(path: Path) -> sqlite3.Connection:
 
 
 def migrate(database: sqlite3.Connection) -> None:
-    """Apply the migrations that this file has not seen, each in its own transaction."""
+    """Apply the migrations that this file has not seen, each in its own transaction.
+
+    Raises:
+        ContractError: If the file is of a newer version, or is not what its version says.
+    """
     scripts = list(_migrations())
     done = int(database.execute("PRAGMA user_version").fetchone()[0])
     if done > len(scripts):
@@ -153,6 +157,11 @@ def write_state(database: sqlite3.Connection, entry: Entry) -> None:
     )
 
 
+def write_payload(database: sqlite3.Connection, *, entry: int, payload: bytes) -> None:
+    """Store an answer."""
+    database.execute("INSERT INTO payload VALUES (?, ?)", (entry, payload))
+
+
 def write_counters(database: sqlite3.Connection, book: Book) -> None:
     """Write every counter anew from the chain."""
     database.execute("DELETE FROM counter")
@@ -228,6 +237,10 @@ def _apply(database: sqlite3.Connection, script: str, *, number: int) -> None:
                 statement = ""
         database.execute(f"PRAGMA user_version = {number}")
         database.execute("COMMIT")
-    except BaseException:
-        database.execute("ROLLBACK")
-        raise
+    except sqlite3.Error as error:
+        raise ContractError(
+            f"Migration {number} of the ledger does not apply.", hint="Restore it from a backup."
+        ) from error
+    finally:
+        if database.in_transaction:
+            database.execute("ROLLBACK")

@@ -104,16 +104,27 @@ def _check_anchor(
     public_key: bytes,
 ) -> None:
     """Compare the anchor with the chain, from the last time an officer accepted it."""
+    in_chain = frozenset(hashes)
     for head in heads:
-        if head is not None:
+        if head is not None and head.hash not in in_chain:
             _note_spent(found, head)
-    starts = [
-        place
-        for place, head in enumerate(heads)
-        if head is not None and head.kind == "unfrozen" and is_signed(head, public_key=public_key)
-    ]
-    current = heads[starts[-1] :] if starts else heads
+    current = heads[_last_accepted(heads, public_key=public_key) :]
     found.differences.extend(_anchor_differences(current, hashes=hashes, public_key=public_key))
+
+
+def _last_accepted(heads: tuple[SignedHead | None, ...], *, public_key: bytes) -> int:
+    """Return the place of the last line by which an officer went on; 0 if there is none.
+
+    A line that was there before does not count: it may have been copied to hide what followed.
+    """
+    start, seen = 0, set()
+    for place, head in enumerate(heads):
+        if head is None or head.hash in seen:
+            continue
+        seen.add(head.hash)
+        if head.kind == "unfrozen" and is_signed(head, public_key=public_key):
+            start = place
+    return start
 
 
 def _anchor_differences(
@@ -141,7 +152,7 @@ def _anchor_differences(
 
 
 def _note_spent(found: Inspection, head: SignedHead) -> None:
-    """Remember the most that was ever spent on a lineage, signed or not: more is safer."""
+    """Remember what a lost history had spent, signed or not: more is safer."""
     for scope, units in head.spent.items():
         scopes = found.raised.setdefault(head.lineage, {})
         scopes[scope] = max(scopes.get(scope, 0), units)

@@ -21,12 +21,22 @@ References:
         https://arxiv.org/abs/1605.02065
 """
 
-import enum
 import re
 from dataclasses import dataclass
 from typing import Protocol
 
 from confide.budget.amount import Amount, require_units
+from confide.budget.entry import (
+    Charge,
+    Entry,
+    Head,
+    Reservation,
+    Scope,
+    ScopeSpent,
+    Spent,
+    State,
+    StoredRelease,
+)
 from confide.errors import InvalidParameterError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -51,27 +61,9 @@ __all__ = [
 ]
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-
-
-class Scope(enum.Enum):
-    """Over what a cap adds up."""
-
-    RELEASE = "release"
-    CALENDAR_YEAR = "calendar-year"
-    LIFETIME = "lifetime"
-    LIFETIME_DELTA = "lifetime-delta"
-
-
-class State(enum.Enum):
-    """Where a request stands; the last four are final."""
-
-    RESERVED = "reserved"
-    READING = "reading"
-    COMMITTED = "committed"
-    PUBLISHED = "published"
-    BURNED = "burned"
-    CANCELLED = "cancelled"
-    REFUSED = "refused"
+_LINEAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")
+_SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be stored
+_LONGEST_NAME = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +113,10 @@ class LedgerTerms:
     caps: Caps
 
     def __post_init__(self) -> None:
-        _require_text("lineage", self.lineage)
+        if not _LINEAGE.fullmatch(self.lineage):  # no Unicode twins: each would have a budget
+            raise InvalidParameterError(
+                f"Expected lineage as ASCII letters, digits and . _ : / -, got {self.lineage!r}."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,99 +149,12 @@ class ChargeRequest:
     plan_json: str
 
     def __post_init__(self) -> None:
-        for name in ("analyst", "request_key", "lineage", "events_json", "plan_json"):
+        for name in ("analyst", "request_key", "lineage"):
+            _require_name(name, getattr(self, name))
+        for name in ("events_json", "plan_json"):
             _require_text(name, getattr(self, name))
         if not _SHA256.fullmatch(self.plan_digest):
             raise InvalidParameterError("Expected plan_digest as 64 lower-case hex digits.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Charge:
-    """What one release did to one cap, in grid units; ``before + amount = after ≤ cap``."""
-
-    scope: Scope
-    period: str
-    amount: int
-    before: int
-    after: int
-    cap: int
-
-    @property
-    def name(self) -> str:
-        """The scope with its period: ``calendar-year/2027``."""
-        return f"{self.scope.value}/{self.period}" if self.period else self.scope.value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One request as the ledger holds it, and what a certificate quotes.
-
-    Attributes:
-        number: Number of the chained row that recorded the charge.
-        previous: Hash of the row before it.
-        hash: Hash of that row.
-        at: Ledger time of that row, UTC, RFC 3339.
-        payload_sha256: Of the stored answer, once committed; otherwise empty.
-        charges: One per cap that applies; empty when refused.
-    """
-
-    number: int
-    previous: str
-    hash: str
-    at: str
-    lineage: str
-    analyst: str
-    request_key: str
-    plan_digest: str
-    measure: Measure
-    amount: Amount
-    charges: tuple[Charge, ...]
-    state: State
-    payload_sha256: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reservation:
-    """A durable charge; only the ledger object that made it can read and commit under it."""
-
-    entry: Entry
-    owner: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRelease:
-    """The answer that this request already has; deliver it again, at no charge."""
-
-    entry: Entry
-    payload: bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScopeSpent:
-    """Use of one cap, in grid units; ``cap`` and ``remaining`` are ``None`` when it is open."""
-
-    scope: Scope
-    period: str
-    used: int
-    cap: int | None
-    remaining: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """Use of every cap of a lineage, in the order release, year, lifetime, δ."""
-
-    lineage: str
-    measure: Measure
-    scopes: tuple[ScopeSpent, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
-    """Last row of the hash chain; number 0 when there is none."""
-
-    number: int
-    hash: str
 
 
 class Ledger(Protocol):
@@ -321,6 +229,14 @@ class Ledger(Protocol):
         """Release the files; what was being read is burned by whoever opens the ledger next."""
 
 
+def _require_name(name: str, value: object) -> None:
+    _require_text(name, value)
+    if isinstance(value, str) and not (value.isprintable() and len(value) <= _LONGEST_NAME):
+        raise InvalidParameterError(
+            f"Expected {name} as at most {_LONGEST_NAME} printable characters, got {value!r}."
+        )
+
+
 def _require_text(name: str, value: object) -> None:
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not value.strip() or _SURROGATE.search(value):
         raise InvalidParameterError(f"Expected {name} as a non-empty text, got {value!r}.")

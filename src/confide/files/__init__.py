@@ -1,1 +1,1 @@
-"""Text enters here: dataset.yaml and study.yaml, strict."""
+"""Text enters here: dataset.yaml and study.yaml, strict; what leaves is frozen nouns."""

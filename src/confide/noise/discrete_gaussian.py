@@ -14,7 +14,7 @@ under the adjacency for which it was derived, the noisy vector is ρ-zCDP with �
 [CKS20, thm. 14].  It does *not* inherit the (ε, δ) of continuous Gaussian noise: at the σ of Balle
 and Wang for (2, 10⁻⁶) its δ is 1.10·10⁻⁶ (``gaussian.py``).  So it is calibrated and charged in ρ.
 
-*Utility:* mean 0; variance below σ² and, for σ ≥ 1.2, within 10⁻⁸ of it; P[|Z| > m] no larger
+*Utility:* mean 0; variance below σ² and, for σ ≥ 1.2, within 10⁻¹⁰ of it; P[|Z| > m] no larger
 than for the rounded Gaussian [CKS20, sec. 3].
 
 References:
@@ -40,7 +40,7 @@ from confide.noise.bernoulli import Probability, bernoulli_each, exponential
 from confide.noise.discrete_laplace import DiscreteLaplace, require_sensitivity
 from confide.noise.entropy import Entropy
 from confide.noise.gaussian_sums import mean_absolute, normaliser, survival, variance
-from confide.noise.geometric import BLOCK, LARGEST_SCALE, require_scale
+from confide.noise.geometric import BLOCK, LARGEST_SCALE, LEAST_SCALE, require_scale
 from confide.noise.half_width import allowed_miss, least_width
 from confide.privacy.loss import ApproxDP, PrivacyLoss, ZeroConcentratedDP
 
@@ -50,10 +50,10 @@ class DiscreteGaussian:
     """Discrete Gaussian noise of one σ², independent in each coordinate.
 
     Attributes:
-        sigma_squared: In squared units of the measured quantity, in (0, 2¹⁰⁸].
+        sigma_squared: In squared units of the measured quantity, in [2⁻⁴⁰, 2¹⁰⁸].
 
     Raises:
-        InvalidParameterError: If ``sigma_squared`` is a float, not positive, or above 2¹⁰⁸.
+        InvalidParameterError: If ``sigma_squared`` is a float, or out of range.
 
     Example:
         A table of 40 diagnoses of which a patient may have 5 (L2² = 5), at ρ = 1/10:
@@ -69,8 +69,8 @@ class DiscreteGaussian:
     sigma_squared: Fraction
 
     def __post_init__(self) -> None:
-        largest = LARGEST_SCALE**2 >> 2
-        require_scale(self.sigma_squared, name="sigma_squared", largest=largest)
+        least, largest = LEAST_SCALE**2, LARGEST_SCALE**2 >> 2
+        require_scale(self.sigma_squared, name="sigma_squared", least=least, largest=largest)
         object.__setattr__(self, "sigma_squared", Fraction(self.sigma_squared))
 
     @classmethod
@@ -238,13 +238,14 @@ class DiscreteGaussian:
         """Return those of ``tries`` Laplace proposals that the rejection step keeps, in order."""
         scale = math.isqrt(int(self.sigma_squared)) + 1
         proposed = DiscreteLaplace(scale=Fraction(scale)).sample(tries, entropy=entropy)
-        sigma_squared = float(self.sigma_squared)
         off = np.abs(proposed) - float(self.sigma_squared / scale)
-        estimates = np.exp(off * off * (-0.5 / sigma_squared))
+        estimates = np.exp(off * off * (-0.5 / float(self.sigma_squared)))
 
         def exact(j: int) -> Probability:
-            p, q = self.sigma_squared.as_integer_ratio()
-            size = abs(int(proposed[j]))
-            return exponential(Fraction((size * q * scale - p) ** 2, 2 * p * q * scale**2))
+            return exponential(self._exponent(abs(int(proposed[j])), scale=scale))
 
         return proposed[bernoulli_each(estimates, exact=exact, entropy=entropy)]
+
+    def _exponent(self, size: int, *, scale: int) -> Fraction:
+        """Return γ = (|y| − σ²/t)²/(2σ²)."""
+        return (size - self.sigma_squared / scale) ** 2 / (2 * self.sigma_squared)

@@ -45,11 +45,11 @@ class DiscreteLaplace:
     """Discrete Laplace noise of one scale, independent in each coordinate.
 
     Attributes:
-        scale: In the unit of the measured quantity (persons, visits, tenths of mmHg), in (0, 2⁵⁵].
-            The standard deviation is about 1.41·scale.
+        scale: In the unit of the measured quantity (persons, visits, tenths of mmHg), in
+            [2⁻²⁰, 2⁵⁵]. The standard deviation is about 1.41·scale.
 
     Raises:
-        InvalidParameterError: If ``scale`` is a float, not positive, or above 2⁵⁵.
+        InvalidParameterError: If ``scale`` is a float, or out of range.
 
     Example:
         A diagnosis histogram under patient-level add-remove adjacency, where a patient is in at
@@ -219,8 +219,7 @@ class DiscreteLaplace:
         return add_noise(exact, noise=self.sample(count, entropy=entropy))
 
     def _rate(self) -> float:
-        """Return 1/scale; capped where exp(−rate) is 0 anyway."""
-        return float(min(1 / self.scale, Fraction(1 << 20)))
+        return float(1 / self.scale)
 
     def _ratio(self) -> float:
         return math.exp(-self._rate())

@@ -15,6 +15,7 @@ import dataclasses
 import enum
 import functools
 import hashlib
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -172,8 +173,9 @@ def _decode_dataclass(hint: Any, value: Json, *, names: Mapping[str, Any]) -> An
     unknown = value.keys() - hints.keys() - {"is"}
     if unknown:
         raise ContractError(f"A {hint.__name__} has no field {min(unknown)!r}.")
+    scope = vars(sys.modules[hint.__module__]) | dict(names)
     fields = {
-        name: decode(hints[name], item, names=names) for name, item in value.items() if name != "is"
+        name: decode(hints[name], item, names=scope) for name, item in value.items() if name != "is"
     }
     try:
         return hint(**fields)

@@ -15,6 +15,7 @@ References:
         https://arxiv.org/abs/1605.02065
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,14 +28,15 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, digest, encode
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.simulation import Simulation
+from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
 from confide.tables.aggregate import Aggregate, KeyedAggregate
 from confide.tables.schema import Dataset
 
-NANO = 10**9
-ATTO = 10**18
+# Ids name the published files, also on disks that do not tell capitals apart.
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 Mechanism: TypeAlias = DiscreteLaplace | DiscreteGaussian | KeyThreshold
 Noisy: TypeAlias = "tuple[int, ...] | Mapping[str, int]"
@@ -150,7 +152,13 @@ class Plan:
 
     def __post_init__(self) -> None:
         ids = [statistic.id for statistic in self.statistics]
-        if len(set(ids)) != len(ids):
+        for name in ids:
+            if not _FILE_NAME.fullmatch(name):
+                raise ContractError(
+                    f"Statistic id {name[:40]!r} cannot name a file.",
+                    hint="Use at most 64 letters, digits, dots, hyphens and underscores.",
+                )
+        if len({name.casefold() for name in ids}) != len(ids):
             raise ContractError(
                 "Two statistics have the same id.", hint="Give each statistic its own id."
             )

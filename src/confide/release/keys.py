@@ -33,17 +33,21 @@ class SigningKey:
     _private: Ed25519PrivateKey
 
     @property
-    def public_key(self) -> str:
+    def public_key(self) -> bytes:
+        """The public key, 32 bytes."""
+        return self._private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+    @property
+    def name(self) -> str:
         """The public key as "ed25519:" and 64 hexadecimal digits."""
-        raw = self._private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
-        return f"ed25519:{raw.hex()}"
+        return f"ed25519:{self.public_key.hex()}"
 
     def sign(self, message: bytes) -> bytes:
         """Return the 64-byte signature of a message; the same one each time."""
         return self._private.sign(message)
 
     def __repr__(self) -> str:
-        return f"SigningKey({self.public_key})"
+        return f"SigningKey({self.name})"
 
 
 def is_signed_by(public_key: str, *, message: bytes, signature: bytes) -> bool:
@@ -73,7 +77,7 @@ def make_keys(folder: Path) -> None:
         private = Ed25519PrivateKey.generate()
         pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         _write(folder / SIGNING, pem)
-        _write(folder / PUBLIC, SigningKey(private).public_key.encode() + b"\n")
+        _write(folder / PUBLIC, SigningKey(private).name.encode() + b"\n")
     if not (folder / ORDER).exists():
         _write(folder / ORDER, os.urandom(32).hex().encode() + b"\n")
 

@@ -1,4 +1,4 @@
-"""A release: noisy numbers, what was made of them, and the certificate; free to copy and publish."""
+"""A release: noisy numbers, what was made of them, and the certificate; free to publish."""
 
 from dataclasses import dataclass
 

@@ -36,6 +36,19 @@ STATISTICS: Mapping[str, type[Any]] = {
 }
 """Every statistic, by the word that study files use."""
 
+__all__ = [
+    "STATISTICS",
+    "Count",
+    "Histogram",
+    "KeySelection",
+    "Mean",
+    "Proportion",
+    "Quantiles",
+    "Sum",
+    "Variance",
+    "read_plan",
+]
+
 _NAMES: dict[str, Any] = {
     kind.__name__: kind
     for kind in (

@@ -207,8 +207,10 @@ def optimal(loss: PureDP, *, count: int, delta: Fraction) -> ApproxDP:
     digits = 80 + math.ceil(count * loss.epsilon) - math.floor(math.log10(delta))
     with decimal.localcontext(decimal.Context(prec=digits, Emax=decimal.MAX_EMAX)):
         factor = _optimal_factor(_decimal(loss.epsilon).exp(), count=count, delta=_decimal(delta))
+        if factor == 1:  # δ alone covers everything
+            return ApproxDP(epsilon=Fraction(0), delta=delta)
         epsilon = (factor * (1 + decimal.Decimal("1e-40"))).ln()  # more than all roundings above
-    return ApproxDP(epsilon=_ceil(max(Fraction(epsilon), Fraction(0))), delta=delta)
+    return ApproxDP(epsilon=_ceil(Fraction(epsilon)), delta=delta)
 
 
 def least(losses: Sequence[PrivacyLoss], *, delta: Fraction) -> ApproxDP:

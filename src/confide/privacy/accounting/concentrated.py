@@ -37,7 +37,7 @@ from confide.privacy.amount import NANO
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
 
 _SLACK = 32 * sys.float_info.epsilon
-_LEAST_DELTA = 1e-300  # below it, floats are subnormal and lose digits
+_LEAST_DELTA = Fraction(1, 10**300)  # below it, floats are subnormal and lose digits
 
 
 def pure_to_zcdp(loss: PureDP) -> ZeroConcentratedDP:
@@ -140,7 +140,8 @@ def rho_for(epsilon: Fraction, *, delta: Fraction) -> Fraction:
 
 def _log_inverse(loss: ZeroConcentratedDP, *, delta: Fraction) -> float:
     """Return ln 1/(δ − δ₀) after checking the domain."""
-    if not isinstance(delta, Fraction | int) or not loss.delta + _LEAST_DELTA <= delta < 1:
+    # A float here would make δ = δ₀ pass, or not, by its rounding.
+    if not isinstance(delta, Fraction) or not loss.delta + _LEAST_DELTA <= delta < 1:
         raise InvalidParameterError(
             f"Expected an exact delta in ({loss.delta}, 1), got delta={delta}.",
             hint="A reported delta must exceed the delta already spent by approximate releases.",

@@ -1,0 +1,121 @@
+"""What the ledger gives back: an entry with its charges, an answer, and what is left.
+
+*Privacy:* an entry holds the declared plan and its cost, and the hash of a noisy answer; nothing
+exact ever reaches the ledger.
+"""
+
+import enum
+from dataclasses import dataclass
+
+from confide.budget.amount import Amount
+from confide.privacy.measure import Measure
+
+
+class Scope(enum.Enum):
+    """Over what a cap adds up."""
+
+    RELEASE = "release"
+    CALENDAR_YEAR = "calendar-year"
+    LIFETIME = "lifetime"
+    LIFETIME_DELTA = "lifetime-delta"
+
+
+class State(enum.Enum):
+    """Where a request stands; the last four are final."""
+
+    RESERVED = "reserved"
+    READING = "reading"
+    COMMITTED = "committed"
+    PUBLISHED = "published"
+    BURNED = "burned"
+    CANCELLED = "cancelled"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """What one release did to one cap, in grid units; ``before + amount = after ≤ cap``."""
+
+    scope: Scope
+    period: str
+    amount: int
+    before: int
+    after: int
+    cap: int
+
+    @property
+    def name(self) -> str:
+        """The scope with its period: ``calendar-year/2027``."""
+        return f"{self.scope.value}/{self.period}" if self.period else self.scope.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One request as the ledger holds it, and what a certificate quotes.
+
+    Attributes:
+        number: Number of the chained row that recorded the charge.
+        previous: Hash of the row before it.
+        hash: Hash of that row.
+        at: Ledger time of that row, UTC, RFC 3339.
+        payload_sha256: Of the stored answer, once committed; otherwise empty.
+        charges: One per cap that applies; empty when refused.
+    """
+
+    number: int
+    previous: str
+    hash: str
+    at: str
+    lineage: str
+    analyst: str
+    request_key: str
+    plan_digest: str
+    measure: Measure
+    amount: Amount
+    charges: tuple[Charge, ...]
+    state: State
+    payload_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """A durable charge; only the ledger object that made it can read and commit under it."""
+
+    entry: Entry
+    owner: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRelease:
+    """The answer that this request already has; deliver it again, at no charge."""
+
+    entry: Entry
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeSpent:
+    """Use of one cap, in grid units; ``cap`` and ``remaining`` are ``None`` when it is open."""
+
+    scope: Scope
+    period: str
+    used: int
+    cap: int | None
+    remaining: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """Use of every cap of a lineage, in the order release, year, lifetime, δ."""
+
+    lineage: str
+    measure: Measure
+    scopes: tuple[ScopeSpent, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Last row of the hash chain; number 0 when there is none."""
+
+    number: int
+    hash: str

@@ -1,0 +1,200 @@
+"""dataset.yaml: public facts only; reading it never opens the data.
+
+See docs/reference/dataset.md; the JSON Schema is generated from the models here.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from pydantic import Field
+
+from confide.budget.ledger import Caps
+from confide.errors import ContractError
+from confide.files.columns import TableSection, read_table, with_category_files
+from confide.files.texts import Counting, Exact, Positive, Section, read_section
+from confide.files.values import DerivedSection, PerPatientSection, with_values
+from confide.files.yaml_text import read_yaml
+from confide.privacy.accounting.concentrated import rho_for
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import atto, nano
+from confide.privacy.measure import Measure
+from confide.privacy.unit import Entity, PrivacyUnit
+from confide.tables.schema import Dataset
+from confide.tables.source import Source, SourceKind
+
+
+class AboutSection(Section):
+    """Name, lineage and snapshot of the data."""
+
+    id: str
+    lineage: str
+    snapshot: str
+
+
+class SourceSection(Section):
+    """Where the data are, and what the engine may use."""
+
+    kind: SourceKind
+    path: str = ""
+    version: str = ""
+    memory_limit: str = "2GB"
+    threads: Counting = 2
+
+
+class ProtectsSection(Section):
+    """Privacy unit and adjacency; one for the whole ledger."""
+
+    unit: Entity
+    id: str
+    adjacency: Adjacency
+
+
+class AccountingSection(Section):
+    """How losses add up, and δ."""
+
+    measure: Measure
+    delta: Exact = Fraction(0)
+    selection_delta: Exact | None = None
+
+
+class AmountSection(Section):
+    """One amount: ε, or ρ under zcdp."""
+
+    epsilon: Positive | None = None
+    rho: Positive | None = None
+
+
+class CapsSection(Section):
+    """The most that may be spent."""
+
+    lifetime: AmountSection
+    calendar_year: AmountSection | None = None
+    release: AmountSection | None = None
+
+
+class IssuerSection(Section):
+    """Who issues certificates."""
+
+    organisation: str = ""
+    contact: str = ""
+
+
+class DatasetFile(Section):
+    """The sections of dataset.yaml."""
+
+    dataset: AboutSection
+    source: SourceSection
+    protects: ProtectsSection
+    accounting: AccountingSection
+    caps: CapsSection
+    issuer: IssuerSection = Field(default_factory=IssuerSection)
+    population_at_most: Counting = 10**10
+    tables: dict[str, TableSection]
+    derived: dict[str, DerivedSection] = Field(default_factory=dict)
+    per_patient: dict[str, PerPatientSection] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredDataset:
+    """What dataset.yaml says.
+
+    Attributes:
+        dataset: The public facts that plans hold.
+        source: Where the data are.
+        caps: The most that may be spent, in grid units.
+        organisation: Who issues certificates.
+        contact: How to reach them.
+        base: Folder of the file; the workspace folder is ``.confide`` in it.
+        memory_limit: For the engine, such as "2GB".
+        threads: For the engine.
+    """
+
+    dataset: Dataset
+    source: Source
+    caps: Caps
+    organisation: str
+    contact: str
+    base: Path
+    memory_limit: str = "2GB"
+    threads: int = 2
+
+
+def read_dataset(path: Path) -> DeclaredDataset:
+    """Return what a dataset.yaml declares.
+
+    Raises:
+        ContractError: If it breaks its contract; the message names the place.
+    """
+    return declare(read_yaml(path), path=path)
+
+
+def declare(value: object, *, path: Path) -> DeclaredDataset:
+    """Return what the content of a dataset.yaml declares; ``path`` is where it would stand."""
+    if isinstance(value, dict):
+        value = with_category_files(value, path=path)
+    file = read_section(DatasetFile, value, name=path.name)
+    tables = tuple(read_table(name, section) for name, section in file.tables.items())
+    accounting = file.accounting
+    selection = accounting.selection_delta
+    if selection is None:
+        selection = accounting.delta / 2 if accounting.measure is Measure.ZCDP else accounting.delta
+    dataset = Dataset(
+        id=file.dataset.id,
+        lineage=file.dataset.lineage,
+        snapshot=file.dataset.snapshot,
+        unit=PrivacyUnit(entity=file.protects.unit, id_column=file.protects.id),
+        adjacency=file.protects.adjacency,
+        measure=accounting.measure,
+        delta=accounting.delta,
+        selection_delta=selection,
+        population_at_most=file.population_at_most,
+        tables=tables,
+    )
+    dataset = with_values(dataset, per_patient=file.per_patient, derived=file.derived)
+    return DeclaredDataset(
+        dataset=dataset,
+        source=Source(kind=file.source.kind, path=file.source.path, version=file.source.version),
+        caps=_caps(file.caps, dataset=dataset),
+        organisation=file.issuer.organisation,
+        contact=file.issuer.contact,
+        base=path.parent,
+        memory_limit=file.source.memory_limit,
+        threads=file.source.threads,
+    )
+
+
+def amount_nano(section: AmountSection, *, dataset: Dataset, place: str) -> int:
+    """Return an amount of a file in 1e-9 of the data set's measure, rounded down.
+
+    Under zcdp an ε is read at the declared δ less the δ kept for key selection.
+
+    Raises:
+        ContractError: If it names no amount, or one of another measure.
+    """
+    match section.epsilon, section.rho, dataset.measure:
+        case Fraction() as epsilon, None, Measure.PURE:
+            return nano(epsilon)
+        case Fraction() as epsilon, None, Measure.ZCDP:
+            rho = rho_for(epsilon, delta=dataset.delta - dataset.selection_delta)
+            return nano(rho)
+        case None, Fraction() as rho, Measure.ZCDP:
+            return nano(rho)
+        case _:
+            raise ContractError(
+                f"{place}: expected one amount in the measure {dataset.measure.value}.",
+                hint="Write {epsilon: 1}, or {rho: 0.02} under zcdp.",
+            )
+
+
+def _caps(section: CapsSection, *, dataset: Dataset) -> Caps:
+    def optional(amount: AmountSection | None, place: str) -> int | None:
+        return None if amount is None else amount_nano(amount, dataset=dataset, place=place)
+
+    lifetime = amount_nano(section.lifetime, dataset=dataset, place="caps → lifetime")
+    return Caps(
+        lifetime=lifetime,
+        calendar_year=optional(section.calendar_year, "caps → calendar-year"),
+        release=optional(section.release, "caps → release"),
+        delta_lifetime_atto=atto(dataset.selection_delta) if dataset.selection_delta else 0,
+    )

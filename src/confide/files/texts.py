@@ -1,0 +1,151 @@
+"""Types of single values in files: exact numbers, dates, words; and errors that name the place."""
+
+import datetime as dt
+import difflib
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
+
+from confide.errors import ContractError
+
+_NUMBER = re.compile(
+    r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?|[0-9]{1,18}/[0-9]{1,18}"
+)
+
+
+def exact(value: object) -> Fraction:
+    """Return the exact number that a text or int writes; floats are refused.
+
+    Example:
+        >>> exact("0.1")
+        Fraction(1, 10)
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | Fraction):
+        raise ValueError("expected an exact number such as 0.5 or 1e-6, as text in Python")  # noqa: TRY004
+    if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
+        raise ValueError("expected an exact number such as 0.5, 1e-6 or 1/3")
+    try:
+        return Fraction(value)
+    except ZeroDivisionError:
+        raise ValueError("expected a number, got a division by zero") from None
+
+
+def _positive(value: object) -> Fraction:
+    number = exact(value)
+    if number <= 0:
+        raise ValueError("expected a number > 0")
+    return number
+
+
+def _whole(value: object) -> int:
+    number = exact(value)
+    if number.denominator != 1:
+        raise ValueError("expected a whole number")
+    return int(number)
+
+
+def _count(value: object) -> int:
+    number = _whole(value)
+    if number < 1:
+        raise ValueError("expected a whole number ≥ 1")
+    return number
+
+
+def _date(value: object) -> dt.date:
+    if isinstance(value, dt.date):
+        return value
+    try:
+        return dt.date.fromisoformat(str(value))
+    except ValueError:
+        raise ValueError("expected a date such as 2026-01-31") from None
+
+
+_NUMBER_SCHEMA = {"type": ["string", "number"], "description": "An exact number: 0.5, 1e-6, 1/3."}
+
+Exact = Annotated[Fraction, BeforeValidator(exact), WithJsonSchema(_NUMBER_SCHEMA)]
+Positive = Annotated[Fraction, BeforeValidator(_positive), WithJsonSchema(_NUMBER_SCHEMA)]
+Whole = Annotated[int, BeforeValidator(_whole), WithJsonSchema({"type": ["integer", "string"]})]
+Counting = Annotated[
+    int, BeforeValidator(_count), WithJsonSchema({"type": ["integer", "string"], "minimum": 1})
+]
+Day = Annotated[
+    dt.date, BeforeValidator(_date), WithJsonSchema({"type": "string", "format": "date"})
+]
+
+
+def _kebab(name: str) -> str:
+    return name.rstrip("_").replace("_", "-")
+
+
+class Section(BaseModel):
+    """A mapping of a file: unknown keys are refused, names are written with hyphens."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        alias_generator=_kebab,
+        populate_by_name=False,
+        arbitrary_types_allowed=True,
+    )
+
+
+S = TypeVar("S", bound=Section)
+
+
+def read_section(model: type[S], value: object, *, name: str) -> S:
+    """Return the section, or refuse it, saying where it is wrong and what is allowed there.
+
+    Raises:
+        ContractError: With the place of the first mistake.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise _contract_error(error, model=model, name=name) from None
+
+
+def _contract_error(error: ValidationError, *, model: type[Section], name: str) -> ContractError:
+    first = error.errors(include_url=False, include_context=False)[0]
+    words = [str(word) for word in first["loc"] if not str(word).startswith("function-")]
+    place = " → ".join(words) or "top level"
+    more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    if first["type"] == "extra_forbidden":
+        allowed = _allowed(model, first["loc"][:-1])
+        near = difflib.get_close_matches(words[-1], allowed, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Allowed: {', '.join(allowed)}."
+        return ContractError(f"{name}: unknown key at {place}{more}.", hint=hint)
+    message = str(first["msg"]).removeprefix("Value error, ")
+    return ContractError(f"{name}: {place}: {message}{more}.")
+
+
+def _allowed(model: type[BaseModel], place: tuple[Any, ...]) -> list[str]:
+    """Return the keys that the section at ``place`` knows, as far as it can be told."""
+    current: Any = model
+    for word in place:
+        fields = getattr(current, "model_fields", None)
+        if fields is None:
+            return []
+        match = [field for key, field in fields.items() if _kebab(key) == word]
+        if not match:
+            continue
+        current = _section_of(match[0].annotation)
+    fields = getattr(current, "model_fields", {})
+    return sorted(_kebab(key) for key in fields)
+
+
+def _section_of(annotation: Any) -> Any:
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    for part in getattr(annotation, "__args__", ()):
+        found = _section_of(part)
+        if found is not None:
+            return found
+    return None
+
+
+def beside(path: str, *, of: Path) -> Path:
+    """Return a path that a file names, relative to the file's folder."""
+    return (of.parent / path).resolve() if not Path(path).is_absolute() else Path(path)

@@ -1,0 +1,80 @@
+"""YAML read as text only: every scalar is a string until a schema says what it means.
+
+So ``0.1`` is the exact fraction 1/10, ``no`` is the answer "no" and not false, ``010`` is an ICD
+code and not 8, and nothing but texts, lists and mappings can be built.  Duplicate keys, aliases and
+files over 4 MB are refused.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from confide.errors import ContractError
+
+LARGEST_FILE = 4 * 2**20
+
+
+class _TextLoader(yaml.BaseLoader):
+    """Builds strings, lists and dicts with distinct keys."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            raise ContractError(
+                f"Line {event.start_mark.line + 1}: aliases are refused.", hint="Write it out."
+            )
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise ContractError(f"Line {key.start_mark.line + 1}: a key must be a word.")
+            if key.value in seen:
+                raise ContractError(
+                    f"Line {key.start_mark.line + 1}: {key.value!r} stands twice.",
+                    hint="Keep one of them.",
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the mapping that a file holds.
+
+    Raises:
+        ContractError: If the file is missing, too large, not YAML, or not a mapping.
+    """
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise ContractError(f"{path.name} is larger than 4 MB.")
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        raise ContractError(f"There is no {path.name}.", hint="Run: confide init") from None
+    except (OSError, UnicodeDecodeError):
+        raise ContractError(f"{path.name} cannot be read as UTF-8 text.") from None
+    return parse_yaml(text, name=path.name)
+
+
+def parse_yaml(text: str, *, name: str) -> dict[str, Any]:
+    """Return the mapping that a text holds.
+
+    Raises:
+        ContractError: If it is not YAML, or not a mapping.
+
+    Example:
+        >>> parse_yaml("where: {diabetes: [no, 010]}", name="study.yaml")
+        {'where': {'diabetes': ['no', '010']}}
+    """
+    try:
+        value = yaml.load(text, Loader=_TextLoader)  # noqa: S506 - builds texts only
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 1}" if mark else ""
+        raise ContractError(f"{name} is not valid YAML{where}.") from None
+    except RecursionError:
+        raise ContractError(f"{name} is nested too deeply.") from None
+    if not isinstance(value, dict):
+        raise ContractError(f"{name} should be a mapping of sections.")
+    return value

@@ -1,0 +1,190 @@
+"""A clean single-threaded process that forks, kills and races; prints one JSON line.
+
+Run as ``python ledger_worker.py kill|race FOLDER SIZE``; never imports DuckDB.
+"""
+
+import collections
+import functools
+import gc
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from confide.budget.ledger import Reservation, State, StoredRelease
+from confide.errors import BudgetExhaustedError, BurnedError
+from ledgers import LINEAGE, TENTH, open_ledger, request, terms, used
+
+POINTS = (
+    "before T1 commits",
+    "after T1, before its anchor line",
+    "after T1",
+    "after READING",
+    "during noise",
+    "after COMMIT, half an anchor line",
+    "after COMMIT, before publishing",
+    "after publishing",
+)
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def half_a_line_then_die(folder):
+    with (folder / "anchor").open("ab") as file:
+        file.write(b'{"hash":"12')
+    die()
+
+
+def die_at_commit(statement):
+    if statement == "COMMIT":
+        die()
+
+
+def deliver(folder, key, payload):
+    with (folder / "delivered" / key).open("ab") as file:
+        file.write(payload.hex().encode() + b"\n")
+
+
+def victim(folder, key, point):
+    """Run one release and be killed at ``point``."""
+    ledger = open_ledger(folder)
+    journal = ledger._journal
+    if point == POINTS[0]:
+        journal.database.set_trace_callback(die_at_commit)
+    if point == POINTS[1]:
+        journal._anchor.append = lambda _: die()
+    reservation = ledger.reserve(request(key, nano=1000))
+    if point == POINTS[2]:
+        die()
+    ledger.start_reading(reservation)
+    if point == POINTS[3]:
+        die()
+    payload = os.urandom(16)  # the noise: another draw would be another answer
+    if point == POINTS[4]:
+        die()
+    if point == POINTS[5]:
+        journal._anchor.append = lambda _: half_a_line_then_die(folder)
+    entry = ledger.commit(reservation, payload=payload)
+    if point == POINTS[6]:
+        die()
+    deliver(folder, key, payload)
+    ledger.publish(entry)
+    die()
+
+
+def retry(folder, key):
+    """Ask again with the same key, as a client does; return what happened."""
+    ledger = open_ledger(folder)
+    try:
+        answer = ledger.reserve(request(key, nano=1000))
+        match answer:
+            case StoredRelease():
+                deliver(folder, key, answer.payload)
+                ledger.publish(answer.entry)
+                return "same answer"
+            case Reservation():
+                ledger.start_reading(answer)
+                entry = ledger.commit(answer, payload=os.urandom(16))
+                deliver(folder, key, ledger.stored(entry.number).payload)
+                ledger.publish(entry)
+                return "new answer"
+    except BurnedError:
+        return "burned"
+    finally:
+        ledger.close()
+
+
+def in_child(work):
+    """Fork, run ``work`` there, and return how the child ended."""
+    child = os.fork()
+    if child == 0:
+        try:
+            code = work()
+        except BaseException:  # noqa: BLE001 - a child never returns
+            sys.excepthook(*sys.exc_info())
+            code = 250
+        os._exit(code)
+    return child
+
+
+def kill(folder, size):
+    """Kill ``size`` releases, retry each twice, and count what must not happen."""
+    outcome = collections.Counter()
+    for start in range(0, size, 100):
+        place = folder / str(start)
+        (place / "delivered").mkdir(parents=True, mode=0o700)
+        place.chmod(0o700)
+        ledger = open_ledger(place)
+        ledger.register(terms())
+        ledger.close()
+        keys = [f"k{number}" for number in range(start, min(start + 100, size))]
+        for number, key in enumerate(keys):
+            point = POINTS[number % len(POINTS)]
+            child = in_child(functools.partial(victim, place, key, point))
+            _, status = os.waitpid(child, 0)
+            assert os.WIFSIGNALED(status), (point, status)
+            outcome[f"{point}: {retry(place, key)}"] += 1
+            retry(place, key)
+        outcome.update(audit(place, keys))
+    return outcome
+
+
+def audit(folder, keys):
+    """Count the three things that must not happen, from the outside."""
+    ledger = open_ledger(folder)
+    bad = collections.Counter(double=0, uncharged=0, two_answers=0)
+    charged = collections.Counter()
+    for entry in ledger.entries(LINEAGE):
+        if entry.state is not State.CANCELLED:
+            charged[entry.request_key] += entry.amount.nano
+    for key in keys:
+        path = folder / "delivered" / key
+        answers = set(path.read_text().split()) if path.exists() else set()
+        bad["double"] += charged[key] > 1000
+        bad["uncharged"] += bool(answers) and charged[key] < 1000
+        bad["two_answers"] += len(answers) > 1
+    assert used(ledger)["lifetime"] == sum(charged.values())
+    ledger.close()
+    return bad
+
+
+def racer(folder, start, number, each):
+    """Ask ``each`` times as soon as the race starts; return how often it was granted."""
+    ledger = open_ledger(folder)
+    os.read(start, 1)
+    granted = 0
+    for turn in range(each):
+        try:
+            reservation = ledger.reserve(request(f"{number}-{turn}", nano=TENTH))
+        except BudgetExhaustedError:
+            continue
+        ledger.start_reading(reservation)  # what was only reserved is given back at the end
+        granted += 1
+    ledger.close()
+    return granted
+
+
+def race(folder, each):
+    """64 processes ask ``each`` times under a cap of 100 slots."""
+    folder.mkdir(mode=0o700)
+    ledger = open_ledger(folder)
+    ledger.register(terms(lifetime=100 * TENTH, year=None, release=None))
+    ledger.close()
+    start, go = os.pipe()
+    children = [
+        in_child(functools.partial(racer, folder, start, number, each)) for number in range(64)
+    ]
+    os.write(go, b"g" * 64)
+    ends = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    assert 250 not in ends
+    assert min(ends) >= 0
+    return {"granted": sum(ends)}
+
+
+if __name__ == "__main__":
+    gc.disable()
+    act = {"kill": kill, "race": race}[sys.argv[1]]
+    print(json.dumps(act(Path(sys.argv[2]), int(sys.argv[3]))))  # noqa: T201

@@ -1,0 +1,7 @@
+from contracts.ledger_contract import LedgerContract
+from ledgers import open_ledger
+
+
+class TestSQLiteLedger(LedgerContract):
+    def open(self, folder, clock):
+        return open_ledger(folder, clock=clock)

@@ -1,0 +1,208 @@
+"""Ledgers broken in the ways that ledgers break; each must be caught by the suite's own check."""
+
+import os
+import threading
+
+import pytest
+
+from confide.budget import sqlite as module
+from confide.budget.ledger import Reservation
+from confide.budget.sqlite import SQLiteLedger
+from confide.errors import BudgetExhaustedError, LedgerFrozenError
+from contracts.test_sqlite_ledger import TestSQLiteLedger as Suite
+from ledgers import (
+    TENTH,
+    HandClock,
+    SiteKey,
+    amount_of,
+    open_ledger,
+    request,
+    terms,
+)
+
+pytestmark = pytest.mark.mutant
+
+
+def open_as(kind, folder):
+    return kind(
+        folder / "ledger.sqlite",
+        anchor=folder / "anchor",
+        signer=SiteKey(),
+        recompute=amount_of,
+        clock=HandClock(),
+    )
+
+
+@pytest.fixture
+def opened(tmp_path):
+    ledgers = []
+
+    def open_mutant(kind):
+        ledger = open_as(kind, tmp_path / "private")
+        ledger.register(terms())
+        ledgers.append(ledger)
+        return ledger
+
+    yield open_mutant
+    for ledger in ledgers:
+        ledger.close()
+
+
+def fails(check, *arguments):
+    """Whether a test of the suite fails, by an assertion or by what the ledger raises."""
+    try:
+        check(*arguments)
+    except (AssertionError, LedgerFrozenError, pytest.fail.Exception):
+        return True
+    return False
+
+
+class RefundsOnError(SQLiteLedger):
+    """Gives the charge back when a request fails."""
+
+    def burn(self, reservation, *, incident):
+        with self._journal.transaction():
+            if self._journal.held(reservation.entry.number).entry.state.value == "burned":
+                return
+            self._move(reservation.entry.number, kind="burned", incident=incident)
+            amount, lineage = reservation.entry.amount, reservation.entry.lineage
+            account = self._journal.book.account(lineage)
+            account.add(amount, year=account.year, sign=-1)
+            self._count(amount, lineage=lineage, year=account.year, sign=-1)
+
+
+def test_refund_on_error_is_caught(opened, tmp_path):
+    check = Suite().test_a_burned_request_stays_charged_and_its_key_is_spent
+    assert fails(check, opened(RefundsOnError))
+    assert not fails(check, opened_whole(tmp_path))
+
+
+def test_refund_on_error_is_also_found_at_the_next_opening(opened, tmp_path):
+    ledger = opened(RefundsOnError)
+    reservation = ledger.reserve(request())
+    ledger.start_reading(reservation)
+    ledger.burn(reservation, incident="i")
+    again = open_ledger(tmp_path / "private", clock=HandClock())
+    with pytest.raises(LedgerFrozenError, match="counter"):
+        again.head()
+    again.close()
+
+
+class ChargesTheFirstOnly(SQLiteLedger):
+    """k releases of one plan, one charge."""
+
+    def _count(self, amount, *, lineage, year, sign):
+        if len(self._journal.book.requests) == 1:
+            super()._count(amount, lineage=lineage, year=year, sign=sign)
+        else:
+            self._journal.book.account(lineage).add(amount, year=year, sign=-sign)
+
+
+def test_k_releases_for_one_charge_are_caught(opened, tmp_path):
+    check = Suite().test_another_client_key_is_another_charge
+    assert fails(check, opened(ChargesTheFirstOnly))
+    assert not fails(check, opened_whole(tmp_path))
+
+
+class AnswersAnew(SQLiteLedger):
+    """A retry draws new noise."""
+
+    def _stored(self, held):
+        answer = super()._stored(held)
+        return type(answer)(entry=answer.entry, payload=os.urandom(8))
+
+
+def test_a_retry_with_new_noise_is_caught(opened, tmp_path):
+    check = Suite().test_a_thousand_retries_return_one_payload_and_one_charge
+    assert fails(check, opened(AnswersAnew))
+    assert not fails(check, opened_whole(tmp_path))
+
+
+def opened_whole(tmp_path):
+    """The unbroken ledger, which the same check must pass."""
+    ledger = open_ledger(tmp_path / "whole", clock=HandClock())
+    ledger.register(terms())
+    return ledger
+
+
+class ChecksOutside(SQLiteLedger):
+    """Looks at the budget, and then, in another transaction, spends."""
+
+    meeting: threading.Barrier
+
+    def reserve(self, request):
+        with self._journal.transaction():
+            account = self._journal.book.account(request.lineage)
+            charges = account.charges(request.amount, year=account.year)
+            refusal = module.exhausted(charges, measure=request.measure)
+        self.meeting.wait(timeout=10)  # everybody has looked
+        if refusal is not None:
+            raise refusal
+        with self._journal.transaction():
+            return self._grant(request, year=account.year, charges=charges)
+
+
+def race(kind, folder):
+    """Return how many of four callers were granted a cap that fits one, or what stopped them."""
+    kind.meeting = threading.Barrier(4)
+    ledger = open_as(kind, folder)
+    ledger.register(terms(lifetime=TENTH, year=None, release=None))
+    ledger.close()
+    ends = []
+
+    def caller(number):
+        mine = open_as(kind, folder)
+        try:
+            answer = mine.reserve(request(str(number)))
+            ends.append(type(answer))
+        except (BudgetExhaustedError, LedgerFrozenError) as error:
+            ends.append(type(error))
+        kind.meeting.wait(timeout=10)
+        mine.close()
+
+    threads = [threading.Thread(target=caller, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return ends
+
+
+class Whole(SQLiteLedger):
+    meeting: threading.Barrier
+
+
+def test_a_check_outside_the_transaction_is_caught(tmp_path):
+    """The chain refuses what the broken check let through; without the chain, the database does."""
+    assert race(ChecksOutside, tmp_path / "a").count(LedgerFrozenError) == 3
+    right = race(Whole, tmp_path / "b")
+    assert (right.count(Reservation), right.count(BudgetExhaustedError)) == (1, 3)
+
+
+def test_a_check_outside_the_transaction_of_a_blind_ledger_overspends(tmp_path, monkeypatch):
+    """With both barriers gone the race is lost, so the race test can see it."""
+    from confide.budget import book, database
+
+    def grant_all(self, entry):
+        self.keys[book.key_of(entry)] = entry.number
+
+    def add_blindly(database, *, lineage, scope, units, expect):  # noqa: ARG001 - the whole port
+        database.execute("PRAGMA ignore_check_constraints = ON")
+        database.execute(
+            "UPDATE counter SET spent = spent + ? WHERE lineage = ? AND scope = ?",
+            (units, lineage, scope),
+        )
+
+    monkeypatch.setattr(book.Book, "_grant", grant_all)
+    monkeypatch.setattr(database, "add_spent", add_blindly)
+    monkeypatch.setattr(book, "charges_json", lambda _: _AnyCharges())
+    granted = race(ChecksOutside, tmp_path / "c")
+    assert granted.count(Reservation) > 1
+
+
+class _AnyCharges:
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return 0

@@ -1,0 +1,64 @@
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from confide.errors import InvalidParameterError
+from confide.privacy.amount import NANO, amount, atto, decimal_text, from_nano, nano, split
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [("0.5", 500_000_000), ("1/3", 333_333_333), ("1e-9", 1), ("4", 4 * 10**9), ("1.9e-9", 1)],
+)
+def test_amounts_are_rounded_down_to_nanos(text: str, steps: int) -> None:
+    assert nano(text) == steps
+    assert from_nano(steps) <= amount(text)
+
+
+def test_delta_is_counted_in_attos() -> None:
+    assert atto("1e-6") == 10**12
+    assert atto(Fraction(1, 3)) == 333_333_333_333_333_333
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        0.1, math.nan, math.inf, True, None, "nan", "inf", "-1", "0", "", " 1", "1 ", "0x1", "1_000",
+        "٣", "1e999999999", "1/0", "1/00", "--1", "1.", ".5", "1,5", "1/2/3", "1e-100", -1, 0,
+        Fraction(-1, 2), Fraction(0), b"1", "1\n",
+    ],
+)  # fmt: skip
+def test_floats_nan_negatives_zero_and_other_texts_are_refused(value: Any) -> None:
+    with pytest.raises(InvalidParameterError, match="Expected"):
+        nano(value)
+
+
+def test_an_amount_below_one_step_is_refused_rather_than_free() -> None:
+    with pytest.raises(InvalidParameterError, match=r"at least 1/1000000000"):
+        nano("0.9e-9")
+    with pytest.raises(InvalidParameterError, match=r"at least 1/1000000000000000000"):
+        atto("1e-19")
+
+
+@pytest.mark.parametrize("cap", ["0.5", "0.1", "4", "0.405465108", "1e-8"])
+def test_three_thirds_of_a_cap_fit_it(cap: str) -> None:
+    third = nano(amount(cap) / 3)
+    assert 3 * third <= nano(cap) < 3 * (third + 1)
+
+
+def test_shares_in_proportion_never_pass_the_total() -> None:
+    assert split(100, weights=(1, 1, 1)) == (33, 33, 33)
+    assert split(10**9, weights=(Fraction(1, 2), 3)) == (142_857_142, 857_142_857)
+
+
+@pytest.mark.parametrize(("total", "weights"), [(2, (1, 1, 1)), (5, ()), (5, (1, 0)), (5, (1, -1))])
+def test_shares_of_nothing_are_refused(total: int, weights: tuple[int, ...]) -> None:
+    with pytest.raises(InvalidParameterError, match="Expected"):
+        split(total, weights=weights)
+
+
+@pytest.mark.parametrize("steps", [1, 7, 10**9, 10**9 + 1, 2**62])
+def test_an_amount_is_read_as_it_was_written(steps: int) -> None:
+    assert nano(decimal_text(steps, per_one=NANO)) == steps
