@@ -1,9 +1,10 @@
 """Contribution bounding in SQL: which rows of a person are kept, before anything is summed.
 
 Input: rows with ``p`` the person, ``cell`` the public cell (or the secret key) and ``s0, s1, …``
-the values; output: the same after bounding, with ``n`` kept rows each.
+the values; output: (tag, cell, kept rows, sums), where a tag above 0 reports the guard.
 
-- ``RowBound(m)``: the first m rows of a person in the keyed order of rows;
+- ``RowBound(m)``: the first m rows of a person in the keyed order of rows, ties by the declared
+  columns: one stream over a prepared copy, or over rows sorted for it;
 - ``CellBound(k, r)``: the first r rows of a cell in the same order, then the first k cells in the
   keyed order of (person, cell).  Without values the r rows need no order: least(count, r);
 - ``OneEvent``: every row.
@@ -17,7 +18,8 @@ References:
         https://doi.org/10.2478/popets-2020-0025
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import assert_never
 
 from sqlglot import exp
@@ -29,6 +31,7 @@ from confide.rows.build import (
     at_most,
     call,
     cast,
+    less,
     named,
     num,
     own,
@@ -36,56 +39,81 @@ from confide.rows.build import (
     ranked,
     select,
 )
-from confide.rows.keyed_order import fifth_power, leading, point, polynomial
-from confide.rows.layout import Ids
+from confide.rows.keyed_order import fifth_power, leading, polynomial
+from confide.rows.stream import FARTHEST, OUT_OF_ORDER, SUMS, in_order, stream_totals
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 
 KEPT = "kept"
-SUMS = 0
-"""Tag of a row of the result that holds the sums of one cell."""
 MOST_ROWS = 1
 """Tag of the row that reports the most rows, or cells, kept for one person."""
 MOST_IN_CELL = 2
 """Tag of the row that reports the most rows kept in one cell for one person."""
 
 
-def kept_rows(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounded:
+    """A query for the sums, and the kept rows that it names, if it names them.
+
+    Attributes:
+        query: Rows (tag, cell, n, sums).
+        kept: What the query calls ``kept``.
+    """
+
+    query: exp.Query
+    kept: exp.Select | None = None
+
+
+def bounded_totals(
     rows: exp.Select,
     *,
     bounds: ContributionBounds,
     values: int,
+    order: Sequence[exp.Expr],
     limbs: tuple[exp.Expr, ...],
-    ids: Ids,
+    with_point: Callable[[exp.Select, Sequence[str]], exp.Select],
     cells: int | None,
-) -> exp.Select:
-    """Return what each person keeps: ``p``, ``cell``, ``n`` and the sums ``s0, …``.
+) -> Bounded:
+    """Return the sums over what each person keeps.
 
     Args:
         rows: Rows with ``p``, ``cell``, ``s0, …``, and ``h`` where :func:`needs_order` says so.
         bounds: What one privacy unit keeps.
         values: Number of values.
+        order: What orders a person's rows; empty when they come in order.
         limbs: The cell as limbs, for its place in the keyed order.
-        ids: How person ids are compared.
+        with_point: Adds ``x``, the person's point, to rows with the named columns.
         cells: Number of public cells; None when they are secret keys.
     """
-    sums = [own(name) for name in _sums(values)]
-    one = named(num(1), "n")
+    sums = _sums(values)
     match bounds:
         case OneEvent():
-            return select(own("cell"), one, *sums, of=rows)
+            return Bounded(query=_every_row(rows, sums=sums))
+        case RowBound(max_rows=m) if m <= FARTHEST:
+            together = in_order(rows, by=[own("p"), *order]) if order else rows
+            return Bounded(query=stream_totals(together, most=m, sums=sums))
         case RowBound(max_rows=m):
-            order = [own("h"), own("cell"), *sums]
-            return select(own("p"), own("cell"), one, *sums, of=_first(rows, m, order=order))
+            one = named(num(1), "n")
+            first = _first(rows, m, order=order or [own("h")])
+            kept = select(own("p"), own("cell"), one, *map(own, sums), of=first)
+            return Bounded(query=totals(values=values), kept=kept)
         case CellBound(max_cells=k, max_rows_per_cell=r):
-            per_cell = _per_cell(rows, r, sums=sums)
-            if cells is not None and k >= cells:
-                return per_cell  # nobody can have more cells than there are
-            x = own("x")
-            with_point = select(STAR, named(point(own("p"), ids=ids), "x"), of=per_cell)
-            y = named(polynomial([leading(), *limbs, num(0)], at=x), "y")
-            with_y = select(STAR, y, of=with_point)
-            first = _first(with_y, k, order=[fifth_power(own("y")), own("cell")])
-            return select(own("p"), own("cell"), own("n"), *sums, of=first)
+            per_cell = _per_cell(rows, r, sums=[own(name) for name in sums])
+            if cells is not None and k >= cells:  # nobody can have more cells than there are
+                return Bounded(query=totals(values=values), kept=per_cell)
+            named_columns = ["p", "cell", "n", *sums]
+            placed = with_point(per_cell, named_columns)
+            y = named(polynomial([leading(), *limbs, num(0)], at=own("x")), "y")
+            with_y = select(*map(own, named_columns), y, of=placed)
+            h = fifth_power(own("y"))
+            if k > FARTHEST:
+                first = _first(with_y, k, order=[h, own("cell")])
+                kept = select(*map(own, named_columns), of=first)
+                return Bounded(query=totals(values=values), kept=kept)
+            with_h = select(*map(own, named_columns), named(h, "h"), of=with_y)
+            together = in_order(with_h, by=[own("p"), own("h"), own("cell")])
+            too_many = less(num(r), own("n"))
+            query = stream_totals(together, most=k, sums=sums, count=own("n"), wrong=[too_many])
+            return Bounded(query=query)
         case _:
             assert_never(bounds)
 
@@ -95,13 +123,11 @@ def needs_order(bounds: ContributionBounds, *, values: int) -> bool:
     return isinstance(bounds, RowBound) or (isinstance(bounds, CellBound) and values > 0)
 
 
-def totals(bounds: ContributionBounds, *, values: int) -> exp.Query:
+def totals(*, values: int) -> exp.Query:
     """Return (tag, ``cell``, ``n``, ``s0``, …) over the kept rows: the sums, and the guard."""
     kept = own_table(KEPT)
     sums = [named(_huge(exp.Sum(this=own(name))), name) for name in ("n", *_sums(values))]
     query: exp.Query = select(_tag(SUMS), own("cell"), *sums, of=kept, by=[own("cell")])
-    if isinstance(bounds, OneEvent):
-        return query
     each = select(
         named(exp.Count(this=STAR), "a"),
         named(exp.Max(this=own("n")), "b"),
@@ -120,13 +146,19 @@ def limits(bounds: ContributionBounds) -> dict[int, int]:
     """Return the most that each guard row may report."""
     match bounds:
         case RowBound(max_rows=m):
-            return {MOST_ROWS: m, MOST_IN_CELL: 1}
+            return {MOST_ROWS: m, MOST_IN_CELL: 1, OUT_OF_ORDER: 0}
         case CellBound(max_cells=k, max_rows_per_cell=r):
-            return {MOST_ROWS: k, MOST_IN_CELL: r}
+            return {MOST_ROWS: k, MOST_IN_CELL: r, OUT_OF_ORDER: 0}
         case OneEvent():
             return {}
         case _:
             assert_never(bounds)
+
+
+def _every_row(rows: exp.Select, *, sums: Sequence[str]) -> exp.Select:
+    summed = [named(exp.Sum(this=own(name)), name) for name in sums]
+    n = named(exp.Count(this=STAR), "n")
+    return select(_tag(SUMS), own("cell"), n, *summed, of=rows, by=[own("cell")])
 
 
 def _first(

@@ -16,26 +16,30 @@ import contextlib
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from sqlglot import exp
 
 from confide.errors import ConfideError, ContractError, EngineError
-from confide.rows.bounding import SUMS
 from confide.rows.build import STAR, num, select
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.examine import findings
 from confide.rows.keyed_order import coefficients
 from confide.rows.layout import Found, Ids, Layout, Located, ids_of, physical
+from confide.rows.stream import SUMS
+from confide.rows.prepared.copies import Copies
+from confide.rows.prepared.manifest import Standing, copies_in
 from confide.rows.sources.prepare import Opened, in_catalog, prepared
 from confide.rows.sql import CELL, Statement, statements
+from confide.rows.table_rows import Scope
 from confide.tables.aggregate import Aggregate, KeyedAggregate
 from confide.tables.schema import Dataset
 from confide.tables.source import Source
 
 ATTACHED = "source"
+TEMPORARY = "confide-"
 
 _Asked: TypeAlias = tuple[Aggregate | KeyedAggregate, ...]
 
@@ -60,12 +64,16 @@ class DuckDBEngine:
         layout: Layout,
         parameters: Mapping[str, int],
         temporary: Path,
+        standing: Standing = Standing.ABSENT,
+        copies: Copies | None = None,
     ) -> None:
         self._connection = connection
         self._dataset = dataset
         self._layout = layout
         self._parameters = parameters
         self._temporary = temporary
+        self._standing = standing
+        self._copies = copies
         self._last: dict[_Asked, tuple[_Ready, ...]] = {}
 
     def __repr__(self) -> str:
@@ -111,6 +119,44 @@ class DuckDBEngine:
         }
         return {name: problem for name, problem in found.items() if problem}
 
+    def explain(
+        self, aggregates: Sequence[Aggregate | KeyedAggregate], *, dataset: Dataset
+    ) -> tuple[str, ...]:
+        """Return how the aggregates would be read; from public facts alone, reading no rows.
+
+        Raises:
+            ContractError: If the source lacks what they name.
+        """
+        steps = [
+            f"{step.statement.table}: {step.statement.way.value}, "
+            f"{len(step.statement.answers)} sum(s) in one pass"
+            for step in self._ready(aggregates, dataset=dataset)
+        ]
+        return (f"Reads {self._standing.value}.", *steps)
+
+    @property
+    def scope(self) -> Scope:
+        """What queries over the source can name."""
+        return Scope(dataset=self._dataset, layout=self._layout)
+
+    def run(self, query: exp.Query) -> list[tuple[Any, ...]]:
+        """Return the rows of a query, for the steward's preparation alone.
+
+        Raises:
+            EngineError: If reading failed.
+        """
+        return self._run_query(query)
+
+    def write(self, query: exp.Query, *, to: Path) -> None:
+        """Write the rows of a query to a Parquet file in the folder opened for writing.
+
+        Raises:
+            EngineError: If it failed.
+        """
+        sql, parameters = _bound(query, self._parameters)
+        place = exp.Literal.string(str(to)).sql("duckdb")
+        self._run(f"COPY ({sql}) TO {place} (FORMAT parquet, PARQUET_VERSION v2)", parameters)
+
     def examine(self) -> tuple[str, ...]:
         """Return oddities of the rows, for the steward's eyes alone.
 
@@ -139,7 +185,9 @@ class DuckDBEngine:
             )
         asked = tuple(aggregates)
         if asked not in self._last:  # the gate checks and aggregates the same
-            compiled = statements(asked, dataset=dataset, layout=self._layout)
+            compiled = statements(
+                asked, dataset=dataset, layout=self._layout, copies=self._copies
+            )
             self._last = {asked: tuple(self._written(s) for s in compiled)}
         return self._last[asked]
 
@@ -168,6 +216,8 @@ def open_engine(
     frames: Mapping[str, object] | None = None,
     threads: int | None = None,
     memory_limit: str | None = None,
+    prepared_in: Path | None = None,
+    writing: Path | None = None,
 ) -> DuckDBEngine:
     """Open a declared source on a hardened connection; reads names and types, no rows.
 
@@ -179,6 +229,8 @@ def open_engine(
         frames: Tables in memory by name, for a source of frames.
         threads: Threads; all by default.  No result depends on it.
         memory_limit: Such as "4GB"; DuckDB's default otherwise.  Larger sorts spill to disk.
+        prepared_in: Folder of prepared copies, used when they are those of this source.
+        writing: Folder in which copies are being prepared; nothing else can be written.
 
     Raises:
         ContractError: If the source is missing, lies outside ``base`` or cannot be opened.
@@ -187,7 +239,8 @@ def open_engine(
 
     parameters = coefficients(hash_key)
     opened = prepared(source, base=base, dataset=dataset, frames=frames)
-    temporary = Path(tempfile.mkdtemp(prefix="confide-"))  # made with mode 0700
+    standing, copies = copies_in(prepared_in, dataset=dataset, opened=opened, hash_key=hash_key)
+    temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=writing))  # made with mode 0700
     connection = duckdb.connect(":memory:")
     with _closing_on_error(connection, temporary):
         with _dropping_messages() as failed:
@@ -196,7 +249,11 @@ def open_engine(
             for name, frame in opened.frames.items():
                 connection.register(name, frame)
             settings = hardening(
-                opened, temporary=temporary, threads=threads, memory_limit=memory_limit
+                opened if copies is None else replace(opened, files=opened.files + copies.files()),
+                temporary=temporary,
+                threads=threads,
+                memory_limit=memory_limit,
+                writing=writing,
             )
             for setting in settings:
                 connection.execute(setting.sql("duckdb"))
@@ -207,21 +264,33 @@ def open_engine(
             )
         layout = _layout(connection, opened, dataset=dataset)
     return DuckDBEngine(
-        connection, dataset=dataset, layout=layout, parameters=parameters, temporary=temporary
+        connection,
+        dataset=dataset,
+        layout=layout,
+        parameters=parameters,
+        temporary=temporary,
+        standing=standing,
+        copies=copies,
     )
 
 
 def hardening(
-    opened: Opened, *, temporary: Path, threads: int | None, memory_limit: str | None
+    opened: Opened,
+    *,
+    temporary: Path,
+    threads: int | None,
+    memory_limit: str | None,
+    writing: Path | None = None,
 ) -> tuple[exp.Set, ...]:
     """Return the settings of a connection, in order; the last one locks them.
 
     ``disabled_filesystems`` is left alone: it would block Parquet and spilling to disk.
     """
     files = exp.array(*(exp.Literal.string(str(path)) for path in opened.files))
+    folders = [temporary] if writing is None else [temporary, writing]
     wanted: dict[str, exp.Expr] = {
         "temp_directory": exp.Literal.string(str(temporary)),
-        "preserve_insertion_order": exp.false(),  # no result depends on the order of rows
+        "preserve_insertion_order": exp.true(),  # a stream comes in the order it was sorted
         "TimeZone": exp.Literal.string("UTC"),  # the date of a timestamp with a time zone
     }
     if threads is not None:
@@ -230,7 +299,7 @@ def hardening(
         wanted["memory_limit"] = exp.Literal.string(memory_limit)
     wanted |= {
         "allowed_paths": files,
-        "allowed_directories": exp.array(exp.Literal.string(str(temporary))),
+        "allowed_directories": exp.array(*(exp.Literal.string(str(folder)) for folder in folders)),
         "enable_external_access": exp.false(),
         "autoload_known_extensions": exp.false(),
         "autoinstall_known_extensions": exp.false(),
@@ -330,5 +399,5 @@ def _vector(rows: list[tuple[Any, ...]], *, column: int, cells: int | None) -> E
         return {row[CELL]: int(row[column]) for row in rows}
     sums = [0] * cells
     for row in rows:
-        sums[row[CELL]] = int(row[column])
+        sums[row[CELL]] += int(row[column])  # a cell may come from two files
     return tuple(sums)

@@ -116,5 +116,14 @@ class Engine(Protocol):
     def problems(self) -> Mapping[str, str]:
         """Return why declared tables cannot be used, by table; from names and types alone."""
 
+    def explain(
+        self, aggregates: Sequence[Aggregate | KeyedAggregate], *, dataset: Dataset
+    ) -> tuple[str, ...]:
+        """Return how the aggregates would be read; from public facts alone, reading no rows.
+
+        Raises:
+            ContractError: If the source lacks what they name.
+        """
+
     def close(self) -> None:
         """Close the connection and remove temporary files."""

@@ -38,7 +38,7 @@ from confide.rows.build import (
     select,
 )
 from confide.rows.evaluate import holds, number_of
-from confide.rows.table_rows import Scope, table_rows
+from confide.rows.table_rows import Scope, table_rows, tie_words
 from confide.tables.expression import ColumnOf, Expression, ValueOf
 from confide.tables.filter import Predicate, expressions, sources
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
@@ -54,7 +54,7 @@ def relation_rows(
     known: Iterable[Expression],
     ordered: bool,
 ) -> exp.Select:
-    """Return the rows of a relation: ``p``, ``h`` when ordered, and ``e0, e1, …`` of ``reads``.
+    """Return the rows of a relation: ``p``, ``h, k0, …`` when ordered, and ``e0, e1, …`` of ``reads``.
 
     Rows in which one of ``known`` is NULL are left out, before any bounding.  The relation was
     checked by ``tables`` before.
@@ -78,6 +78,8 @@ def relation_rows(
         columns.append(named(num(1), "row"))  # counting events reads no column
     if ordered:
         columns.append(own("h", "b"))
+        ties = tie_words(base, of="b")
+        columns.extend(named(word, f"k{i}") for i, word in enumerate(ties))
     name = table_rows(scope, base, ordered=ordered)
     sides = _sides(scope, (*reads, *known, *expressions(relation.where)), base)
     return select(

@@ -15,17 +15,18 @@ References:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
-from confide.rows.bounding import KEPT, kept_rows, limits, needs_order, totals
+from confide.rows.bounding import KEPT, Bounded, bounded_totals, limits, needs_order
 from confide.rows.build import (
     BIGINT,
     HUGEINT,
+    STAR,
     cast,
     minus,
     named,
@@ -35,10 +36,13 @@ from confide.rows.build import (
     select,
     times,
 )
-from confide.rows.keyed_order import limbs_of, limbs_of_text
+from confide.rows.keyed_order import limbs_of, limbs_of_text, point
 from confide.rows.layout import Layout
 from confide.rows.person_rows import relation_rows
-from confide.rows.table_rows import Scope
+from confide.rows.prepared.choice import Way, way_of
+from confide.rows.prepared.copies import Copies
+from confide.rows.stream import stream_totals
+from confide.rows.table_rows import Scope, table_name, tie_words
 from confide.tables.aggregate import (
     Aggregate,
     Centred,
@@ -55,6 +59,7 @@ from confide.tables.bound_contributions import (
     CellBound,
     ContributionBounds,
     OneEvent,
+    rows_per_unit,
 )
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between, Predicate
@@ -76,18 +81,26 @@ class Statement:
         answers: Pairs (position of the aggregate asked for, column of its sum).
         cells: Number of public cells; None for secret keys.
         limits: Most that the guard's rows may report, by tag.
+        table: Whose rows.
+        way: How the rows that a person keeps are found.
     """
 
     query: exp.Query
     answers: tuple[tuple[int, int], ...]
     cells: int | None
     limits: dict[int, int]
+    table: str
+    way: Way
 
 
 def statements(
-    aggregates: Sequence[Aggregate | KeyedAggregate], *, dataset: Dataset, layout: Layout
+    aggregates: Sequence[Aggregate | KeyedAggregate],
+    *,
+    dataset: Dataset,
+    layout: Layout,
+    copies: Copies | None = None,
 ) -> tuple[Statement, ...]:
-    """Compile aggregates to the fewest statements.
+    """Compile aggregates to the fewest statements, over prepared copies where there are.
 
     Raises:
         ContractError: If an aggregate is not declared, or does not fit the source.
@@ -101,7 +114,7 @@ def statements(
     return tuple(
         _statement(
             [(position, aggregates[position]) for position in positions],
-            scope=Scope(dataset=dataset, layout=layout),
+            scope=Scope(dataset=dataset, layout=layout, copies=copies),
         )
         for positions in shared.values()
     )
@@ -156,37 +169,84 @@ def _statement(group: list[tuple[int, Aggregate | KeyedAggregate]], *, scope: Sc
 def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope) -> Statement:
     values = list(dict.fromkeys(a.value for _, a in group if not isinstance(a.value, Ones)))
     of = [expression for value in values for expression in reads(value)]
-    ordered = needs_order(first.bounds, values=len(values))
-    rows = relation_rows(
-        scope,
+    way = way_of(
         first.relation,
-        reads=(*first.axes, *of),
-        known=sorted(must_be_known(first), key=repr),  # a set has no order; SQL text needs one
-        ordered=ordered,
-    )
-    columns = [named(cast(_cell(first.axes, dataset=scope.dataset), BIGINT), "cell")]
-    for index, value in enumerate(values):
-        term = _term(value, own(f"e{len(first.axes) + index}"), dataset=scope.dataset)
-        columns.append(named(term, f"s{index}"))
-    cells = cell_count(first.axes, dataset=scope.dataset)
-    kept = kept_rows(
-        _narrowed(rows, columns, scope=scope, ordered=ordered),
         bounds=first.bounds,
-        values=len(values),
-        limbs=limbs_of(own("cell"), lower=0, upper=cells - 1),
-        ids=scope.layout.ids,
-        cells=cells,
+        reads=(*first.axes, *of),
+        known=must_be_known(first),
+        copies=scope.copies,
+        dataset=scope.dataset,
     )
     answers = tuple(
         (position, COUNT if isinstance(a.value, Ones) else FIRST_SUM + values.index(a.value))
         for position, a in group
     )
     return Statement(
-        query=_with(scope, totals(first.bounds, values=len(values)), kept=kept),
+        query=_query(first, values, way=way, scope=scope),
         answers=answers,
-        cells=cells,
+        cells=cell_count(first.axes, dataset=scope.dataset),
         limits=limits(first.bounds),
+        table=first.relation.table,
+        way=way,
     )
+
+
+def _query(first: Aggregate, values: list[Value], *, way: Way, scope: Scope) -> exp.Query:
+    ordered = way is not Way.CLUSTERED and needs_order(first.bounds, values=len(values))
+    if way is Way.RANKS:
+        return _ranked(first, values, scope=scope)
+    ties = tie_words(scope.dataset.table(first.relation.table), of="b") if ordered else []
+    order = ["h", *(f"k{i}" for i in range(len(ties)))] if ordered else []
+    cells = cell_count(first.axes, dataset=scope.dataset)
+    totals = bounded_totals(
+        _terms(first, values, scope=scope, order=order),
+        bounds=first.bounds,
+        values=len(values),
+        order=[own(name) for name in order],
+        limbs=limbs_of(own("cell"), lower=0, upper=cells - 1),
+        with_point=lambda rows, columns: _with_point(rows, columns, scope=scope),
+        cells=cells,
+    )
+    return _with(scope, totals)
+
+
+def _ranked(first: Aggregate, values: list[Value], *, scope: Scope) -> exp.Query:
+    """Read the first ranks of the patients without NULLs, and stream the rows of the others."""
+    table = scope.dataset.table(first.relation.table)
+    name = table_name(scope.dataset, table)
+    parts = []
+    for complete in (True, False):
+        most = rows_per_unit(first.bounds)
+        if complete:  # a person here is a rank of a person, and is kept once
+            rows, once = scope.copies_made.first_rows(table, most=most), 1
+        else:
+            rows, once = scope.copies_made.partial_rows(table), most
+        part = replace(scope, named={name: rows})
+        terms = _terms(first, values, scope=part, order=[])
+        sums = [f"s{i}" for i in range(len(values))]
+        query = _with(part, Bounded(query=stream_totals(terms, most=once, sums=sums)))
+        parts.append(select(STAR, of=query))
+    both, rest = parts
+    return exp.Union(this=both, expression=rest, distinct=False)
+
+
+def _terms(
+    first: Aggregate, values: list[Value], *, scope: Scope, order: Sequence[str]
+) -> exp.Select:
+    """Return ``p``, what orders the rows, ``cell`` and ``s0, s1, …`` of the matching rows."""
+    of = [expression for value in values for expression in reads(value)]
+    rows = relation_rows(
+        scope,
+        first.relation,
+        reads=(*first.axes, *of),
+        known=sorted(must_be_known(first), key=repr),  # a set has no order; SQL text needs one
+        ordered=bool(order),
+    )
+    columns = [named(cast(_cell(first.axes, dataset=scope.dataset), BIGINT), "cell")]
+    for index, value in enumerate(values):
+        term = _term(value, own(f"e{len(first.axes) + index}"), dataset=scope.dataset)
+        columns.append(named(term, f"s{index}"))
+    return _narrowed(rows, columns, scope=scope, order=order)
 
 
 def _keyed(
@@ -199,20 +259,30 @@ def _keyed(
             hint="Bound it by cells: per-patient: {cells: 5, rows: 1}.",
         )
     rows = relation_rows(scope, keyed.relation, reads=key, known=key, ordered=False)
-    kept = kept_rows(
-        _narrowed(rows, [named(own("e0"), "cell")], scope=scope, ordered=False),
+    totals = bounded_totals(
+        _narrowed(rows, [named(own("e0"), "cell")], scope=scope, order=[]),
         bounds=bounds,
         values=0,
+        order=[],
         limbs=limbs_of_text(own("cell")),
-        ids=scope.layout.ids,
+        with_point=lambda rows, columns: _with_point(rows, columns, scope=scope),
         cells=None,
     )
     return Statement(
-        query=_with(scope, totals(bounds, values=0), kept=kept),
+        query=_with(scope, totals),
         answers=tuple((position, COUNT) for position, _ in group),
         cells=None,
         limits=limits(bounds),
+        table=keyed.relation.table,
+        way=Way.CELLS,
     )
+
+
+def _with_point(rows: exp.Select, columns: Sequence[str], *, scope: Scope) -> exp.Select:
+    if scope.copies is not None:
+        return scope.copies.with_point(rows, columns)
+    x = named(point(own("p"), ids=scope.layout.ids), "x")
+    return select(*map(own, columns), x, of=rows)
 
 
 def _cell(axes: tuple[Expression, ...], *, dataset: Dataset) -> exp.Expr:
@@ -225,11 +295,10 @@ def _cell(axes: tuple[Expression, ...], *, dataset: Dataset) -> exp.Expr:
 
 
 def _narrowed(
-    rows: exp.Select, columns: list[exp.Expr], *, scope: Scope, ordered: bool
+    rows: exp.Select, columns: list[exp.Expr], *, scope: Scope, order: Sequence[str]
 ) -> exp.Select:
     person = [] if scope.per_event else [own("p")]
-    order = [own("h")] if ordered else []
-    return select(*person, *order, *columns, of=rows)
+    return select(*person, *map(own, order), *columns, of=rows)
 
 
 def _term(value: Value, of: exp.Column, *, dataset: Dataset) -> exp.Expr:
@@ -251,14 +320,16 @@ def _term(value: Value, of: exp.Column, *, dataset: Dataset) -> exp.Expr:
             assert_never(value)
 
 
-def _with(scope: Scope, query: exp.Query, *, kept: exp.Select) -> exp.Query:
+def _with(scope: Scope, bounded: Bounded) -> exp.Query:
     """Put the cleaned tables, the per-patient values and the kept rows in front."""
-    front = [_shared(name, rows) for name, rows in scope.named.items()]
-    front.append(_shared(KEPT, kept, materialized=True))
-    query.set("with_", exp.With(expressions=front))
-    return query
+    inline = None if scope.copies is None else False  # a copy is streamed in its order
+    front = [_shared(name, rows, materialized=inline) for name, rows in scope.named.items()]
+    if bounded.kept is not None:
+        front.append(_shared(KEPT, bounded.kept, materialized=True))
+    bounded.query.set("with_", exp.With(expressions=front))
+    return bounded.query
 
 
-def _shared(name: str, query: exp.Query, *, materialized: bool | None = None) -> exp.CTE:
+def _shared(name: str, query: exp.Query, *, materialized: bool | None) -> exp.CTE:
     alias = exp.TableAlias(this=exp.to_identifier(name, quoted=True))
     return exp.CTE(this=query, alias=alias, materialized=materialized)

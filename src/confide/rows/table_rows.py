@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from confide.errors import ContractError
 from confide.privacy.unit import Entity
 from confide.rows.build import (
     STAR,
@@ -26,10 +27,12 @@ from confide.rows.build import (
     named,
     num,
     own,
+    plus,
     present,
     ranked,
     select,
     string,
+    times,
 )
 from confide.rows.clean import MOST_CASES, canonical, codes, looked_up, parsed, person
 from confide.rows.keyed_order import (
@@ -42,10 +45,12 @@ from confide.rows.keyed_order import (
     sixteenth_power,
 )
 from confide.rows.layout import Layout
+from confide.rows.prepared.copies import Copies
 from confide.tables.schema import Column, Dataset, Kind, Table
 
 TERMS = 16
 """Terms of one polynomial in SQL; longer ones would nest too deeply for parsers."""
+LARGEST_WORD = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +60,14 @@ class Scope:
     Attributes:
         dataset: Public facts.
         layout: Where the tables lie.
+        copies: Prepared copies to read instead of the source, if there are.
         named: Common table expressions by name, in order of use.
         open_values: Per-patient values being compiled, to refuse circles.
     """
 
     dataset: Dataset
     layout: Layout
+    copies: Copies | None = None
     named: dict[str, exp.Query] = field(default_factory=dict)
     open_values: tuple[str, ...] = ()
 
@@ -68,6 +75,22 @@ class Scope:
     def per_event(self) -> bool:
         """Whether the row itself is the privacy unit, so that no person is read."""
         return self.dataset.unit.entity is Entity.EVENT
+
+    @property
+    def copies_made(self) -> Copies:
+        """The prepared copies.
+
+        Raises:
+            ContractError: If there are none.
+        """
+        if self.copies is None:
+            raise ContractError("There are no prepared copies.", hint="Run `confide prepare`.")
+        return self.copies
+
+
+def table_name(dataset: Dataset, table: Table) -> str:
+    """Return how queries call the rows of a declared table."""
+    return f"t{[other.name for other in dataset.tables].index(table.name)}"
 
 
 def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
@@ -77,8 +100,13 @@ def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
         ContractError: If the table does not fit the source.
     """
     reduced = table.one_row_per_patient and not scope.per_event
-    number = [other.name for other in scope.dataset.tables].index(table.name)
-    name = f"t{number}" + ("o" if ordered or reduced else "")
+    name = table_name(scope.dataset, table)
+    if scope.copies is not None:
+        if name not in scope.named:
+            scope.layout.located(table)  # refuses what the source cannot hold
+            scope.named[name] = scope.copies.rows(table)
+        return name
+    name += "o" if ordered or reduced else ""
     if name not in scope.named:
         rows = cleaned_rows(scope, table)
         if ordered or reduced:
@@ -121,6 +149,31 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
     rows = select(*raw, of=aliased(located.relation, "s"))
     usable = [] if scope.per_event else [present(own("p", "r"))]
     return select(*clean, of=rows, alias="r", joins=joins, where=usable)
+
+
+def tie_words(table: Table, *, of: str) -> list[exp.Expr]:
+    """Return the declared columns packed into few keys that sort as the columns one by one do.
+
+    Rows of a person at the same place are ordered by their columns, NULL first.
+    """
+    words: list[exp.Expr] = []
+    room = 0
+    for index, column in enumerate(table.columns):
+        cell = own(f"c{index}", of)
+        if column.kind is Kind.TEXT:
+            words.append(cell)
+            room = 0
+            continue
+        domain = column.domain()
+        size = domain.size() + 1
+        (shifted,) = limbs_of(cell, lower=domain.lower, upper=domain.lower)
+        if room >= size:
+            words[-1] = plus(times(words[-1], num(size)), shifted)
+            room //= size
+        else:
+            words.append(shifted)
+            room = LARGEST_WORD // size
+    return words
 
 
 def _codes(column: Column, alias: str) -> exp.Expr:

@@ -1,0 +1,247 @@
+"""``confide prepare``: write the prepared copies of a source, once a snapshot.
+
+Each step writes one file under a temporary name, makes it durable and renames it; the manifest
+comes last, and only if the source is still the one that was read.  A run that is interrupted
+anywhere leaves in use what was in use, and the next one goes on after the last finished file.  The
+generation before stays on disk until the next run, for engines that are reading it.
+
+*Privacy:* the facts that come back (rows, most rows of a patient) are exact, for the steward's
+screen alone; no release, plan or policy sees them.
+
+References:
+    [WZL20] Wilson et al. Differentially private SQL with bounded user contribution. PETS 2020.
+        https://doi.org/10.2478/popets-2020-0025
+"""
+
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sqlglot import exp
+
+from confide.errors import ContractError
+from confide.rows.duckdb import TEMPORARY, DuckDBEngine, open_engine
+from confide.rows.prepared.choice import streams
+from confide.rows.prepared.copies import Copies, TableCopy, parquet
+from confide.rows.prepared.facts import table_facts
+from confide.rows.prepared.layouts import (
+    clustered_rows,
+    partial_rows,
+    patient_index,
+    rank_rows,
+)
+from confide.rows.prepared.manifest import (
+    Manifest,
+    Standing,
+    copies_in,
+    generation,
+    put_in_place,
+    read_manifest,
+    write_manifest,
+)
+from confide.rows.sources.prepare import Opened, prepared
+from confide.tables.schema import Dataset, Table
+from confide.tables.source import Source
+
+PATIENTS = "patients.parquet"
+LOCK = "lock"
+ROOM = 3
+"""Copies, spilling and the copies of before, in multiples of the source."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preparation:
+    """What one source needs to be prepared.
+
+    Attributes:
+        source: What is declared.
+        base: Folder of dataset.yaml.
+        dataset: Public facts.
+        hash_key: Secret key of the row order.
+        folder: Where the copies lie.
+        threads: For the engine.
+        memory_limit: For the engine.
+    """
+
+    source: Source
+    base: Path
+    dataset: Dataset
+    hash_key: bytes
+    folder: Path
+    threads: int | None = None
+    memory_limit: str | None = None
+
+
+def disk_needed(work: Preparation) -> int:
+    """Return the bytes that preparing may take, from the size of the source."""
+    opened = prepared(work.source, base=work.base, dataset=work.dataset, frames=None)
+    return ROOM * sum(path.stat().st_size for path in opened.files)
+
+
+def prepare(work: Preparation, *, progress: Callable[[str], None] = lambda _: None) -> Manifest:
+    """Write the copies unless they are current; return what is in use.
+
+    Args:
+        work: What, and where to.
+        progress: Told the name of each stage.
+
+    Raises:
+        ContractError: If the source is in memory, lacks every table, changed meanwhile, or the disk
+            is too small.
+        EngineError: If reading or writing failed.
+    """
+    opened = prepared(work.source, base=work.base, dataset=work.dataset, frames=None)
+    name = generation(work.dataset, opened=opened, hash_key=work.hash_key)
+    work.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _alone(work.folder):
+        before = read_manifest(work.folder)
+        standing, _ = copies_in(
+            work.folder, dataset=work.dataset, opened=opened, hash_key=work.hash_key
+        )
+        if standing is Standing.CURRENT and before is not None:
+            return before
+        _refuse_small_disk(work)
+        _clear(work.folder, keep={name, before.generation if before else name})
+        (work.folder / name).mkdir(mode=0o700, exist_ok=True)
+        manifest = _written(work, name=name, before=before, progress=progress)
+        _refuse_changed(work, opened=opened, name=name)
+        progress("use the copies")
+        write_manifest(work.folder, manifest)
+    return manifest
+
+
+def _written(
+    work: Preparation,
+    *,
+    name: str,
+    before: Manifest | None,
+    progress: Callable[[str], None],
+) -> Manifest:
+    with open_engine(
+        work.source,
+        base=work.base,
+        dataset=work.dataset,
+        hash_key=work.hash_key,
+        threads=work.threads,
+        memory_limit=work.memory_limit,
+        writing=work.folder.resolve(),
+    ) as engine:
+        problems = engine.problems()
+        tables = [table for table in work.dataset.tables if table.name not in problems]
+        if not tables:
+            raise ContractError(*problems.values(), hint="No declared table can be prepared.")
+        build = _Build(engine=engine, folder=work.folder.resolve() / name, progress=progress)
+        ids = engine.scope.layout.ids.value
+        known = None
+        if before is not None and (before.ids, before.lineage) == (ids, work.dataset.lineage):
+            known = work.folder.resolve() / before.generation / before.patients
+        patients = build.patients(tables, known=known) if streams(work.dataset) else None
+        copies = Copies(dataset=work.dataset, tables={}, patients=patients)
+        facts = []
+        for number, table in enumerate(tables):
+            copy = build.table(table, number=number, copies=copies)
+            copies = replace(copies, tables={**copies.tables, table.name: copy})
+            progress(f"examine {table.name}")
+            facts.append(table_facts(table, engine=engine, copy=copy))
+    return Manifest(
+        generation=name,
+        lineage=work.dataset.lineage,
+        ids=ids,
+        patients=PATIENTS if patients else "",
+        tables={table: _names(copy) for table, copy in copies.tables.items()},
+        sizes={path.name: path.stat().st_size for path in copies.files()},
+        facts=tuple(facts),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Build:
+    """One generation being written."""
+
+    engine: DuckDBEngine
+    folder: Path
+    progress: Callable[[str], None]
+
+    def patients(self, tables: list[Table], *, known: Path | None) -> Path:
+        earlier = parquet(known) if known is not None and known.is_file() else None
+        query = patient_index(tables, scope=self.engine.scope, known=earlier)
+        return self._file(PATIENTS, "index patients", query)
+
+    def table(self, table: Table, *, number: int, copies: Copies) -> TableCopy:
+        index = None if copies.patients is None else parquet(copies.patients)
+        query = clustered_rows(table, scope=self.engine.scope, patients=index)
+        stem = f"t{number}"
+        clustered = self._file(f"{stem}.parquet", f"cluster {table.name}", query)
+        copy = TableCopy(clustered=clustered)
+        if index is None or table.one_row_per_patient:
+            return copy
+        there = replace(copies, tables={table.name: copy})
+        ranks = self._file(
+            f"{stem}-ranks.parquet", f"rank {table.name}", rank_rows(table, copies=there)
+        )
+        partial = self._file(
+            f"{stem}-partial.parquet",
+            f"set apart {table.name}",
+            partial_rows(table, copies=there),
+        )
+        return replace(copy, ranks=ranks, partial=partial)
+
+    def _file(self, name: str, stage: str, query: exp.Query) -> Path:
+        """Write a file, unless an earlier run finished it."""
+        path = self.folder / name
+        if not path.exists():
+            self.progress(stage)
+            part = path.with_name(name + ".part")
+            part.unlink(missing_ok=True)
+            self.engine.write(query, to=part)
+            put_in_place(part, path)
+        return path
+
+
+def _names(copy: TableCopy) -> tuple[str, str, str]:
+    ranks, partial = ("" if path is None else path.name for path in (copy.ranks, copy.partial))
+    return copy.clustered.name, ranks, partial
+
+
+def _refuse_small_disk(work: Preparation) -> None:
+    needed, free = disk_needed(work), shutil.disk_usage(work.folder).free
+    if free < needed:
+        raise ContractError(
+            f"Preparing may take {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free.",
+            hint=f"Make room where {work.folder.name!r} lies.",
+        )
+
+
+def _refuse_changed(work: Preparation, *, opened: Opened, name: str) -> None:
+    if generation(work.dataset, opened=opened, hash_key=work.hash_key) != name:
+        raise ContractError(
+            "The source changed while it was being prepared; nothing new is in use.",
+            hint="Run `confide prepare` again once it is at rest.",
+        )
+
+
+def _clear(folder: Path, *, keep: set[str]) -> None:
+    """Remove what interrupted runs and generations before the last left."""
+    for path in folder.iterdir():
+        if path.is_dir() and path.name not in keep:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one run at a time write; a killed one lets go."""
+    try:
+        import fcntl
+    except ImportError:  # a system without it: the steward runs one at a time
+        yield
+        return
+    with (folder / LOCK).open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ContractError(
+                "Another `confide prepare` is running here.", hint="Wait until it is done."
+            ) from None
+        yield

@@ -1,0 +1,168 @@
+"""Prepared copies as SELECTs: cleaned canonical integers, clustered by person and keyed order.
+
+Of each declared table there is
+
+- the *clustered* copy: ``p`` (the dense patient index), ``h`` and the columns ``c0, c1, …``, in the
+  order p, h, columns; so after any filter the first m rows of each person are one streaming pass;
+- for a table with several rows a patient, the *rank projection*: ``k`` = rank · 2³² + p and the
+  columns, in the order of k, of the patients whose rows have no NULL; ``rank ≤ m`` skips the rest
+  of the file.  The other patients' rows are in the *partial* copy, clustered like the first.
+
+*Privacy:* which copy answers follows from public facts only (the question and the schema); patients
+with and without NULLs are read by the same query, each from their own file.
+
+References:
+    [WZL20] Wilson et al. Differentially private SQL with bounded user contribution. PETS 2020.
+        https://doi.org/10.2478/popets-2020-0025
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlglot import exp
+
+from confide.errors import ContractError
+from confide.rows.build import (
+    BIGINT,
+    at_most,
+    cast,
+    equal,
+    left_join,
+    less,
+    named,
+    num,
+    own,
+    select,
+    string,
+)
+from confide.tables.schema import Dataset, Kind, Table
+
+PLACES = 2**32
+"""``k`` is rank · 2³² + p; p is below 2³¹."""
+MOST_RANKS = 100
+"""Later rows of a patient are not in the rank projection."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableCopy:
+    """The files of one table.
+
+    Attributes:
+        clustered: Rows by person and keyed order.
+        ranks: Rows by rank of the patients without NULLs; None with one row a patient.
+        partial: Clustered rows of the other patients; None with one row a patient.
+    """
+
+    clustered: Path
+    ranks: Path | None = None
+    partial: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copies:
+    """All prepared copies of a data set.
+
+    Attributes:
+        dataset: Public facts they were made under.
+        tables: By declared name.
+        patients: Dense patient index; None with the event as privacy unit.
+    """
+
+    dataset: Dataset
+    tables: Mapping[str, TableCopy]
+    patients: Path | None = None
+
+    def copy_of(self, table: Table) -> TableCopy:
+        """Return the files of a table.
+
+        Raises:
+            ContractError: If it was not prepared.
+        """
+        copy = self.tables.get(table.name)
+        if copy is None:
+            raise ContractError(
+                f"Table {table.name!r} was not found when the copies were prepared.",
+                hint="Run `confide prepare` again.",
+            )
+        return copy
+
+    def rows(self, table: Table) -> exp.Select:
+        """Return ``p``, ``h`` and ``c0, c1, …`` of a table, in order.
+
+        Raises:
+            ContractError: If it was not prepared.
+        """
+        return self._clustered(table, file=self.copy_of(table).clustered)
+
+    def first_rows(self, table: Table, *, most: int) -> exp.Select:
+        """Return the rows of rank at most ``most``, with ``p`` standing for (rank, patient).
+
+        Raises:
+            ContractError: If there is no rank projection.
+        """
+        copy = self.copy_of(table)
+        if copy.ranks is None:
+            raise ContractError(f"Table {table.name!r} has no rank projection.")
+        key = own("k")
+        inside = [at_most(num(PLACES), key), less(key, num((most + 1) * PLACES))]
+        columns = [
+            _wide(f"c{index}")
+            for index, column in enumerate(table.columns)
+            if column.kind is not Kind.TEXT
+        ]
+        return select(named(key, "p"), *columns, of=parquet(copy.ranks), where=inside)
+
+    def partial_rows(self, table: Table) -> exp.Select:
+        """Return the rows of the patients that the rank projection leaves out, in order.
+
+        Raises:
+            ContractError: If there is no rank projection.
+        """
+        copy = self.copy_of(table)
+        if copy.partial is None:
+            raise ContractError(f"Table {table.name!r} has no rank projection.")
+        return self._clustered(table, file=copy.partial)
+
+    def with_point(self, rows: exp.Select, columns: Sequence[str]) -> exp.Select:
+        """Add ``x``, the point of each person, to rows with the named columns.
+
+        Raises:
+            ContractError: If there are no patients.
+        """
+        if self.patients is None:
+            raise ContractError("With the event as privacy unit there are no patients.")
+        index = parquet(self.patients, alias="i")
+        return select(
+            *(own(name, "q") for name in columns),
+            named(cast(own("x", "i"), BIGINT), "x"),
+            of=rows,
+            joins=[left_join(index, on=equal(own("p", "i"), own("p", "q")))],
+        )
+
+    def files(self) -> tuple[Path, ...]:
+        """Return every file."""
+        found = [self.patients]
+        for copy in self.tables.values():
+            found += [copy.clustered, copy.ranks, copy.partial]
+        return tuple(path for path in found if path is not None)
+
+    def _clustered(self, table: Table, *, file: Path) -> exp.Select:
+        columns: list[exp.Expr] = [
+            own(f"c{index}") if column.kind is Kind.TEXT else _wide(f"c{index}")
+            for index, column in enumerate(table.columns)
+        ]
+        person = [] if self.patients is None else [own("p"), _wide("h")]
+        return select(*person, *columns, of=parquet(file))
+
+
+def parquet(path: Path, *, alias: str | None = None) -> exp.Table:
+    """Return a Parquet file as a relation."""
+    table = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[string(str(path))]))
+    if alias is not None:
+        table.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+    return table
+
+
+def _wide(name: str) -> exp.Expr:
+    return named(cast(own(name), BIGINT), name)

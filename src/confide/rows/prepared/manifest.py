@@ -1,0 +1,203 @@
+"""What the prepared copies were made from, and whether they still are: ``manifest.json``.
+
+Copies lie in a folder of their *generation*: a digest of the declared tables, unit, snapshot,
+lineage and software, of the order key (as a keyed digest) and of the path, size and time of every
+file of the source.  The manifest names one generation and is replaced as a whole, last; so a run
+that is interrupted anywhere leaves the copies of before in use, or none, and the next run goes on
+in the folder where it was.  Copies of another generation than the declared one are not used.
+
+*Privacy:* files are for the steward alone (0600 in a 0700 folder); the manifest holds counts of
+rows.  Whether copies exist decides how fast an answer is, never what it is.
+"""
+
+import contextlib
+import enum
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from confide.errors import ContractError
+from confide.plans.canonical import encode
+from confide.rows.prepared.copies import Copies, TableCopy
+from confide.rows.sources.prepare import Opened
+from confide.tables.schema import Dataset
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+LEAST_FREE = 2**26
+
+
+class Standing(enum.Enum):
+    """Whether prepared copies can answer."""
+
+    CURRENT = "prepared copies"
+    OUTDATED = "the source as it is: its prepared copies are out of date, run `confide prepare`"
+    ABSENT = "the source as it is: `confide prepare` would make this much cheaper"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFacts:
+    """What the steward learns of one table; never part of a release.
+
+    Attributes:
+        table: Declared name.
+        rows: Rows in the source.
+        without_person: Rows left out, because their person id cannot be used.
+        patients: Patients with a row.
+        most_rows: Most rows of one patient.
+        repeated: Rows left out beyond the one a patient that the table declares.
+        complete: Patients whose rows have no NULL in a declared column.
+    """
+
+    table: str
+    rows: int
+    without_person: int
+    patients: int
+    most_rows: int
+    repeated: int
+    complete: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """The copies in use.
+
+    Attributes:
+        generation: Digest of everything they depend on.
+        lineage: Of the data set; a patient keeps their index within it.
+        ids: How person ids are compared.
+        patients: File of the dense patient index; "" with the event as privacy unit.
+        tables: Files (clustered, ranks, partial) by declared name; "" where there is none.
+        sizes: Bytes of every file.
+        facts: For the steward.
+    """
+
+    generation: str
+    lineage: str
+    ids: str
+    patients: str
+    tables: Mapping[str, tuple[str, str, str]]
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    facts: tuple[TableFacts, ...] = ()
+
+
+def generation(dataset: Dataset, *, opened: Opened, hash_key: bytes) -> str:
+    """Return the digest of everything that prepared copies depend on.
+
+    Raises:
+        ContractError: If the source is in memory.
+    """
+    from confide import __version__
+
+    if not opened.files:
+        raise ContractError(
+            "Tables in memory cannot be prepared.",
+            hint="Store them as Parquet and declare source: {kind: parquet, path: ...}.",
+        )
+    key = hmac.new(hash_key, b"confide prepared copies", hashlib.sha256).hexdigest()
+    body = {
+        "format": FORMAT,
+        "version": __version__,
+        "tables": [encode(table) for table in dataset.tables],
+        "unit": encode(dataset.unit),
+        "snapshot": dataset.snapshot,
+        "lineage": dataset.lineage,
+        "key": key,
+        "source": _fingerprint(opened),
+    }
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _fingerprint(opened: Opened) -> list[list[str]]:
+    found = []
+    for path in opened.files:
+        for part in (path, path.with_name(path.name + ".wal")):  # a DuckDB file may have a log
+            if part.exists():
+                stat = part.stat()
+                found.append([str(part), str(stat.st_size), str(stat.st_mtime_ns)])
+    return found
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """Return the manifest, or None when there is none that can be read."""
+    try:
+        body: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
+        if body.pop("format") != FORMAT:
+            return None
+        body["tables"] = {name: tuple(files) for name, files in body["tables"].items()}
+        body["facts"] = tuple(TableFacts(**facts) for facts in body["facts"])
+        return Manifest(**body)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Put a manifest in force, as a whole and durably."""
+    body = {name: getattr(manifest, name) for name in Manifest.__slots__}
+    body["facts"] = [
+        {name: getattr(facts, name) for name in TableFacts.__slots__} for facts in manifest.facts
+    ]
+    text = json.dumps({"format": FORMAT, **body}, indent=1)
+    part = folder / f"{MANIFEST}.part"
+    with contextlib.suppress(FileNotFoundError):
+        part.unlink()
+    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(file, "w", encoding="utf-8") as out:
+        out.write(text)
+    put_in_place(part, folder / MANIFEST)
+
+
+def put_in_place(part: Path, path: Path) -> None:
+    """Give a finished file its name, once its bytes are on disk."""
+    part.chmod(0o600)
+    with part.open("rb") as file:
+        os.fsync(file.fileno())
+    part.replace(path)
+    with _folder(path.parent) as handle:
+        os.fsync(handle)
+
+
+@contextlib.contextmanager
+def _folder(path: Path) -> Iterator[int]:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def copies_in(
+    folder: Path | None, *, dataset: Dataset, opened: Opened, hash_key: bytes
+) -> tuple[Standing, Copies | None]:
+    """Return whether a folder holds copies that answer for the declared source, and these."""
+    manifest = None if folder is None or not opened.files else read_manifest(folder)
+    if manifest is None or folder is None:
+        return Standing.ABSENT, None
+    if manifest.generation != generation(dataset, opened=opened, hash_key=hash_key):
+        return Standing.OUTDATED, None
+    inside = folder / manifest.generation
+    for name, size in manifest.sizes.items():
+        path = inside / name
+        if not path.is_file() or path.stat().st_size != size:
+            return Standing.OUTDATED, None
+    return Standing.CURRENT, copies_of(manifest, folder=folder, dataset=dataset)
+
+
+def copies_of(manifest: Manifest, *, folder: Path, dataset: Dataset) -> Copies:
+    """Return the copies that a manifest names."""
+
+    def path(name: str) -> Path | None:
+        return (folder / manifest.generation / name).resolve() if name else None
+
+    tables: dict[str, TableCopy] = {}
+    for name, (clustered, ranks, partial) in manifest.tables.items():
+        file = path(clustered)
+        if file is not None:
+            tables[name] = TableCopy(clustered=file, ranks=path(ranks), partial=path(partial))
+    return Copies(dataset=dataset, tables=tables, patients=path(manifest.patients))
