@@ -2,7 +2,7 @@
 
 Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide`` (mode 0700):
 ``ledger.sqlite``, ``anchor.jsonl``, ``signing.key``, ``signing.pub``, ``hash.key``,
-``incidents.log``.
+``incidents.log``, and the copies of ``confide prepare`` in ``prepared``.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from confide.budget.amount import Amount
 from confide.budget.ledger import LedgerTerms, Spent
@@ -35,7 +35,11 @@ from confide.release.release import Release
 from confide.release.software import software
 from confide.rows.engine import Engine
 
+if TYPE_CHECKING:
+    from confide.rows.prepared.build import Preparation
+
 FOLDER = ".confide"
+PREPARED = "prepared"
 LEDGER = "ledger.sqlite"
 
 
@@ -162,6 +166,18 @@ class Workspace:
             ),
         )
 
+    def explain(self, plan: Plan) -> tuple[str, ...]:
+        """Return how a plan would be read: from prepared copies or not, and in which passes.
+
+        Public facts alone decide, no row is read, and the integers are the same in every way; so
+        this is no part of the plan's digest.
+
+        Raises:
+            ContractError: If the source lacks what the plan names.
+        """
+        aggregates = tuple(measurement.aggregate for measurement in plan.measurements)
+        return self._open_engine().explain(aggregates, dataset=plan.dataset)
+
     def spent(self) -> Spent:
         """Return the use of every cap."""
         return self.ledger.spent(self.declared.dataset.lineage)
@@ -187,6 +203,7 @@ class Workspace:
     def _open_engine(self) -> Engine:
         if self._engine is None:
             from confide.rows.duckdb import open_engine
+            from confide.rows.prepared.copies import UseCopies
 
             self._engine = open_engine(
                 self.declared.source,
@@ -196,6 +213,7 @@ class Workspace:
                 frames=self._frames,
                 threads=self.declared.threads,
                 memory_limit=self.declared.memory_limit,
+                copying=UseCopies(folder=self._folder / PREPARED),
             )
         return self._engine
 
@@ -343,3 +361,24 @@ def open_workspace(
             declared = read_dataset(Path(dataset))
     initialise(declared.base)
     return Workspace(declared, frames=frames)
+
+
+def preparation(dataset: str | Path) -> "Preparation":
+    """Return the preparation of the source of a dataset.yaml, for the steward; reads no rows.
+
+    Raises:
+        ContractError: If the description breaks its contract.
+    """
+    from confide.rows.prepared.build import Preparation
+
+    declared = read_dataset(Path(dataset))
+    inside = initialise(declared.base)
+    return Preparation(
+        source=declared.source,
+        base=declared.base,
+        dataset=declared.dataset,
+        hash_key=read_order_key(inside),
+        folder=inside / PREPARED,
+        threads=declared.threads,
+        memory_limit=declared.memory_limit,
+    )

@@ -12,6 +12,7 @@ from confide.cli.explain import explain
 from confide.cli.init import init
 from confide.cli.ledger import ledger
 from confide.cli.plan import plan
+from confide.cli.prepare import prepare
 from confide.cli.run import run
 from confide.cli.show import show
 from confide.cli.verify import verify
@@ -53,6 +54,7 @@ PREPARE, RELEASE, CHECK = "Prepare", "Release", "Check and understand"
 for command, panel in (
     (init, PREPARE),
     (describe, PREPARE),
+    (prepare, PREPARE),
     (plan, RELEASE),
     (run, RELEASE),
     (show, RELEASE),

@@ -1,6 +1,6 @@
 """``confide plan``: what a study would measure, how well, and what it would cost; all for free.
 
-*Privacy:* made of public facts and the ledger; the data are not opened.
+*Privacy:* made of public facts and the ledger; of the data, names and types are read, no rows.
 """
 
 import math
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from confide.cli.output import Json, Output, Quiet, say, table
+from confide.errors import ContractError
 
 if TYPE_CHECKING:
     from confide.budget.ledger import ScopeSpent, Spent
@@ -65,7 +66,16 @@ def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
         "caps": caps,
         "fits": all(cap["fits"] for cap in caps),
         "released-as": released,
+        "reading": _reading(planned, workspace=workspace),
     }
+
+
+def _reading(planned: "Plan", *, workspace: "Workspace") -> list[str]:
+    """Say how the source would be read; no part of the digest, as the integers are the same."""
+    try:
+        return list(workspace.explain(planned))
+    except ContractError as missing:
+        return [str(missing)]
 
 
 def _measurement(each: "Measurement", *, planned: "Plan") -> dict[str, Any]:
@@ -178,6 +188,8 @@ def show_plan(body: dict[str, Any]) -> None:
     for each in body["statistics"]:
         for note in each.get("notes", [each["unknown"]] if "unknown" in each else []):
             say(f"  {each['id']}: {note}")
+    for line in body["reading"]:
+        say(f"  {line}", style="dim")
     table(
         ("cap", "limit", "spent", "this", "free after"),
         [_cap_row(cap) for cap in body["caps"]],

@@ -56,7 +56,7 @@ def named(value: exp.Expr, name: str) -> exp.Expr:
 
 def select(
     *columns: exp.Expr,
-    of: exp.Select | exp.Table,
+    of: exp.Query | exp.Table,
     alias: str = "q",
     where: Sequence[exp.Expr] = (),
     by: Sequence[exp.Expr] = (),

@@ -20,6 +20,7 @@ References:
     [UAX15] Unicode Standard Annex 15: Unicode normalization forms. https://unicode.org/reports/tr15
 """
 
+import re
 import unicodedata
 from fractions import Fraction
 
@@ -52,6 +53,9 @@ from confide.rows.build import (
 from confide.rows.layout import Found, Ids, Physical
 from confide.tables.schema import LARGEST_VALUE, Column, Kind, Outside
 
+_PLAIN_DIGITS = re.compile(r"0|-?[1-9][0-9]*")
+"""How the engine writes an integer; another spelling equals none."""
+
 MOST_CASES = 32
 """Longer code lists are joined: a CASE is tried code by code."""
 
@@ -63,6 +67,8 @@ def parsed(raw: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
             return try_cast(raw, DOUBLE)
         case Kind.DATE:
             return try_cast(raw, DATE)
+        case Kind.CATEGORY if physical is Physical.INTEGER:
+            return raw  # compared as the integer that its plain digits are
         case Kind.CATEGORY | Kind.TEXT:
             return text(raw, physical=physical)
 
@@ -83,7 +89,7 @@ def text(raw: exp.Expr, *, physical: Physical) -> exp.Expr:
             return as_text
 
 
-def canonical(value: exp.Expr, *, column: Column) -> exp.Expr:
+def canonical(value: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
     """Return the canonical integer of a parsed number, date or category with few codes."""
     match column.kind:
         case Kind.NUMBER:
@@ -91,7 +97,8 @@ def canonical(value: exp.Expr, *, column: Column) -> exp.Expr:
         case Kind.DATE:
             return _date(value, column)
         case Kind.CATEGORY:
-            known = [(equal(value, string(code)), num(index)) for code, index in codes(column)]
+            listed = code_values(column, physical=physical)
+            known = [(equal(value, code), num(index)) for code, index in listed]
             absent = (missing(value), _policy(column.nulls))
             return cast(case(absent, *known, default=_policy(column.other)), BIGINT)
         case Kind.TEXT:
@@ -124,6 +131,18 @@ def codes(column: Column) -> tuple[tuple[str, int], ...]:
                 hint="Compare the codes in normal form C.",
             )
     return tuple(normal.items())
+
+
+def code_values(column: Column, *, physical: Physical) -> tuple[tuple[exp.Expr, int], ...]:
+    """Return the declared codes as values to compare with a parsed cell.
+
+    Raises:
+        ContractError: If :func:`codes` refuses them.
+    """
+    if physical is not Physical.INTEGER:
+        return tuple((string(code), index) for code, index in codes(column))
+    whole = [(int(code), index) for code, index in codes(column) if _PLAIN_DIGITS.fullmatch(code)]
+    return tuple((num(code), index) for code, index in whole if abs(code) < 2**63)
 
 
 def person(raw: exp.Expr, *, found: Found, ids: Ids) -> exp.Expr:

@@ -23,16 +23,16 @@ from typing import Any, Self, TypeAlias
 from sqlglot import exp
 
 from confide.errors import ConfideError, ContractError, EngineError
+from confide.rows.answers import guarded, vector
 from confide.rows.build import STAR, num, select
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.examine import findings
 from confide.rows.keyed_order import coefficients
 from confide.rows.layout import Found, Ids, Layout, Located, ids_of, physical
-from confide.rows.stream import SUMS
-from confide.rows.prepared.copies import Copies
+from confide.rows.prepared.copies import Copies, MakeCopies, UseCopies
 from confide.rows.prepared.manifest import Standing, copies_in
 from confide.rows.sources.prepare import Opened, in_catalog, prepared
-from confide.rows.sql import CELL, Statement, statements
+from confide.rows.sql import Statement, statements
 from confide.rows.table_rows import Scope
 from confide.tables.aggregate import Aggregate, KeyedAggregate
 from confide.tables.schema import Dataset
@@ -106,9 +106,9 @@ class DuckDBEngine:
         exact: dict[int, Exact] = {}
         for ready in self._ready(aggregates, dataset=dataset):
             statement = ready.statement
-            rows = _guarded(self._run(ready.sql, ready.parameters), limits=statement.limits)
+            rows = guarded(self._run(ready.sql, ready.parameters), limits=statement.limits)
             for position, column in statement.answers:
-                exact[position] = _vector(rows, column=column, cells=statement.cells)
+                exact[position] = vector(rows, column=column, cells=statement.cells)
         return ExactAggregates([exact[position] for position in range(len(aggregates))])
 
     def problems(self) -> Mapping[str, str]:
@@ -185,9 +185,7 @@ class DuckDBEngine:
             )
         asked = tuple(aggregates)
         if asked not in self._last:  # the gate checks and aggregates the same
-            compiled = statements(
-                asked, dataset=dataset, layout=self._layout, copies=self._copies
-            )
+            compiled = statements(asked, dataset=dataset, layout=self._layout, copies=self._copies)
             self._last = {asked: tuple(self._written(s) for s in compiled)}
         return self._last[asked]
 
@@ -216,8 +214,7 @@ def open_engine(
     frames: Mapping[str, object] | None = None,
     threads: int | None = None,
     memory_limit: str | None = None,
-    prepared_in: Path | None = None,
-    writing: Path | None = None,
+    copying: UseCopies | MakeCopies | None = None,
 ) -> DuckDBEngine:
     """Open a declared source on a hardened connection; reads names and types, no rows.
 
@@ -229,8 +226,7 @@ def open_engine(
         frames: Tables in memory by name, for a source of frames.
         threads: Threads; all by default.  No result depends on it.
         memory_limit: Such as "4GB"; DuckDB's default otherwise.  Larger sorts spill to disk.
-        prepared_in: Folder of prepared copies, used when they are those of this source.
-        writing: Folder in which copies are being prepared; nothing else can be written.
+        copying: Prepared copies to use, or to make; nothing else can be written.
 
     Raises:
         ContractError: If the source is missing, lies outside ``base`` or cannot be opened.
@@ -239,7 +235,12 @@ def open_engine(
 
     parameters = coefficients(hash_key)
     opened = prepared(source, base=base, dataset=dataset, frames=frames)
-    standing, copies = copies_in(prepared_in, dataset=dataset, opened=opened, hash_key=hash_key)
+    standing, copies = Standing.ABSENT, None
+    writing = copying.folder if isinstance(copying, MakeCopies) else None
+    if isinstance(copying, UseCopies):
+        standing, copies = copies_in(
+            copying.folder, dataset=dataset, opened=opened, hash_key=hash_key
+        )
     temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=writing))  # made with mode 0700
     connection = duckdb.connect(":memory:")
     with _closing_on_error(connection, temporary):
@@ -384,20 +385,3 @@ def _closing_on_error(connection: Any, temporary: Path) -> Iterator[None]:
         if not opened:
             connection.close()
             shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _guarded(rows: list[tuple[Any, ...]], *, limits: Mapping[int, int]) -> list[tuple[Any, ...]]:
-    """Return the rows with sums, once nobody kept more than the bound."""
-    for tag, _, worst, *_ in rows:
-        if tag != SUMS and (worst or 0) > limits[tag]:
-            raise EngineError("contribution bound not enforced")
-    return [row for row in rows if row[0] == SUMS]
-
-
-def _vector(rows: list[tuple[Any, ...]], *, column: int, cells: int | None) -> Exact:
-    if cells is None:
-        return {row[CELL]: int(row[column]) for row in rows}
-    sums = [0] * cells
-    for row in rows:
-        sums[row[CELL]] += int(row[column])  # a cell may come from two files
-    return tuple(sums)

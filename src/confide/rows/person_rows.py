@@ -54,7 +54,7 @@ def relation_rows(
     known: Iterable[Expression],
     ordered: bool,
 ) -> exp.Select:
-    """Return the rows of a relation: ``p``, ``h, k0, …`` when ordered, and ``e0, e1, …`` of ``reads``.
+    """Return the rows of a relation: ``p``, what orders them, and ``e0, e1, …`` of ``reads``.
 
     Rows in which one of ``known`` is NULL are left out, before any bounding.  The relation was
     checked by ``tables`` before.

@@ -191,7 +191,7 @@ def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope
     )
 
 
-def _query(first: Aggregate, values: list[Value], *, way: Way, scope: Scope) -> exp.Query:
+def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope) -> exp.Query:
     ordered = way is not Way.CLUSTERED and needs_order(first.bounds, values=len(values))
     if way is Way.RANKS:
         return _ranked(first, values, scope=scope)
@@ -210,7 +210,7 @@ def _query(first: Aggregate, values: list[Value], *, way: Way, scope: Scope) -> 
     return _with(scope, totals)
 
 
-def _ranked(first: Aggregate, values: list[Value], *, scope: Scope) -> exp.Query:
+def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Query:
     """Read the first ranks of the patients without NULLs, and stream the rows of the others."""
     table = scope.dataset.table(first.relation.table)
     name = table_name(scope.dataset, table)
@@ -231,7 +231,7 @@ def _ranked(first: Aggregate, values: list[Value], *, scope: Scope) -> exp.Query
 
 
 def _terms(
-    first: Aggregate, values: list[Value], *, scope: Scope, order: Sequence[str]
+    first: Aggregate, values: Sequence[Value], *, scope: Scope, order: Sequence[str]
 ) -> exp.Select:
     """Return ``p``, what orders the rows, ``cell`` and ``s0, s1, …`` of the matching rows."""
     of = [expression for value in values for expression in reads(value)]

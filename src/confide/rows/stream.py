@@ -8,8 +8,8 @@ buffer of m persons: no hash table, no sort of its own.
 nobody keeps more than m rows, whatever the stream.  Proof: the positions i, i + m, i + 2m, … of one
 residue class modulo m hold persons in non-decreasing order, so a person's rows of that class stand
 together, and all but the first are dropped: at most one kept row a class, and there are m classes.
-So one lagged column both bounds and proves the bound: every query reports whether it ever decreased,
-and an answer for which it did is refused.
+So one lagged column both bounds and proves the bound: every query reports whether the person ever
+decreased over m places, and an answer for which they did is refused.
 
 *Privacy:* the guard does not rely on the order in which the engine hands over rows; a wrong order
 refuses the answer, it never weakens the bound.  *Utility:* 1.1–1.5 times the query without privacy
@@ -36,7 +36,9 @@ SUMS = 0
 
 def in_order(rows: exp.Select, *, by: Sequence[exp.Expr]) -> exp.Select:
     """Sort rows, so that each person's stand together in keyed order."""
-    rows.set("order", exp.Order(expressions=[exp.Ordered(this=key, nulls_first=True) for key in by]))
+    rows.set(
+        "order", exp.Order(expressions=[exp.Ordered(this=key, nulls_first=True) for key in by])
+    )
     return rows
 
 
@@ -61,7 +63,9 @@ def stream_totals(
     lagged = exp.Window(this=exp.Lag(this=p, offset=num(most)))
     carried = [] if count is None else [count]
     columns = [p, cell, *carried, *map(own, sums), named(lagged, "earlier")]
-    failed = case((call("bool_or", some(less(p, earlier), *wrong)), num(OUT_OF_ORDER)), default=num(SUMS))
+    failed = case(
+        (call("bool_or", some(less(p, earlier), *wrong)), num(OUT_OF_ORDER)), default=num(SUMS)
+    )
     n = exp.Count(this=exp.Star()) if count is None else exp.Sum(this=count)
     return select(
         named(failed, "tag"),

@@ -12,6 +12,7 @@ References:
 """
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -31,10 +32,9 @@ from confide.rows.build import (
     present,
     ranked,
     select,
-    string,
     times,
 )
-from confide.rows.clean import MOST_CASES, canonical, codes, looked_up, parsed, person
+from confide.rows.clean import MOST_CASES, canonical, code_values, looked_up, parsed, person
 from confide.rows.keyed_order import (
     fifth_power,
     leading,
@@ -44,7 +44,7 @@ from confide.rows.keyed_order import (
     polynomial,
     sixteenth_power,
 )
-from confide.rows.layout import Layout
+from confide.rows.layout import Layout, Physical
 from confide.rows.prepared.copies import Copies
 from confide.tables.schema import Column, Dataset, Kind, Table
 
@@ -139,12 +139,13 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
         read = parsed(own(found.name, "s"), column=column, physical=found.physical)
         raw.append(named(read, f"r{index}"))
         cell = own(f"r{index}", "r")
-        if column.kind is Kind.CATEGORY and len(column.codes) > MOST_CASES:
+        if _joined(column, physical=found.physical):
             listed = f"l{index}"
-            joins.append(left_join(_codes(column, listed), on=equal(own("t", listed), cell)))
+            values = code_values(column, physical=found.physical)
+            joins.append(left_join(_codes(values, listed), on=equal(own("t", listed), cell)))
             value = looked_up(cell, index=own("i", listed), column=column)
         else:
-            value = canonical(cell, column=column)
+            value = canonical(cell, column=column, physical=found.physical)
         clean.append(named(value, f"c{index}"))
     rows = select(*raw, of=aliased(located.relation, "s"))
     usable = [] if scope.per_event else [present(own("p", "r"))]
@@ -176,9 +177,16 @@ def tie_words(table: Table, *, of: str) -> list[exp.Expr]:
     return words
 
 
-def _codes(column: Column, alias: str) -> exp.Expr:
+def _joined(column: Column, *, physical: Physical) -> bool:
+    """Return whether codes are joined, which needs one at least."""
+    if column.kind is not Kind.CATEGORY or len(column.codes) <= MOST_CASES:
+        return False
+    return bool(code_values(column, physical=physical))
+
+
+def _codes(values: Sequence[tuple[exp.Expr, int]], alias: str) -> exp.Expr:
     """Return a code list to join; its codes are distinct by construction."""
-    pairs = [exp.Tuple(expressions=[string(code), num(index)]) for code, index in codes(column)]
+    pairs = [exp.Tuple(expressions=[code, num(index)]) for code, index in values]
     names = exp.TableAlias(
         this=exp.to_identifier(alias, quoted=True),
         columns=[exp.to_identifier(name, quoted=True) for name in ("t", "i")],

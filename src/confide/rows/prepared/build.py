@@ -22,9 +22,10 @@ from pathlib import Path
 from sqlglot import exp
 
 from confide.errors import ContractError
-from confide.rows.duckdb import TEMPORARY, DuckDBEngine, open_engine
+from confide.rows.duckdb import DuckDBEngine, open_engine
+from confide.rows.prepared.check import differing
 from confide.rows.prepared.choice import streams
-from confide.rows.prepared.copies import Copies, TableCopy, parquet
+from confide.rows.prepared.copies import Copies, MakeCopies, TableCopy, UseCopies, parquet
 from confide.rows.prepared.facts import table_facts
 from confide.rows.prepared.layouts import (
     clustered_rows,
@@ -73,43 +74,77 @@ class Preparation:
     threads: int | None = None
     memory_limit: str | None = None
 
+    def disk_needed(self) -> int:
+        """Return the bytes that preparing may take, from the size of the source."""
+        return ROOM * sum(path.stat().st_size for path in self._opened().files)
 
-def disk_needed(work: Preparation) -> int:
-    """Return the bytes that preparing may take, from the size of the source."""
-    opened = prepared(work.source, base=work.base, dataset=work.dataset, frames=None)
-    return ROOM * sum(path.stat().st_size for path in opened.files)
+    def prepare(self, *, progress: Callable[[str], None] = lambda _: None) -> Manifest:
+        """Write the copies unless they are current; return what is in use.
 
+        Args:
+            progress: Told the name of each stage.
 
-def prepare(work: Preparation, *, progress: Callable[[str], None] = lambda _: None) -> Manifest:
-    """Write the copies unless they are current; return what is in use.
+        Raises:
+            ContractError: If the source is in memory, lacks every table, changed meanwhile, or the
+                disk is too small.
+            EngineError: If reading or writing failed.
+        """
+        opened = self._opened()
+        name = generation(self.dataset, opened=opened, hash_key=self.hash_key)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _alone(self.folder):
+            before = read_manifest(self.folder)
+            if before is not None and self._standing(opened) is Standing.CURRENT:
+                return before
+            _refuse_small_disk(self)
+            _clear(self.folder, keep={name, before.generation if before else name})
+            (self.folder / name).mkdir(mode=0o700, exist_ok=True)
+            manifest = _written(self, name=name, before=before, progress=progress)
+            if generation(self.dataset, opened=opened, hash_key=self.hash_key) != name:
+                raise ContractError(
+                    "The source changed while it was being prepared; nothing new is in use.",
+                    hint="Run `confide prepare` again once it is at rest.",
+                )
+            progress("use the copies")
+            write_manifest(self.folder, manifest)
+        return manifest
 
-    Args:
-        work: What, and where to.
-        progress: Told the name of each stage.
+    def differing(self) -> tuple[str, ...]:
+        """Return the tables whose copies do not give what the source gives; none should.
 
-    Raises:
-        ContractError: If the source is in memory, lacks every table, changed meanwhile, or the disk
-            is too small.
-        EngineError: If reading or writing failed.
-    """
-    opened = prepared(work.source, base=work.base, dataset=work.dataset, frames=None)
-    name = generation(work.dataset, opened=opened, hash_key=work.hash_key)
-    work.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _alone(work.folder):
-        before = read_manifest(work.folder)
-        standing, _ = copies_in(
-            work.folder, dataset=work.dataset, opened=opened, hash_key=work.hash_key
+        Raises:
+            ContractError: If there are no current copies.
+            EngineError: If reading failed.
+        """
+        if self._standing(self._opened()) is not Standing.CURRENT:
+            raise ContractError("There are no current copies.", hint="Run: confide prepare")
+        with (
+            _engine(self) as source,
+            _engine(self, copying=UseCopies(folder=self.folder)) as copies,
+        ):
+            unread = tuple(source.problems())
+            return differing(source, copies=copies, dataset=self.dataset, unread=unread)
+
+    def _opened(self) -> Opened:
+        return prepared(self.source, base=self.base, dataset=self.dataset, frames=None)
+
+    def _standing(self, opened: Opened) -> Standing:
+        found, _ = copies_in(
+            self.folder, dataset=self.dataset, opened=opened, hash_key=self.hash_key
         )
-        if standing is Standing.CURRENT and before is not None:
-            return before
-        _refuse_small_disk(work)
-        _clear(work.folder, keep={name, before.generation if before else name})
-        (work.folder / name).mkdir(mode=0o700, exist_ok=True)
-        manifest = _written(work, name=name, before=before, progress=progress)
-        _refuse_changed(work, opened=opened, name=name)
-        progress("use the copies")
-        write_manifest(work.folder, manifest)
-    return manifest
+        return found
+
+
+def _engine(work: Preparation, *, copying: UseCopies | MakeCopies | None = None) -> DuckDBEngine:
+    return open_engine(
+        work.source,
+        base=work.base,
+        dataset=work.dataset,
+        hash_key=work.hash_key,
+        threads=work.threads,
+        memory_limit=work.memory_limit,
+        copying=copying,
+    )
 
 
 def _written(
@@ -119,15 +154,7 @@ def _written(
     before: Manifest | None,
     progress: Callable[[str], None],
 ) -> Manifest:
-    with open_engine(
-        work.source,
-        base=work.base,
-        dataset=work.dataset,
-        hash_key=work.hash_key,
-        threads=work.threads,
-        memory_limit=work.memory_limit,
-        writing=work.folder.resolve(),
-    ) as engine:
+    with _engine(work, copying=MakeCopies(folder=work.folder.resolve())) as engine:
         problems = engine.problems()
         tables = [table for table in work.dataset.tables if table.name not in problems]
         if not tables:
@@ -206,19 +233,11 @@ def _names(copy: TableCopy) -> tuple[str, str, str]:
 
 
 def _refuse_small_disk(work: Preparation) -> None:
-    needed, free = disk_needed(work), shutil.disk_usage(work.folder).free
+    needed, free = work.disk_needed(), shutil.disk_usage(work.folder).free
     if free < needed:
         raise ContractError(
             f"Preparing may take {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free.",
             hint=f"Make room where {work.folder.name!r} lies.",
-        )
-
-
-def _refuse_changed(work: Preparation, *, opened: Opened, name: str) -> None:
-    if generation(work.dataset, opened=opened, hash_key=work.hash_key) != name:
-        raise ContractError(
-            "The source changed while it was being prepared; nothing new is in use.",
-            hint="Run `confide prepare` again once it is at rest.",
         )
 
 

@@ -45,6 +45,20 @@ MOST_RANKS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UseCopies:
+    """Read the copies in a folder, if they are those of the source."""
+
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakeCopies:
+    """Read the source, and write copies to a folder."""
+
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableCopy:
     """The files of one table.
 

@@ -33,15 +33,13 @@ from confide.rows.build import (
 from confide.rows.keyed_order import point
 from confide.rows.prepared.copies import MOST_RANKS, PLACES, Copies, parquet
 from confide.rows.stream import in_order
-from confide.rows.table_rows import Scope, cleaned_rows, table_rows, tie_words
+from confide.rows.table_rows import Scope, cleaned_rows, table_rows
 from confide.tables.schema import Kind, Table
 
 NARROW = 2**31 - 1
 
 
-def patient_index(
-    tables: Sequence[Table], *, scope: Scope, known: exp.Table | None
-) -> exp.Select:
+def patient_index(tables: Sequence[Table], *, scope: Scope, known: exp.Table | None) -> exp.Select:
     """Return ``p`` (from 0), ``id`` and ``x`` (the point) of every patient of some tables.
 
     Args:
@@ -96,7 +94,10 @@ def rank_rows(table: Table, *, copies: Copies) -> exp.Select:
     joins, absent, _ = _partial(table, copies=copies)
     columns = [f"c{i}" for i in range(len(table.columns))]
     kept = select(
-        *(own(name, "q") for name in ("p", "h", *columns)), of=clustered, joins=joins, where=[absent]
+        *(own(name, "q") for name in ("p", "h", *columns)),
+        of=clustered,
+        joins=joins,
+        where=[absent],
     )
     numbered = select(STAR, ranked([own("h"), *map(own, columns)], by=("p",)), of=kept)
     k = plus(times(own("rk"), num(PLACES)), own("p"))
@@ -114,9 +115,7 @@ def partial_rows(table: Table, *, copies: Copies) -> exp.Select:
     clustered = parquet(copies.copy_of(table).clustered, alias="q")
     joins, _, present = _partial(table, copies=copies)
     columns = ["p", "h", *(f"c{i}" for i in range(len(table.columns)))]
-    rows = select(
-        *(own(name, "q") for name in columns), of=clustered, joins=joins, where=[present]
-    )
+    rows = select(*(own(name, "q") for name in columns), of=clustered, joins=joins, where=[present])
     return _by_place(select(STAR, of=rows), table)
 
 
@@ -147,7 +146,7 @@ def _columns(table: Table, *, of: str = "q") -> list[exp.Expr]:
         cell: exp.Expr = own(f"c{index}", of)
         if column.kind is not Kind.TEXT:
             domain = column.domain()
-            if -NARROW <= domain.lower and domain.upper <= NARROW:
+            if domain.lower >= -NARROW and domain.upper <= NARROW:
                 cell = cast(cell, INT)
         columns.append(named(cell, f"c{index}"))
     return columns

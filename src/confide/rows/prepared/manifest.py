@@ -173,11 +173,11 @@ def _folder(path: Path) -> Iterator[int]:
 
 
 def copies_in(
-    folder: Path | None, *, dataset: Dataset, opened: Opened, hash_key: bytes
+    folder: Path, *, dataset: Dataset, opened: Opened, hash_key: bytes
 ) -> tuple[Standing, Copies | None]:
     """Return whether a folder holds copies that answer for the declared source, and these."""
-    manifest = None if folder is None or not opened.files else read_manifest(folder)
-    if manifest is None or folder is None:
+    manifest = read_manifest(folder) if opened.files else None
+    if manifest is None:
         return Standing.ABSENT, None
     if manifest.generation != generation(dataset, opened=opened, hash_key=hash_key):
         return Standing.OUTDATED, None

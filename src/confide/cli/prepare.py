@@ -1,0 +1,74 @@
+"""``confide prepare``: copies of the source that make every later answer one cheap pass.
+
+*Privacy:* what it prints of the rows is for the steward alone; no release, plan or policy sees it.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from confide.cli.output import Json, Output, Quiet, say, table
+
+if TYPE_CHECKING:
+    from confide.rows.prepared.manifest import TableFacts
+
+DIFFERS = 6
+
+
+def prepare(
+    dataset: Annotated[Path, typer.Argument(help="A dataset.yaml.")] = Path("dataset.yaml"),
+    *,
+    check: Annotated[
+        bool, typer.Option("--check", help="Prove that the copies give the source's integers.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the prepared copies of a source, for the steward; spends nothing."""
+    from confide.workspace import preparation
+
+    output = Output(json=as_json, quiet=quiet)
+    work = preparation(dataset)
+    if check:
+        differing = work.differing()
+        body: dict[str, Any] = {"same": not differing, "differing": list(differing)}
+        output.result("prepare-check", body, show=lambda: show_check(body))
+        if differing:
+            raise typer.Exit(DIFFERS)
+        return
+    output.note(f"Copies and spilling may take {work.disk_needed() / 1e6:,.0f} MB of disk.")
+    with output.stages({}) as progress:
+        manifest = work.prepare(progress=progress)
+    facts = [_facts(each) for each in manifest.facts]
+    body = {"tables": facts, "bytes": sum(manifest.sizes.values())}
+    output.result("prepare", body, show=lambda: show_prepared(body))
+    output.note("These counts are exact and for you alone: they are no release.")
+
+
+def show_check(body: dict[str, Any]) -> None:
+    """Print whether copies and source agree."""
+    if body["same"]:
+        say("Copies and source give the same integers.")
+    else:
+        say(f"These tables differ: {', '.join(body['differing'])}. Delete .confide/prepared.")
+
+
+def show_prepared(body: dict[str, Any]) -> None:
+    """Print what was found, table by table."""
+    head = ("table", "rows", "without person", "patients", "most rows", "repeated", "complete")
+    rows = [tuple(str(value) for value in each.values()) for each in body["tables"]]
+    table(head, rows, title="For the steward alone", right=(1, 2, 3, 4, 5, 6))
+    say(f"The copies take {body['bytes'] / 1e6:,.1f} MB and are in use.")
+
+
+def _facts(each: "TableFacts") -> dict[str, Any]:
+    return {
+        "table": each.table,
+        "rows": each.rows,
+        "without-person": each.without_person,
+        "patients": each.patients,
+        "most-rows": each.most_rows,
+        "repeated": each.repeated,
+        "complete-patients": each.complete,
+    }
