@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from confide.errors import ContractError
+from confide.privacy.unit import Entity
 from confide.tables.schema import Column, Dataset, Kind, Table
 
 
@@ -144,7 +145,8 @@ class Layout:
         """Return why a declared table cannot be used; empty when it can."""
         try:
             self.located(table)
-            self.id_of(table, dataset=dataset)
+            if dataset.unit.entity is Entity.PATIENT:
+                self.id_of(table, dataset=dataset)
         except ContractError as error:
             return str(error)
         return ""

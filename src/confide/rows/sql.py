@@ -42,7 +42,7 @@ from confide.rows.person_rows import relation_rows
 from confide.rows.prepared.choice import Way, way_of
 from confide.rows.prepared.copies import Copies
 from confide.rows.stream import stream_totals
-from confide.rows.table_rows import Scope, table_name, tie_words
+from confide.rows.table_rows import Scope, copied, table_name, tie_words
 from confide.tables.aggregate import (
     Aggregate,
     Centred,
@@ -214,13 +214,14 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
     """Read the first ranks of the patients without NULLs, and stream the rows of the others."""
     table = scope.dataset.table(first.relation.table)
     name = table_name(scope.dataset, table)
+    copies = copied(scope, table)
     parts = []
     for complete in (True, False):
         most = rows_per_unit(first.bounds)
         if complete:  # a person here is a rank of a person, and is kept once
-            rows, once = scope.copies_made.first_rows(table, most=most), 1
+            rows, once = copies.first_rows(table, most=most), 1
         else:
-            rows, once = scope.copies_made.partial_rows(table), most
+            rows, once = copies.partial_rows(table), most
         part = replace(scope, named={name: rows})
         terms = _terms(first, values, scope=part, order=[])
         sums = [f"s{i}" for i in range(len(values))]

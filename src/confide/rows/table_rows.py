@@ -76,17 +76,6 @@ class Scope:
         """Whether the row itself is the privacy unit, so that no person is read."""
         return self.dataset.unit.entity is Entity.EVENT
 
-    @property
-    def copies_made(self) -> Copies:
-        """The prepared copies.
-
-        Raises:
-            ContractError: If there are none.
-        """
-        if self.copies is None:
-            raise ContractError("There are no prepared copies.", hint="Run `confide prepare`.")
-        return self.copies
-
 
 def table_name(dataset: Dataset, table: Table) -> str:
     """Return how queries call the rows of a declared table."""
@@ -103,8 +92,7 @@ def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
     name = table_name(scope.dataset, table)
     if scope.copies is not None:
         if name not in scope.named:
-            scope.layout.located(table)  # refuses what the source cannot hold
-            scope.named[name] = scope.copies.rows(table)
+            scope.named[name] = copied(scope, table).rows(table)
         return name
     name += "o" if ordered or reduced else ""
     if name not in scope.named:
@@ -117,6 +105,20 @@ def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
             rows = select(STAR, of=numbered, where=[at_most(own("rk"), num(1))])
         scope.named[name] = rows
     return name
+
+
+def copied(scope: Scope, table: Table) -> Copies:
+    """Return the prepared copies, once the source holds a table as declared.
+
+    Raises:
+        ContractError: If it does not, or there are no copies.
+    """
+    scope.layout.located(table)
+    if not scope.per_event:
+        scope.layout.id_of(table, dataset=scope.dataset)
+    if scope.copies is None:
+        raise ContractError("There are no prepared copies.", hint="Run `confide prepare`.")
+    return scope.copies
 
 
 def cleaned_rows(scope: Scope, table: Table) -> exp.Select:

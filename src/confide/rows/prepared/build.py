@@ -158,7 +158,8 @@ def _written(
         problems = engine.problems()
         tables = [table for table in work.dataset.tables if table.name not in problems]
         if not tables:
-            raise ContractError(*problems.values(), hint="No declared table can be prepared.")
+            reasons = " ".join(problems.values())
+            raise ContractError(f"No declared table can be prepared. {reasons}")
         build = _Build(engine=engine, folder=work.folder.resolve() / name, progress=progress)
         ids = engine.scope.layout.ids.value
         known = None

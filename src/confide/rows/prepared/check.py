@@ -31,8 +31,8 @@ from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table
 
 BOUNDS: tuple[ContributionBounds, ...] = (
+    RowBound(max_rows=3),
     RowBound(max_rows=1),
-    RowBound(max_rows=5),
     CellBound(max_cells=1),
     CellBound(max_cells=3, max_rows_per_cell=2),
 )
@@ -80,8 +80,8 @@ def _questions(table: Table, *, dataset: Dataset) -> Iterator[Aggregate | KeyedA
         for where in filters:
             relation = Relation(table=table.name, where=where)
             yield Aggregate(relation=relation, axes=(), value=Ones(), bounds=bound)
-        for column in table.columns:
-            yield from _of_column(column, table=table, bounds=bound, dataset=dataset)
+    for column in table.columns:
+        yield from _of_column(column, table=table, bounds=bounds[0], dataset=dataset)
 
 
 def _of_column(
@@ -92,10 +92,10 @@ def _of_column(
         case Kind.CATEGORY if cell_count((of,), dataset=dataset) <= MOST_CELLS:
             yield Aggregate(relation=relation, axes=(of,), value=Ones(), bounds=bounds)
         case Kind.NUMBER | Kind.DATE:
-            for value in (Centred(of=of), CentredSquare(of=of)):
+            for value in (Centred(of=of), CentredSquare(of=of)):  # one pass for both
                 yield Aggregate(relation=relation, axes=(), value=value, bounds=bounds)
-        case Kind.TEXT if bounds == CellBound(max_cells=1):
-            yield KeyedAggregate(relation=relation, key=of, bounds=bounds)
+        case Kind.TEXT if streams(dataset):
+            yield KeyedAggregate(relation=relation, key=of, bounds=CellBound(max_cells=1))
         case _:
             return
 
