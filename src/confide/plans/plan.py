@@ -30,7 +30,7 @@ from confide.plans.simulation import Simulation
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
-from confide.tables.aggregate import Aggregate, KeyedAggregate
+from confide.tables.aggregate import Measured
 from confide.tables.schema import Dataset
 
 NANO = 10**9
@@ -53,7 +53,7 @@ class Question:
     """
 
     name: str
-    aggregate: Aggregate | KeyedAggregate
+    aggregate: Measured
     sensitivity: Sensitivity
     weight: Fraction = Fraction(1)
 
@@ -104,7 +104,7 @@ class Measurement:
 
     statistic: str
     name: str
-    aggregate: Aggregate | KeyedAggregate
+    aggregate: Measured
     sensitivity: Sensitivity
     mechanism: Mechanism
     nano: int
