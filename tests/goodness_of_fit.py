@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from confide.noise.half_width import least_width
 
-CELLS = 40
+CELLS = 24
 
 
 def p_value(

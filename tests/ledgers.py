@@ -6,11 +6,12 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from confide.budget.amount import ATTO, NANO, Amount
+from confide.budget.amount import Amount
 from confide.budget.ledger import Caps, ChargeRequest, LedgerTerms, Reservation
 from confide.budget.ledger_time import Clock
 from confide.budget.sqlite import SQLiteLedger
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import ATTO, NANO
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 

@@ -289,6 +289,23 @@ def test_another_signing_key_is_found_until_an_officer_accepts_it(copy):
     again.close()
 
 
+def test_a_copied_line_does_not_hide_what_followed_it(original, copy):
+    """Someone who may only add to the anchor repeats the line by which an officer went on."""
+    shutil.copy(original / "older" / "ledger.sqlite", copy / "ledger.sqlite")
+    ledger = open_ledger(copy, clock=HandClock())
+    ledger.unfreeze("restored")
+    ledger.close()
+    accepted = lines_of(copy)[-1]
+    shutil.copy(copy / "ledger.sqlite", copy / "before")
+    ledger = open_ledger(copy, clock=HandClock())
+    released(ledger, "n", b"")
+    ledger.close()
+    shutil.copy(copy / "before", copy / "ledger.sqlite")
+    with (copy / "anchor").open("ab") as file:
+        file.write(accepted)
+    assert is_found(copy)
+
+
 def test_damage_is_not_accepted_by_an_officer(copy):
     tamper(copy, ("UPDATE payload SET bytes = x'00'",))
     ledger = open_ledger(copy, clock=HandClock())

@@ -92,12 +92,24 @@ def year_name(year: int) -> str:
 
 
 def shares(amount: Amount, *, year: int) -> dict[str, int]:
-    """Return the grid units that ``amount`` adds to each counter."""
+    """Return the grid units that ``amount`` adds to each counter.
+
+    Example:
+        >>> shares(Amount(nano=100_000_000), year=2027)
+        {'calendar-year/2027': 100000000, 'lifetime': 100000000, 'lifetime-delta': 0}
+    """
     return {year_name(year): amount.nano, LIFETIME: amount.nano, DELTA: amount.delta_atto}
 
 
 def is_raised(old: Caps, new: Caps) -> bool:
-    """Return whether any cap of ``new`` allows more than in ``old``."""
+    """Return whether any cap of ``new`` allows more than in ``old``.
+
+    Example:
+        A yearly cap is taken away:
+
+        >>> is_raised(Caps(lifetime=10, calendar_year=3), Caps(lifetime=5))
+        True
+    """
 
     def looser(before: int | None, after: int | None) -> bool:
         return before is not None and (after is None or after > before)
@@ -111,7 +123,12 @@ def is_raised(old: Caps, new: Caps) -> bool:
 
 
 def caps_json(caps: Caps) -> dict[str, str | None]:
-    """Return caps as they stand in the chain."""
+    """Return caps as they stand in the chain.
+
+    Example:
+        >>> caps_of(caps_json(Caps(lifetime=10, release=1))) == Caps(lifetime=10, release=1)
+        True
+    """
     return {
         "release": None if caps.release is None else str(caps.release),
         "calendar-year": None if caps.calendar_year is None else str(caps.calendar_year),

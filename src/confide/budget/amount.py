@@ -13,21 +13,16 @@ References:
 """
 
 import math
-import re
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import InvalidParameterError, MismatchError, UnsupportedError
+from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 
-NANO = 10**9
-ATTO = 10**18
 LARGEST = 2**62  # spent + amount then stays inside SQLite's 64-bit integers
-
-_NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,30})?([eE]-?[0-9]{1,2})?|[0-9]{1,18}/[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,61 +61,8 @@ def require_units(name: str, value: object, *, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= LARGEST:
         raise InvalidParameterError(
             f"Expected {name} as an int between {least} and 2^62, got {value!r}.",
-            hint='Amounts are whole grid units; make them with nano_down("0.5").',
+            hint='Amounts are whole grid units; make them with privacy.amount.nano("0.5").',
         )
-
-
-def parse_amount(value: str | int | Fraction) -> Fraction:
-    """Return an exact positive amount from text such as "0.5", "1e-6" or "1/3".
-
-    Raises:
-        InvalidParameterError: If it is a float, NaN, infinite, negative, zero or not a number.
-
-    Example:
-        >>> parse_amount("1/3")
-        Fraction(1, 3)
-    """
-    if isinstance(value, str) and _NUMBER.fullmatch(value):
-        numerator, slash, denominator = value.partition("/")
-        if not slash:
-            number = Fraction(Decimal(value))
-        else:
-            number = Fraction(int(numerator), int(denominator)) if int(denominator) else Fraction(0)
-    elif isinstance(value, Fraction | int) and not isinstance(value, bool):
-        number = Fraction(value)
-    else:
-        raise InvalidParameterError(
-            f"Expected an amount such as '0.5', '1e-6' or '1/3', got {value!r}.",
-            hint="Write amounts as text; floats, NaN and signs are refused.",
-        )
-    if number <= 0:
-        raise InvalidParameterError(f"Expected an amount > 0, got {value!r}.")
-    return number
-
-
-def nano_down(value: str | int | Fraction) -> int:
-    """Return ``value`` in 1e-9, rounded down: for caps and for the target of a plan.
-
-    Raises:
-        InvalidParameterError: If the amount is refused or is below one grid unit.
-
-    Example:
-        A third of a yearly cap of ε = 1, three times over, fits:
-
-        >>> 3 * nano_down("1/3") <= nano_down("1")
-        True
-    """
-    return _down(value, per_one=NANO)
-
-
-def atto_down(value: str | int | Fraction) -> int:
-    """Return ``value`` in 1e-18, rounded down: for δ.
-
-    Example:
-        >>> atto_down("1e-6")
-        1000000000000
-    """
-    return _down(value, per_one=ATTO)
 
 
 def charge_for(loss: PrivacyLoss, *, measure: Measure) -> Amount:
@@ -158,28 +100,6 @@ def charge_for(loss: PrivacyLoss, *, measure: Measure) -> Amount:
             return _up(epsilon * epsilon / 2, delta=delta)
         case _:
             assert_never(measure)
-
-
-def decimal_text(units: int, *, per_one: int) -> str:
-    """Return grid units as a plain exact decimal.
-
-    Example:
-        >>> decimal_text(100_000_000, per_one=NANO)
-        '0.1'
-    """
-    sign = "-" if units < 0 else ""
-    whole, rest = divmod(abs(units), per_one)
-    places = str(rest).rjust(len(str(per_one)) - 1, "0").rstrip("0")
-    return f"{sign}{whole}.{places}" if places else f"{sign}{whole}"
-
-
-def _down(value: str | int | Fraction, *, per_one: int) -> int:
-    units = math.floor(parse_amount(value) * per_one)
-    if not 1 <= units <= LARGEST:
-        raise InvalidParameterError(
-            f"Expected an amount between 1/{per_one} and {LARGEST // per_one}, got {value!r}."
-        )
-    return units
 
 
 def _up(value: Fraction | int, *, delta: Fraction | int) -> Amount:

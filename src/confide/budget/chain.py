@@ -91,7 +91,12 @@ def canonical(fields: Mapping[str, Any]) -> str:
 
 
 def row_hash(previous: str, *, body: str) -> str:
-    """Return the hash of a row that follows ``previous``."""
+    """Return the hash of a row that follows ``previous``.
+
+    Example:
+        >>> row_hash(GENESIS, body='{"kind":"registered","number":"1"}')[:8]
+        '06e78d4a'
+    """
     return hashlib.sha256(previous.encode("ascii") + body.encode("utf-8")).hexdigest()
 
 

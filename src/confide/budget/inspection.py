@@ -108,13 +108,23 @@ def _check_anchor(
     for head in heads:
         if head is not None and head.hash not in in_chain:
             _note_spent(found, head)
-    starts = [
-        place
-        for place, head in enumerate(heads)
-        if head is not None and head.kind == "unfrozen" and is_signed(head, public_key=public_key)
-    ]
-    current = heads[starts[-1] :] if starts else heads
+    current = heads[_last_accepted(heads, public_key=public_key) :]
     found.differences.extend(_anchor_differences(current, hashes=hashes, public_key=public_key))
+
+
+def _last_accepted(heads: tuple[SignedHead | None, ...], *, public_key: bytes) -> int:
+    """Return the place of the last line by which an officer went on; 0 if there is none.
+
+    A line that was there before does not count: it may have been copied to hide what followed.
+    """
+    start, seen = 0, set()
+    for place, head in enumerate(heads):
+        if head is None or head.hash in seen:
+            continue
+        seen.add(head.hash)
+        if head.kind == "unfrozen" and is_signed(head, public_key=public_key):
+            start = place
+    return start
 
 
 def _anchor_differences(

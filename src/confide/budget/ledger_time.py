@@ -53,6 +53,10 @@ def ledger_time(now: datetime, *, last: str) -> str:
 def charged_year(now: datetime, *, open_year: int, capped: bool) -> int:
     """Return the calendar year that a charge made now belongs to.
 
+    Example:
+        >>> charged_year(datetime(2027, 3, 1, tzinfo=UTC), open_year=2027, capped=True)
+        2027
+
     Raises:
         PolicyError: If the clock shows a year that was not opened, and years are capped.
     """

@@ -5,7 +5,7 @@
 
 from fractions import Fraction
 
-from confide.budget.amount import ATTO, NANO, Amount, decimal_text
+from confide.budget.amount import Amount
 from confide.budget.book import Held
 from confide.budget.ledger import Charge, ChargeRequest, LedgerTerms, Scope, State
 from confide.errors import (
@@ -15,11 +15,26 @@ from confide.errors import (
     MismatchError,
     PolicyError,
 )
+from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.privacy.measure import Measure
 
 
 def exhausted(charges: tuple[Charge, ...], *, measure: Measure) -> BudgetExhaustedError | None:
-    """Return the refusal by the tightest cap that would be passed, if one would."""
+    """Return the refusal by the tightest cap that would be passed, if one would.
+
+    Example:
+        >>> year = Charge(
+        ...     scope=Scope.CALENDAR_YEAR,
+        ...     period="2027",
+        ...     amount=500_000_000,
+        ...     before=900_000_000,
+        ...     after=1_400_000_000,
+        ...     cap=1_000_000_000,
+        ... )
+        >>> refusal = exhausted((year,), measure=Measure.PURE)
+        >>> str(refusal).partition(" Ask")[0]
+        'Requested ε=0.5, remaining ε=0.1 (cap calendar-year), difference 0.4.'
+    """
     passed = [charge for charge in charges if charge.after > charge.cap]
     if not passed:
         return None

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from confide.budget.amount import nano_down
 from confide.budget.ledger import Caps
 from confide.errors import ContractError, UnboundedError
 from confide.files.texts import Counting, Day, Exact, Positive, Section, Whole, beside, read_section
@@ -20,6 +19,7 @@ from confide.files.where import canonical, read_where
 from confide.files.yaml_text import read_yaml
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import atto, nano
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf, ValueOf
@@ -240,12 +240,12 @@ def amount_nano(section: AmountSection, *, dataset: Dataset, place: str) -> int:
     """
     match section.epsilon, section.rho, dataset.measure:
         case Fraction() as epsilon, None, Measure.PURE:
-            return nano_down(epsilon)
+            return nano(epsilon)
         case Fraction() as epsilon, None, Measure.ZCDP:
             rho = rho_for(epsilon, delta=dataset.delta - dataset.selection_delta)
-            return nano_down(rho)
+            return nano(rho)
         case None, Fraction() as rho, Measure.ZCDP:
-            return nano_down(rho)
+            return nano(rho)
         case _:
             raise ContractError(
                 f"{place}: expected one amount in the measure {dataset.measure.value}.",
@@ -254,15 +254,15 @@ def amount_nano(section: AmountSection, *, dataset: Dataset, place: str) -> int:
 
 
 def _caps(section: CapsSection, *, dataset: Dataset) -> Caps:
-    def nano(amount: AmountSection | None, place: str) -> int | None:
+    def optional(amount: AmountSection | None, place: str) -> int | None:
         return None if amount is None else amount_nano(amount, dataset=dataset, place=place)
 
     lifetime = amount_nano(section.lifetime, dataset=dataset, place="caps → lifetime")
     return Caps(
         lifetime=lifetime,
-        calendar_year=nano(section.calendar_year, "caps → calendar-year"),
-        release=nano(section.release, "caps → release"),
-        delta_lifetime_atto=math.floor(dataset.selection_delta * 10**18),
+        calendar_year=optional(section.calendar_year, "caps → calendar-year"),
+        release=optional(section.release, "caps → release"),
+        delta_lifetime_atto=atto(dataset.selection_delta) if dataset.selection_delta else 0,
     )
 
 

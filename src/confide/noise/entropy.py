@@ -8,15 +8,15 @@ repeat is noise that somebody can subtract.
 against readers who cannot tell its output from ideal coins [SP90A].  Nothing is buffered in this
 process: each request goes to the kernel, which reseeds itself when a virtual machine is cloned and
 keeps its state outside the process.  So a forked worker, a restored snapshot and a second thread
-never repeat each other's noise, as they would with a generator held in memory [EY07].
+never repeat each other's noise, as they would with a generator held in memory [EZJRS14].
 
 *Utility:* about 2 ns a byte on one core.
 
 References:
     [SP90A] Barker, Kelsey. Recommendation for random number generation using deterministic random
         bit generators. NIST SP 800-90A rev. 1, 2015. https://doi.org/10.6028/NIST.SP.800-90Ar1
-    [EY07] Everspaugh, Zhai, Jellinek, Ristenpart, Swift. Not-so-random numbers in virtualized
-        Linux and the Whirlwind RNG. IEEE S&P 2014, sec. 4. https://doi.org/10.1109/SP.2014.42
+    [EZJRS14] Everspaugh, Zhai, Jellinek, Ristenpart, Swift. Not-so-random numbers in virtualized
+        Linux and the Whirlwind RNG. IEEE S&P 2014. https://doi.org/10.1109/SP.2014.42
 """
 
 import os

@@ -8,7 +8,7 @@ known to b bits, lies too close to a boundary to tell, U and the brackets are re
 
 *Privacy:* ε-DP if one privacy unit moves each utility by at most Δ, in any directions, under the
 adjacency for which Δ was derived [MT07, thm. 6].  The choice has bounded range ε, hence is also
-ε²/8-zCDP [DDR20; CS21]; permute-and-flip and noisy maximum are not.  Only the candidate is
+ε²/8-zCDP [DDR20; CR21]; permute-and-flip and noisy maximum are not.  Only the candidate is
 released, never its utility.
 
 *Utility:* P[u ≤ OPT − (2Δ/ε)(ln|R| + t)] ≤ e^(−t) [DR14, cor. 3.12].
@@ -20,8 +20,8 @@ References:
         https://doi.org/10.1561/0400000042
     [DDR20] Dong, Durfee, Rogers. Optimal differential privacy composition for exponential
         mechanisms. ICML 2020. https://arxiv.org/abs/1909.13830
-    [CS21] Cesar, Rogers. Bounding, concentrating, and truncating: unifying privacy loss composition
-        for data analytics. ALT 2021, lemma 3.4. https://arxiv.org/abs/2004.07223
+    [CR21] Cesar, Rogers. Bounding, concentrating, and truncating: unifying privacy loss composition
+        for data analytics. ALT 2021. https://arxiv.org/abs/2004.07223
     [Ilv20] Ilvento. Implementing the exponential mechanism with base-2 differential privacy.
         CCS 2020. https://arxiv.org/abs/1912.04222
 """

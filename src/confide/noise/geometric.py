@@ -20,7 +20,7 @@ independent bits is the discrete form of the one for the exponential law [Mar71]
 *Privacy:* used by ``discrete_laplace.py``.  Scales are at most 2⁵⁵, so that P[G ≥ 2⁶³] ≤ e⁻²⁵⁶: in
 that event alone, once in 2³⁶⁹ draws, the value is held at 2⁶³ − 1.
 
-*Utility:* log₂(t) + 3 random bytes a draw; about 60 ns at t = 10³.
+*Utility:* log₂(t) + 3 random bytes a draw; about 40 ns at t = 10³.
 
 References:
     [Mar71] Marsaglia. Random variables with independent binary digits. Ann. Math. Statist. 42(6),

@@ -24,8 +24,6 @@ winner's noise is above b·ln(n/β) or the best's below its negative, one of n e
 References:
     [DR14] Dwork, Roth. The algorithmic foundations of differential privacy. 2014, claim 3.9.
         https://doi.org/10.1561/0400000042
-    [DKSSWXZ21] Ding, Kifer, Steinke, Wang, Xiao, Zhang. The permute-and-flip mechanism is identical
-        to report-noisy-max with exponential noise. 2021. https://arxiv.org/abs/2105.07260
 """
 
 import enum

@@ -33,8 +33,6 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.calibrate_to_error import DEFAULT_LEVEL, ErrorTarget, met
 from confide.plans.estimates import Forecast
 from confide.plans.plan import (
-    ATTO,
-    NANO,
     Measurement,
     Mechanism,
     Plan,
@@ -42,6 +40,7 @@ from confide.plans.plan import (
     Statistic,
     Study,
 )
+from confide.privacy.amount import ATTO, NANO, decimal_text, split
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, check_aggregate
@@ -118,20 +117,16 @@ def _epsilon(amount: Fraction, measure: Measure) -> Fraction:
             assert_never(measure)
 
 
-def _split(nano: int, questions: Sequence[Question]) -> list[int]:
-    total = sum(question.weight for question in questions)
-    return [math.floor(nano * question.weight / total) for question in questions]
-
-
 def _priced(
     questions: Sequence[Question], *, nano: int, atto: int, dataset: Dataset
 ) -> dict[str, tuple[Mechanism, int]]:
+    parts = split(nano, weights=[question.weight for question in questions])
     return {
         question.name: (
             mechanism_for(question, nano=part, atto=atto, dataset=dataset),
             part,
         )
-        for question, part in zip(questions, _split(nano, questions), strict=True)
+        for question, part in zip(questions, parts, strict=True)
     }
 
 
@@ -245,8 +240,9 @@ def _amounts(asks: Sequence[Ask], *, dataset: Dataset, nano: int | None) -> list
     left = nano - sum(needed.values())
     if left < 0 or (rest and left == 0):
         raise ContractError(
-            f"The errors asked for need {_decimal(sum(needed.values()))} "
-            f"{_letter(dataset)}, more than the {_decimal(nano)} that may be spent.",
+            f"The errors asked for need {dataset.measure.letter}="
+            f"{decimal_text(sum(needed.values()), per_one=NANO)}, more than the "
+            f"{decimal_text(nano, per_one=NANO)} that may be spent.",
             hint="Relax an error, raise the spend, or ask for fewer statistics.",
         )
     shares = _shares(rest)
@@ -267,14 +263,6 @@ def _shares(rest: Sequence[Ask]) -> dict[str, Fraction]:
         )
     equal = (1 - stated) / len(silent) if silent else Fraction(0)
     return {ask.statistic.id: ask.share if ask.share is not None else equal for ask in rest}
-
-
-def _decimal(nano: int) -> str:
-    return f"{nano / NANO:.6g}"
-
-
-def _letter(dataset: Dataset) -> str:
-    return "ρ" if dataset.measure is Measure.ZCDP else "ε"
 
 
 def forecast(plan: Plan, statistic: Statistic, *, level: Fraction = DEFAULT_LEVEL) -> Forecast:

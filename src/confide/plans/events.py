@@ -23,7 +23,8 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, canonical_bytes, decode, encode
-from confide.plans.plan import ATTO, NANO, Mechanism, Plan
+from confide.plans.plan import Mechanism, Plan
+from confide.privacy.amount import ATTO, NANO
 from confide.privacy.measure import Measure
 
 _MECHANISMS = {kind.__name__: kind for kind in (DiscreteLaplace, DiscreteGaussian, KeyThreshold)}

@@ -27,14 +27,12 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, digest, encode
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.simulation import Simulation
+from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
 from confide.tables.aggregate import Measured
 from confide.tables.schema import Dataset
-
-NANO = 10**9
-ATTO = 10**18
 
 Mechanism: TypeAlias = DiscreteLaplace | DiscreteGaussian | KeyThreshold
 Noisy: TypeAlias = "tuple[int, ...] | Mapping[str, int]"

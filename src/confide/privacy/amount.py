@@ -99,6 +99,19 @@ def from_nano(steps: int) -> Fraction:
     return Fraction(steps, NANO)
 
 
+def decimal_text(steps: int, *, per_one: int) -> str:
+    """Return grid steps as a plain exact decimal.
+
+    Example:
+        >>> decimal_text(100_000_000, per_one=NANO)
+        '0.1'
+    """
+    sign = "-" if steps < 0 else ""
+    whole, rest = divmod(abs(steps), per_one)
+    places = str(rest).rjust(len(str(per_one)) - 1, "0").rstrip("0")
+    return f"{sign}{whole}.{places}" if places else f"{sign}{whole}"
+
+
 def split(total: int, *, weights: Sequence[int | Fraction]) -> tuple[int, ...]:
     """Return shares of ``total`` grid steps in proportion to ``weights``, each rounded down.
 

@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from confide.budget.amount import ATTO, NANO, decimal_text
 from confide.budget.ledger import Charge, Entry, Scope
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
 from confide.plans.plan import Measurement, Plan
 from confide.privacy.accounting.concentrated import epsilon_at
+from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.privacy.group import group_loss
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure

@@ -19,7 +19,8 @@ from confide.errors import ConfideError, VerificationError
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.events import mechanism_loss
-from confide.plans.plan import ATTO, NANO, Plan
+from confide.plans.plan import Plan
+from confide.privacy.amount import ATTO, NANO
 from confide.release.certificate import NOISY_PATH, derived
 from confide.release.keys import is_signed_by
 from confide.release.noisy import NoisyAggregates, read_payload

@@ -34,6 +34,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from confide.errors import InvalidParameterError
+from confide.rows.build import BIGINT, call, cast, minus, num, over, plus, rest, string, times
 from confide.rows.layout import Ids
 
 PRIME = 2**31 - 1
@@ -63,48 +64,56 @@ def point(person: exp.Expr, *, ids: Ids) -> exp.Expr:
     """Return the person's evaluation point, in [1, p − 1]."""
     match ids:
         case Ids.INTEGER:
-            of = _mod(exp.paren(_mod(person) + PRIME))  # % keeps the sign of a negative id
+            of = _mod(plus(_mod(person), num(PRIME)))  # % keeps the sign of a negative id
         case Ids.TEXT:
             of = _mod(sixty_bits(person))
-    power: exp.Expr = _mod(_key("k1") * of + _key("k2"))
+    power = _mod(plus(times(_key("k1"), of), _key("k2")))
     for name in ("k3", "k4"):
-        power = _mod(power * of + _key(name))
-    return exp.paren(power) % (PRIME - 1) + 1
+        power = _mod(plus(times(power, of), _key(name)))
+    return plus(rest(power, num(PRIME - 1)), num(1))
 
 
-def place(limbs: Sequence[exp.Expr], *, at: exp.Expr) -> exp.Expr:
-    """Return h of a row: Horner's rule over its limbs at the person's point."""
-    total: exp.Expr = _key("k5")
+def start() -> exp.Expr:
+    """Return the leading coefficient, with which Horner's rule starts."""
+    return _key("k5")
+
+
+def absorbed(limbs: Sequence[exp.Expr], *, at: exp.Expr, so_far: exp.Expr) -> exp.Expr:
+    """Return Horner's rule continued over some limbs."""
     for limb in limbs:
-        total = _mod(total * at + limb)
-    return _mod(total * at)
+        so_far = _mod(plus(times(so_far, at), limb))
+    return so_far
+
+
+def closed(so_far: exp.Expr, *, at: exp.Expr) -> exp.Expr:
+    """Return h: the last multiplication, after which no limb can be added."""
+    return _mod(times(so_far, at))
 
 
 def limbs_of(value: exp.Expr, *, lower: int, upper: int) -> tuple[exp.Expr, ...]:
     """Return a canonical integer of a public domain as limbs below p; NULL is 0."""
-    shifted = exp.func("coalesce", value - lower + 1, exp.Literal.number(0))
+    shifted = call("coalesce", plus(minus(value, num(lower)), num(1)), num(0))
     return (shifted,) if upper - lower + 1 < PRIME else _two(shifted)
 
 
 def limbs_of_text(value: exp.Expr) -> tuple[exp.Expr, ...]:
     """Return 60 bits of a text's SHA-256 as two limbs; NULL is 0."""
-    return _two(exp.func("coalesce", sixty_bits(value), exp.Literal.number(0)))
+    return _two(call("coalesce", sixty_bits(value), num(0)))
 
 
 def sixty_bits(text: exp.Expr) -> exp.Expr:
     """Return the first 60 bits of the SHA-256 of a text, as an integer."""
-    digest = exp.func("substring", exp.func("sha256", text), 1, 15)
-    return exp.cast(exp.DPipe(this=exp.Literal.string("0x"), expression=digest), "bigint")
+    digits = call("substring", call("sha256", text), num(1), num(15))
+    return cast(exp.DPipe(this=string("0x"), expression=digits), BIGINT)
 
 
 def _two(value: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
-    high = exp.IntDiv(this=value.copy(), expression=exp.Literal.number(PRIME))
-    return high, _mod(value)
+    return over(value, num(PRIME)), _mod(value)
 
 
 def _mod(value: exp.Expr) -> exp.Expr:
-    return exp.paren(exp.paren(value) % PRIME)
+    return rest(value, num(PRIME))
 
 
 def _key(name: str) -> exp.Expr:
-    return exp.cast(exp.Placeholder(this=name), "bigint")
+    return cast(exp.Placeholder(this=name), BIGINT)

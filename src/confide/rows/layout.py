@@ -5,6 +5,7 @@ text, number, date or person id; a type that cannot be read as declared is refus
 """
 
 import enum
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -47,6 +48,7 @@ _READABLE = {
     Kind.TEXT: set(Physical) - {Physical.OTHER, Physical.MOMENT},
 }
 
+_NAMELESS = re.compile(r"column\d+")
 _NUMERIC = {Physical.INTEGER, Physical.REAL, Physical.DECIMAL}
 
 
@@ -127,9 +129,23 @@ class Layout:
                 self.missing.get(table.name, f"Table {table.name!r} was not found in the source."),
                 hint=f"Check `from` of table {table.name!r} in dataset.yaml.",
             )
+        if found.columns and all(_NAMELESS.fullmatch(name) for name in found.columns):
+            raise ContractError(
+                f"Table {table.name!r} has no column names: its header was loaded as a row of text.",
+                hint="Load it again with its header, or leave the table out of dataset.yaml.",
+            )
         for column in table.columns:
             _readable(column, table=table, located=found)
         return found
+
+    def problem(self, table: Table, *, dataset: Dataset) -> str:
+        """Return why a declared table cannot be used; empty when it can."""
+        try:
+            self.located(table)
+            self.id_of(table, dataset=dataset)
+        except ContractError as error:
+            return str(error)
+        return ""
 
     def id_of(self, table: Table, *, dataset: Dataset) -> Found:
         """Return the column that identifies the person.

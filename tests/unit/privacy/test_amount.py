@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from confide.errors import InvalidParameterError
-from confide.privacy.amount import amount, atto, from_nano, nano, split
+from confide.privacy.amount import NANO, amount, atto, decimal_text, from_nano, nano, split
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,8 @@ def test_shares_in_proportion_never_pass_the_total() -> None:
 def test_shares_of_nothing_are_refused(total: int, weights: tuple[int, ...]) -> None:
     with pytest.raises(InvalidParameterError, match="Expected"):
         split(total, weights=weights)
+
+
+@pytest.mark.parametrize("steps", [1, 7, 10**9, 10**9 + 1, 2**62])
+def test_an_amount_is_read_as_it_was_written(steps: int) -> None:
+    assert nano(decimal_text(steps, per_one=NANO)) == steps
