@@ -13,8 +13,6 @@ layout registered beforehand makes them small.
 """
 
 import contextlib
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +28,7 @@ from confide.rows.examine import findings
 from confide.rows.keyed_order import coefficients
 from confide.rows.layout import Found, Ids, Layout, Located, ids_of, physical
 from confide.rows.sources.prepare import Opened, in_catalog, prepared
+from confide.rows.spill import SpillFolder
 from confide.rows.sql import CELL, Statement, statements
 from confide.tables.aggregate import Aggregate, KeyedAggregate
 from confide.tables.schema import Dataset
@@ -59,13 +58,13 @@ class DuckDBEngine:
         dataset: Dataset,
         layout: Layout,
         parameters: Mapping[str, int],
-        temporary: Path,
+        spill: SpillFolder,
     ) -> None:
         self._connection = connection
         self._dataset = dataset
         self._layout = layout
         self._parameters = parameters
-        self._temporary = temporary
+        self._spill = spill
         self._last: dict[_Asked, tuple[_Ready, ...]] = {}
 
     def __repr__(self) -> str:
@@ -122,7 +121,7 @@ class DuckDBEngine:
     def close(self) -> None:
         """Close the connection and remove its temporary folder."""
         self._connection.close()
-        shutil.rmtree(self._temporary, ignore_errors=True)
+        self._spill.close()
 
     def __enter__(self) -> Self:
         return self
@@ -187,16 +186,16 @@ def open_engine(
 
     parameters = coefficients(hash_key)
     opened = prepared(source, base=base, dataset=dataset, frames=frames)
-    temporary = Path(tempfile.mkdtemp(prefix="confide-"))  # made with mode 0700
+    spill = SpillFolder()
     connection = duckdb.connect(":memory:")
-    with _closing_on_error(connection, temporary):
+    with _closing_on_error(connection, spill):
         with _dropping_messages() as failed:
             if opened.attach is not None:
                 connection.execute(_attach(opened.attach).sql("duckdb"))
             for name, frame in opened.frames.items():
                 connection.register(name, frame)
             settings = hardening(
-                opened, temporary=temporary, threads=threads, memory_limit=memory_limit
+                opened, temporary=spill.path, threads=threads, memory_limit=memory_limit
             )
             for setting in settings:
                 connection.execute(setting.sql("duckdb"))
@@ -207,7 +206,7 @@ def open_engine(
             )
         layout = _layout(connection, opened, dataset=dataset)
     return DuckDBEngine(
-        connection, dataset=dataset, layout=layout, parameters=parameters, temporary=temporary
+        connection, dataset=dataset, layout=layout, parameters=parameters, spill=spill
     )
 
 
@@ -306,7 +305,7 @@ def _dropping_messages() -> Iterator[list[str]]:
 
 
 @contextlib.contextmanager
-def _closing_on_error(connection: Any, temporary: Path) -> Iterator[None]:
+def _closing_on_error(connection: Any, spill: SpillFolder) -> Iterator[None]:
     opened = False
     try:
         yield
@@ -314,7 +313,7 @@ def _closing_on_error(connection: Any, temporary: Path) -> Iterator[None]:
     finally:
         if not opened:
             connection.close()
-            shutil.rmtree(temporary, ignore_errors=True)
+            spill.close()
 
 
 def _guarded(rows: list[tuple[Any, ...]], *, limits: Mapping[int, int]) -> list[tuple[Any, ...]]:
