@@ -28,7 +28,7 @@ from confide.tables.schema import Column, Dataset, Kind, Outside, Table
 
 KEY = b"a key for tests only"
 E_ACUTE_NFC, E_ACUTE_NFD = "\u00e9", "e\u0301"
-DATABASES = 250
+DATABASES = 500
 
 TEXTS = [None, "", E_ACUTE_NFC, E_ACUTE_NFD, "ß", "ss", "a\0b", "a", "A", "'; DROP TABLE s; --"]
 LOWER, UPPER = 50.0, 60.0
@@ -70,7 +70,7 @@ PERSON = Table(
     columns=(
         category("sex", {"8507": 0, "8532": 1}, 3, other=2),
         number("age", 0, 120),
-        category("db", {str(i): i for i in range(DATABASES)}, DATABASES),
+        number("db", 0, DATABASES),
     ),
 )
 EVENTS = Table(
@@ -101,13 +101,18 @@ EVENTS = Table(
         ),
         Column(name="note", kind=Kind.TEXT, source="note"),
         category("wide", {code: i % 37 for i, code in enumerate(WIDE)}, 38, other=37),
-        category("db", {str(i): i for i in range(DATABASES)}, DATABASES),
+        number("db", 0, DATABASES),
     ),
 )
 
 
 def col(name: str, table: str = "events") -> ColumnOf:
     return ColumnOf(table=table, column=name)
+
+
+EDGES = tuple(range(DATABASES + 1))
+DB = BinOf(of=col("db"), edges=EDGES)
+DB_OF_PERSON = BinOf(of=col("db", "person"), edges=EDGES)
 
 
 def val(name: str) -> ValueOf:
@@ -166,7 +171,7 @@ def ask(table="events", axes=(), value=None, bounds=None, where=None) -> Aggrega
 
 def menu() -> tuple[Aggregate | KeyedAggregate, ...]:
     """Every operator at least once; the first axis is the database where it can be."""
-    db, of_person = col("db"), col("db", "person")
+    db, of_person = DB, DB_OF_PERSON
     known = Between(of=col("pressure"))
     two = CellBound(max_cells=2, max_rows_per_cell=2)
     return (
@@ -229,7 +234,9 @@ class Database:
         return {name: table.to_pylist() for name, table in self.frames.items()}
 
 
-def random_database(seed: int, *, text_ids: bool = False, patients: int = 3, events: int = 4) -> Database:
+def random_database(
+    seed: int, *, text_ids: bool = False, patients: int = 3, events: int = 4
+) -> Database:
     """``DATABASES`` small databases side by side: a patient belongs to one, the axis ``db``."""
     rng = np.random.default_rng(seed)
 
