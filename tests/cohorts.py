@@ -271,7 +271,8 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
             answers = counts
     spread = math.sqrt(mechanism.variance())
     return tuple(
-        round(answer + spread * math.sin(12.9898 * (index + 1))) for index, answer in enumerate(answers)
+        round(answer + spread * math.sin(12.9898 * (index + 1)))
+        for index, answer in enumerate(answers)
     )
 
 
@@ -340,7 +341,9 @@ def certificate_of(noisy: NoisyAggregates, *, number: int = 7) -> Json:
     )
 
 
-def release_of(plan: Plan, *, answers: Mapping[str, Noisy] | None = None, number: int = 7) -> Release:
+def release_of(
+    plan: Plan, *, answers: Mapping[str, Noisy] | None = None, number: int = 7
+) -> Release:
     """Fabricate a whole release of a plan."""
     noisy = noisy_of(plan, answers=answers)
     return Release(

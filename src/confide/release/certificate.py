@@ -29,6 +29,7 @@ from confide.privacy.odds import membership_advantage
 from confide.release.export import tables
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates
+from confide.tables.relation import date_of
 from confide.tables.schema import Column, Kind
 
 GROUP_SIZES = (2, 5)
@@ -127,9 +128,13 @@ def _fact(table: str, column: Column) -> Json:
             value = f"{len(column.keys)} categories"
         case Kind.TEXT:
             value = "no value is public"
-        case Kind.NUMBER | Kind.DATE:
+        case Kind.NUMBER:
             of = column.domain()
-            value = f"[{of.physical(of.lower):g}, {of.physical(of.upper):g}] {column.unit}".strip()
+            low, high = (f"{of.physical(end):.12g}" for end in (of.lower, of.upper))
+            value = f"[{low}, {high}] {column.unit}".strip()
+        case Kind.DATE:
+            of = column.domain()
+            value = f"{date_of(of.lower)} to {date_of(of.upper)}"
     return {"name": f"{table}.{column.name}", "value": value, "source": column.because}
 
 

@@ -44,7 +44,7 @@ class _Use:
 def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
     """Return the sentences of one statistic."""
     measurements = plan.of(statistic.id)
-    sentences = [_kept(measurements[0].aggregate.bounds, words=words)]
+    sentences = [kept_text(measurements[0].aggregate.bounds, words=words)]
     for use in _uses(measurements):
         match use.source:
             case ColumnOf():
@@ -69,7 +69,14 @@ def _after(statistic: Histogram, *, words: Words) -> list[str]:
     return said
 
 
-def _kept(bounds: ContributionBounds, *, words: Words) -> str:
+def kept_text(bounds: ContributionBounds, *, words: Words) -> str:
+    """Return what one unit may contribute.
+
+    Example:
+        >>> from confide.report.words import load_words
+        >>> kept_text(CellBound(max_cells=1), words=load_words("en"))
+        'Each patient counts once.'
+    """
     match bounds:
         case CellBound(max_cells=1, max_rows_per_cell=1):
             return words.say("bounded.once")
@@ -225,7 +232,7 @@ def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
         >>> from confide.report.words import load_words
         >>> persons = Grid(step=Fraction(1), unit="persons")
         >>> law_text(DiscreteLaplace(scale=Fraction(5, 2)), grid=persons, words=load_words("en"))
-        'Discrete Laplace noise of scale 2.5 patients'
+        'discrete Laplace noise of scale 2.5 patients'
     """
     match mechanism:
         case DiscreteLaplace(scale=scale):
@@ -234,8 +241,8 @@ def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
             sigma = grid.text(math.sqrt(sigma_squared), words=words)
             return words.say("bounded.law.gaussian", sigma=sigma)
         case KeyThreshold():
-            scale = grid.text(float(mechanism.noise().scale), words=words)
+            b = grid.text(float(mechanism.noise().scale), words=words)
             tau = grid.text(mechanism.threshold(), words=words)
-            return words.say("bounded.law.threshold", scale=scale, tau=tau)
+            return words.say("bounded.law.threshold", scale=b, tau=tau)
         case _:
             assert_never(mechanism)

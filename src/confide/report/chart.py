@@ -221,15 +221,15 @@ def _groups(
     two_way = len(shown) == len(cells) and 1 < len(last) <= _MOST_SERIES
     missing = {flag: words.say(f"flag.{flag}.short") for cell in shown for flag in cell.flags}
     rows = []
+    labels = _labels([cell.key[:-1] if two_way else cell.key for cell in shown], words=words)
     for cell in shown:
         named = cell.key[:-1] if two_way else cell.key
-        group = words.say("key.joint").join(clean(part) for part in named)
         rows.append(
             row_of(
                 cell,
-                group=group or words.say("chart.all"),
+                group=labels[named],
                 series=clean(cell.key[-1]) if two_way else "",
-                missing=", ".join(missing[flag] for flag in cell.flags),
+                missing=words.say("comma").join(missing[flag] for flag in cell.flags),
             )
         )
     frame = Frame(
@@ -240,6 +240,16 @@ def _groups(
         bars=bars and not two_way,
     )
     return dots(rows, frame=frame), (*notes, *_flag_notes(subject))
+
+
+def _labels(keys: Iterable[tuple[str, ...]], *, words: Words) -> dict[tuple[str, ...], str]:
+    """Return a label a key; two keys that look alike once shortened are told apart by a number."""
+    found: dict[tuple[str, ...], str] = {}
+    for key in _distinct(keys):
+        text = words.say("key.joint").join(clean(part) for part in key) or words.say("chart.all")
+        alike = sum(label.startswith(text) for label in found.values())
+        found[key] = f"{text} ({alike + 1})" if text in found.values() else text
+    return found
 
 
 def _largest(cells: Sequence[Cell], *, words: Words) -> tuple[Sequence[Cell], tuple[str, ...]]:
@@ -314,9 +324,7 @@ def _bins(
 
 
 def _physical_edges(statistic: Quantiles, *, dataset: Dataset) -> list[float]:
-    of = domain(
-        resolve(statistic.column, table=statistic.table, dataset=dataset), dataset=dataset
-    )
+    of = domain(resolve(statistic.column, table=statistic.table, dataset=dataset), dataset=dataset)
     return [of.physical(edge) for edge in statistic.edges(dataset)]
 
 

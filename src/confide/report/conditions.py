@@ -86,17 +86,13 @@ def _between(
     name = expression_text(of, dataset=dataset, words=words)
     low = None if lower is None else value_text(lower, of=public, words=words)
     high = None if upper is None else value_text(upper, of=public, words=words)
-    match low, high:
-        case None, None:
-            return words.say("condition.known", name=name)
-        case None, str():
-            return words.say("condition.at-most", name=name, upper=high)
-        case str(), None:
-            return words.say("condition.at-least", name=name, lower=low)
-        case str(), str():
-            return words.say("condition.between", name=name, lower=low, upper=high)
-        case _:
-            assert_never((low, high))
+    if low is not None and high is not None:
+        return words.say("condition.between", name=name, lower=low, upper=high)
+    if low is not None:
+        return words.say("condition.at-least", name=name, lower=low)
+    if high is not None:
+        return words.say("condition.at-most", name=name, upper=high)
+    return words.say("condition.known", name=name)
 
 
 def value_text(canonical: int, *, of: Domain, words: Words) -> str:

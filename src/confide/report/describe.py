@@ -22,6 +22,7 @@ from confide.statistics.histogram import Histogram
 from confide.statistics.proportion import Proportion
 from confide.tables.aggregate import Aggregate, KeyedAggregate, Ones
 from confide.tables.bound_contributions import CellBound, OneEvent
+from confide.tables.filter import Predicate
 from confide.tables.relation import resolve
 
 
@@ -87,7 +88,7 @@ def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     return words.say("about.all", table=table)
 
 
-def _where(statistic: Statistic, plan: Plan) -> object:
+def _where(statistic: Statistic, plan: Plan) -> Predicate:
     return plan.of(statistic.id)[0].aggregate.relation.where
 
 
@@ -176,12 +177,12 @@ def total_text(total: Total) -> str:
 
 
 def quantity_text(quantity: str, *, words: Words) -> str:
-    """Return what a published quantity is called.
+    r"""Return what a published quantity is called.
 
     Example:
         >>> from confide.report.words import load_words
         >>> quantity_text("quantile 0.25", words=load_words("en"))
-        '25 % quantile'
+        '25\xa0% quantile'
     """
     kind, _, share = quantity.partition("quantile ")
     if kind or not share:

@@ -21,7 +21,7 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.certificate import GROUP_SIZES, shown_group_loss, shown_loss
 from confide.report.numbers import clean, epsilon_text, power_text
-from confide.report.odds_words import adjacency_text, meaning_of, odds_sentences
+from confide.report.odds_words import adjacency_text, meaning_of, odds_sentences, shown_at
 from confide.report.words import Words
 from confide.tables.schema import Dataset
 
@@ -91,12 +91,12 @@ def guarantee(plan: Plan, *, certificate: Json, words: Words) -> Guarantee:
     """Return the guarantee of a release under the caps that its certificate quotes."""
     dataset = plan.dataset
     shown = shown_loss(plan)
-    adjacency = adjacency_text(dataset, words=words)
+    unit, adjacency = dataset.unit.entity, dataset.adjacency
     promise = [
         words.say(
             "guarantee.promise",
             dataset=clean(dataset.id),
-            adjacency=adjacency,
+            adjacency=adjacency_text(unit, adjacency=adjacency, words=words),
             **epsilon_delta(shown),
         )
     ]
@@ -109,7 +109,12 @@ def guarantee(plan: Plan, *, certificate: Json, words: Words) -> Guarantee:
         excluded = (words.say("guarantee.event-only"), *excluded)
     return Guarantee(
         promise=tuple(promise),
-        odds=odds_sentences(meaning_of(plan.loss, plan=plan), dataset=dataset, words=words),
+        odds=odds_sentences(
+            meaning_of(plan.loss, delta=dataset.delta),
+            unit=unit,
+            adjacency=adjacency,
+            words=words,
+        ),
         groups=tuple(_group(plan, size=size, words=words) for size in GROUP_SIZES),
         relies=words.each("guarantee.relies"),
         excluded=excluded,
@@ -145,7 +150,7 @@ def _windows(certificate: Json, *, dataset: Dataset, words: Words) -> list[str]:
     for line in charge_lines(certificate):
         match line.scope:
             case Scope.LIFETIME:
-                shown = _shown(cap_loss(line.cap, dataset=dataset), dataset=dataset)
+                shown = shown_at(cap_loss(line.cap, dataset=dataset), delta=dataset.delta)
                 said.append(
                     words.say(
                         "guarantee.transcript",
@@ -155,7 +160,7 @@ def _windows(certificate: Json, *, dataset: Dataset, words: Words) -> list[str]:
                 )
             case Scope.CALENDAR_YEAR:
                 yearly = True
-                shown = _shown(cap_loss(line.cap, dataset=dataset), dataset=dataset)
+                shown = shown_at(cap_loss(line.cap, dataset=dataset), delta=dataset.delta)
                 said.append(
                     words.say("guarantee.year", year=clean(line.period), **epsilon_delta(shown))
                 )
@@ -164,24 +169,6 @@ def _windows(certificate: Json, *, dataset: Dataset, words: Words) -> list[str]:
             case _:
                 assert_never(line.scope)
     return said if yearly else [*said, words.say("guarantee.no-year")]
-
-
-def _shown(loss: PrivacyLoss, *, dataset: Dataset) -> ApproxDP | PureDP:
-    match loss:
-        case ZeroConcentratedDP():
-            return ApproxDP(epsilon=shown_epsilon(loss, dataset=dataset), delta=dataset.delta)
-        case PureDP() | ApproxDP():
-            return loss
-        case _:
-            assert_never(loss)
-
-
-def shown_epsilon(loss: ZeroConcentratedDP, *, dataset: Dataset) -> Fraction:
-    """Return the ε of a concentrated loss at the data set's δ, rounded up."""
-    from confide.privacy.accounting.concentrated import epsilon_at
-
-    epsilon = Fraction(epsilon_at(loss, delta=dataset.delta))
-    return Fraction(-(-epsilon * 10_000 // 1), 10_000)
 
 
 def _group(plan: Plan, *, size: int, words: Words) -> str:

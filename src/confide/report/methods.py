@@ -10,14 +10,16 @@ References:
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 
 from confide.budget.ledger import Scope
-from confide.plans.plan import NANO, Measurement
+from confide.plans.plan import Measurement
+from confide.privacy.amount import NANO
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.release.certificate import shown_loss
 from confide.release.release import Release
-from confide.report.bounding import grid_of, law_text, measured_text
+from confide.report.bounding import grid_of, kept_text, law_text, measured_text
 from confide.report.describe import title_of
 from confide.report.guarantee import charge_lines
 from confide.report.numbers import clean, epsilon_text, percent
@@ -28,11 +30,11 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!&])")
 
 
 def plain(text: str) -> str:
-    """Return text from files or data such that Markdown shows it as it is.
+    r"""Return text from files or data such that Markdown shows it as it is.
 
     Example:
-        >>> plain("age_band <b>")
-        'age\\_band \\<b\\>'
+        >>> print(plain("age_band <b>"))
+        age\_band \<b\>
     """
     return _SPECIAL.sub(r"\\\1", clean(text, most=300))
 
@@ -40,13 +42,17 @@ def plain(text: str) -> str:
 def methods(release: Release, *, words: Words) -> str:
     """Return the Markdown text."""
     sentences = " ".join(_sentences(release, words=words))
-    measured = [_statistic(release, place, words=words) for place in range(len(release.plan.statistics))]
+    measured = [
+        _statistic(release, place, words=words) for place in range(len(release.plan.statistics))
+    ]
     sources = [f"- {source}" for source in words.each("methods.sources")]
     return "\n".join(
         (
             f"## {words.say('methods.title')}",
             "",
             sentences,
+            "",
+            words.say("methods.measured"),
             "",
             *(f"- {line}" for line in measured),
             "",
@@ -64,7 +70,9 @@ def _sentences(release: Release, *, words: Words) -> Iterator[str]:
     yield words.say(
         "methods.intro",
         measure=words.say(f"methods.measure.{measure.value}"),
-        adjacency=adjacency_text(plan.dataset, words=words),
+        adjacency=adjacency_text(
+            plan.dataset.unit.entity, adjacency=plan.dataset.adjacency, words=words
+        ),
         version=plain(str(certificate["software"]["version"])),
         loss=loss_text(shown_loss(plan), words=words),
     )
@@ -108,7 +116,9 @@ def _facts(release: Release, *, words: Words) -> list[str]:
 def _statistic(release: Release, place: int, *, words: Words) -> str:
     plan = release.plan
     statistic = plan.statistics[place]
-    said = [_mechanism(release, measurement, words=words) for measurement in plan.of(statistic.id)]
+    measurements = plan.of(statistic.id)
+    said = [kept_text(measurements[0].aggregate.bounds, words=words)]
+    said += [_mechanism(release, measurement, words=words) for measurement in measurements]
     title = plain(title_of(statistic, plan=plan, words=words))
     return words.say("methods.statistic", title=title, sentences=" ".join(said))
 
@@ -120,8 +130,7 @@ def _mechanism(release: Release, measurement: Measurement, *, words: Words) -> s
         "methods.mechanism",
         name=measured_text(measurement, words=words),
         l1=grid.text(measurement.sensitivity.l1, words=words),
-        because=plain(measurement.sensitivity.because.rstrip(".")),
         law=law_text(measurement.mechanism, grid=grid, words=words),
         letter=Measure(dataset.measure).letter,
-        charge=f"{measurement.nano / NANO:.6g}",
+        charge=epsilon_text(Fraction(measurement.nano, NANO)),
     )

@@ -94,17 +94,17 @@ def power_text(value: Fraction) -> str:
 
 
 def percent(share: float | Decimal | Fraction, *, decimals: int = 1) -> str:
-    """Return a share as a percentage, rounded up, without idle zeros.
+    r"""Return a share as a percentage, rounded up, without idle zeros.
 
     Example:
         >>> percent(Decimal("0.027")), percent(Fraction(95, 100))
-        ('2.7 %', '95 %')
+        ('2.7\xa0%', '95\xa0%')
     """
     steps = Fraction(share) * 100 * 10**decimals
     up = math.ceil(round(steps, 9))
     text = f"{up / 10**decimals:.{decimals}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
-    return f"{text} %"
+    return f"{text}\N{NO-BREAK SPACE}%"
 
 
 def clean(text: str, *, most: int = 80) -> str:

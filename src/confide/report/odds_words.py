@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from confide.plans.plan import Plan
-from confide.privacy.accounting.concentrated import simple_epsilon_at
+from confide.privacy.accounting.concentrated import epsilon_at, simple_epsilon_at
+from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.odds import (
     membership_advantage,
@@ -28,13 +28,13 @@ from confide.privacy.odds import (
     posterior_bound,
     true_positive_bound,
 )
-from confide.release.certificate import shown_loss
+from confide.privacy.unit import Entity
 from confide.report.numbers import epsilon_text, percent, power_text
 from confide.report.words import Words
-from confide.tables.schema import Dataset
 
 PRIOR = Fraction(1, 100)
-_TENTHS = 10**3
+_THOUSAND = 10**3
+_GRID = 10**4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,22 +52,39 @@ class Meaning:
     exception: Fraction
 
 
-def meaning_of(loss: PrivacyLoss, *, plan: Plan) -> Meaning:
-    """Return what a loss under the plan's data set means.
+def meaning_of(loss: PrivacyLoss, *, delta: Fraction) -> Meaning:
+    """Return what a loss means; ``delta`` is where a concentrated one is shown as ε.
 
     Example:
-        A pure loss has no exception: ``meaning_of(PureDP(epsilon=Fraction(1, 2)), plan=plan)``.
+        >>> meaning_of(PureDP(epsilon=Fraction(1, 2)), delta=Fraction(0)).exception
+        Fraction(0, 1)
     """
-    shown = shown_loss(plan, loss)
+    shown = shown_at(loss, delta=delta)
     match loss:
         case PureDP():
             return Meaning(shown=shown, pointwise=loss, exception=Fraction(0))
-        case ApproxDP(epsilon=epsilon, delta=delta):
-            return Meaning(shown=shown, pointwise=PureDP(epsilon=epsilon), exception=delta)
+        case ApproxDP(epsilon=epsilon, delta=exception):
+            return Meaning(shown=shown, pointwise=PureDP(epsilon=epsilon), exception=exception)
         case ZeroConcentratedDP():
-            delta = plan.dataset.delta
             simple = Fraction(math.ceil(simple_epsilon_at(loss, delta=delta) * 1e6), 10**6)
             return Meaning(shown=shown, pointwise=PureDP(epsilon=simple), exception=delta)
+        case _:
+            assert_never(loss)
+
+
+def shown_at(loss: PrivacyLoss, *, delta: Fraction) -> ApproxDP | PureDP:
+    """Return a loss as ε and δ; a concentrated one at ``delta``, rounded up at four decimals.
+
+    Example:
+        >>> shown_at(ZeroConcentratedDP(rho=Fraction("0.1")), delta=Fraction("1e-6")).epsilon
+        Fraction(1071, 500)
+    """
+    match loss:
+        case ZeroConcentratedDP():
+            epsilon = Fraction(epsilon_at(loss, delta=delta))
+            return ApproxDP(epsilon=Fraction(math.ceil(epsilon * _GRID), _GRID), delta=delta)
+        case PureDP() | ApproxDP():
+            return loss
         case _:
             assert_never(loss)
 
@@ -91,15 +108,23 @@ def loss_text(loss: PrivacyLoss, *, words: Words) -> str:
             assert_never(loss)
 
 
-def adjacency_text(dataset: Dataset, *, words: Words) -> str:
-    """Return what two neighbouring data sets differ in."""
-    return words.say(f"adjacency.{dataset.adjacency.value}.{dataset.unit.entity.value}")
+def adjacency_text(unit: Entity, *, adjacency: Adjacency, words: Words) -> str:
+    """Return what two neighbouring data sets differ in.
+
+    Example:
+        >>> from confide.report.words import load_words
+        >>> adjacency_text(Entity.EVENT, adjacency=Adjacency.ADD_REMOVE, words=load_words("en"))
+        'one event, added or removed'
+    """
+    return words.say(f"adjacency.{adjacency.value}.{unit.value}")
 
 
-def odds_sentences(meaning: Meaning, *, dataset: Dataset, words: Words) -> tuple[str, ...]:
+def odds_sentences(
+    meaning: Meaning, *, unit: Entity, adjacency: Adjacency, words: Words
+) -> tuple[str, ...]:
     """Return the loss as a posterior, as outputs of 100, as an advantage, and as a test."""
-    entity = words.say(f"entity.{dataset.unit.entity.value}")
-    prefix = f"odds.{dataset.adjacency.value}"
+    entity = words.say(f"entity.{unit.value}")
+    prefix = f"odds.{adjacency.value}"
     exception = (
         words.say("odds.except", delta=power_text(meaning.exception))
         if meaning.exception
@@ -116,17 +141,12 @@ def odds_sentences(meaning: Meaning, *, dataset: Dataset, words: Words) -> tuple
             **{"except": exception},
         ),
         words.say(f"{prefix}.outputs", wrong=str(wrong), right=str(right), entity=entity),
-        words.say(
-            f"{prefix}.advantage", advantage=percent(_up(meaning_advantage(meaning))), entity=entity
-        ),
-        words.say(f"{prefix}.test", found=f"{math.ceil(found * _TENTHS) / 10:g}"),
+        words.say(f"{prefix}.advantage", advantage=advantage_text(meaning), entity=entity),
+        words.say(f"{prefix}.test", found=f"{math.ceil(found * _THOUSAND) / 10:g}"),
     )
 
 
-def meaning_advantage(meaning: Meaning) -> float:
-    """Return the membership advantage of the (ε, δ) that is shown."""
-    return membership_advantage(meaning.shown)
-
-
-def _up(share: float) -> Fraction:
-    return Fraction(math.ceil(share * _TENTHS), _TENTHS)
+def advantage_text(meaning: Meaning) -> str:
+    """Return the membership advantage of the (ε, δ) that is shown, rounded up."""
+    up = math.ceil(membership_advantage(meaning.shown) * _THOUSAND)
+    return f"{min(_THOUSAND, up) / _THOUSAND:g}"

@@ -14,7 +14,6 @@ from importlib import resources
 
 from confide.budget.ledger import Scope
 from confide.plans.plan import Statistic
-from confide.privacy.measure import Measure
 from confide.release.certificate import shown_loss
 from confide.release.release import Release
 from confide.report.cells import cells_of
@@ -26,13 +25,17 @@ from confide.report.guarantee import (
     ChargeLine,
     cap_loss,
     charge_lines,
-    epsilon_delta,
     guarantee,
-    shown_epsilon,
 )
-from confide.report.markup import Html, isolated, join, tag, trusted
-from confide.report.numbers import clean, epsilon_text, percent, power_text
-from confide.report.odds_words import adjacency_text, loss_text, meaning_of, odds_sentences
+from confide.report.markup import Html, isolated, tag, trusted
+from confide.report.numbers import clean, percent
+from confide.report.odds_words import (
+    adjacency_text,
+    loss_text,
+    meaning_of,
+    odds_sentences,
+    shown_at,
+)
 from confide.report.section import Section, section
 from confide.report.table import html_table, shown
 from confide.report.words import Words
@@ -106,7 +109,7 @@ def _header(release: Release, *, title: str, words: Words) -> Html:
         ("page.period", plan.study.period),
         ("page.audience", plan.study.audience),
         ("page.issuer", str(certificate["issuer"]["organisation"])),
-        ("page.issued", str(certificate["issued"])),
+        ("page.issued", _moment(str(certificate["issued"]), words=words)),
         ("page.certificate", str(certificate["id"])),
     ]
     return tag(
@@ -126,15 +129,25 @@ def _header(release: Release, *, title: str, words: Words) -> Html:
     )
 
 
+def _moment(text: str, *, words: Words) -> str:
+    """Return a UTC time of the ledger to the minute; any other text as it is."""
+    date, _, time = text.partition("T")
+    if not time.endswith("Z"):
+        return text
+    return words.say("moment.issued", date=date, time=time[:5])
+
+
 def _summary(release: Release, *, words: Words) -> Html:
     plan = release.plan
-    odds = odds_sentences(meaning_of(plan.loss, plan=plan), dataset=plan.dataset, words=words)
+    unit, adjacency = plan.dataset.unit.entity, plan.dataset.adjacency
+    meaning = meaning_of(plan.loss, delta=plan.dataset.delta)
+    odds = odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)
     lines = charge_lines(release.certificate)
     return tag(
         "section",
         tag("h2", words.say("page.summary"), id="privacy"),
         tag("p", loss_text(shown_loss(plan), words=words), class_="loss"),
-        tag("p", adjacency_text(plan.dataset, words=words), class_="unit"),
+        tag("p", adjacency_text(unit, adjacency=adjacency, words=words), class_="unit"),
         tag("ul", [tag("li", sentence) for sentence in odds]),
         tag("ul", [_gauge_line(release, line, words=words) for line in lines], class_="gauges"),
         tag(
@@ -223,14 +236,12 @@ def _figure(
     alt = words.say("page.figure-alt", title=figure.title, headline=said.headline)
     return tag(
         "figure",
-        tag("div", trusted(inline(drawing.svg, name=name)), role="img", aria_label=alt),
+        tag("div", trusted(inline(drawing.untitled, name=name)), role="img", aria_label=alt),
         tag("figcaption", [tag("p", note) for note in figure.notes]) if figure.notes else "",
     )
 
 
-def _table(
-    release: Release, statistic: Statistic, *, name: str, title: str, words: Words
-) -> Html:
+def _table(release: Release, statistic: Statistic, *, name: str, title: str, words: Words) -> Html:
     cells = cells_of(release.of(statistic))
     table = shown(release, statistic, words=words)
     if not cells:
@@ -302,13 +313,8 @@ def _cap_text(release: Release, line: ChargeLine, *, words: Words) -> str:
     dataset = release.plan.dataset
     if line.scope is Scope.LIFETIME_DELTA:
         return ""
-    loss = cap_loss(line.cap, dataset=dataset)
-    if dataset.measure is Measure.PURE:
-        return loss_text(loss, words=words)
-    epsilon = shown_epsilon(loss, dataset=dataset)
-    return words.say(
-        "loss.approx", epsilon=epsilon_text(epsilon), delta=power_text(dataset.delta)
-    )
+    loss = shown_at(cap_loss(line.cap, dataset=dataset), delta=dataset.delta)
+    return loss_text(loss, words=words)
 
 
 def _facts(release: Release, *, words: Words) -> Html:

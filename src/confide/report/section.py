@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from confide.plans.plan import ATTO, NANO, Plan, Statistic
+from confide.plans.plan import Plan, Statistic
+from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.release.release import Release
@@ -109,7 +110,7 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
 def _medians(usable: Sequence[Cell], *, words: Words) -> str:
     quantities = list(dict.fromkeys(cell.quantity for cell in usable))
     middle = "quantile 0.5" if "quantile 0.5" in quantities else quantities[0]
-    cells = [cell for cell in usable if cell.quantity == middle]
+    cells = _solid([cell for cell in usable if cell.quantity == middle])
     what = quantity_text(middle, words=words)
     if len(cells) == 1:
         return words.say("headline.quantile", quantity=what, **_number(cells[0], None, words=words))
@@ -128,7 +129,7 @@ def _medians(usable: Sequence[Cell], *, words: Words) -> str:
 
 def _range(usable: Sequence[Cell], *, words: Words) -> str:
     first = usable[0].quantity  # of mean and sd, the mean
-    cells = [cell for cell in usable if cell.quantity == first]
+    cells = _solid([cell for cell in usable if cell.quantity == first])
     if len(cells) == 1:
         return _one(cells[0], words=words)
     low, high = min(cells, key=_value), max(cells, key=_value)
@@ -143,6 +144,11 @@ def _range(usable: Sequence[Cell], *, words: Words) -> str:
         unit=clean(words.unit(low.unit)),
         half=fixed(halves[len(halves) // 2], decimals=decimals),
     )
+
+
+def _solid(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """Return the cells without flags, if there are any: a headline names no unreliable number."""
+    return [cell for cell in cells if not cell.flags] or cells
 
 
 def _one(cell: Cell, *, words: Words) -> str:
@@ -189,8 +195,9 @@ def statistic_loss(statistic: Statistic, *, plan: Plan) -> PrivacyLoss:
 def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
     """Return what one statistic cost: its share, its loss by itself, and that as odds."""
     nano = sum(measurement.nano for measurement in plan.of(statistic.id))
+    unit, adjacency = plan.dataset.unit.entity, plan.dataset.adjacency
     loss = statistic_loss(statistic, plan=plan)
-    meaning = meaning_of(loss, plan=plan)
+    meaning = meaning_of(loss, delta=plan.dataset.delta)
     return (
         words.say(
             "cost.share",
@@ -201,7 +208,7 @@ def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
         words.say(
             "cost.equivalent",
             loss=loss_text(meaning.shown, words=words),
-            adjacency=adjacency_text(plan.dataset, words=words),
+            adjacency=adjacency_text(unit, adjacency=adjacency, words=words),
         ),
-        *odds_sentences(meaning, dataset=plan.dataset, words=words)[:2],
+        *odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)[:2],
     )

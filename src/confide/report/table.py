@@ -80,11 +80,13 @@ class Shown:
         head: Column titles; equal ones are told apart by position.
         rows: One a cell.
         text_columns: How many columns at the left are labels.
+        numbers: How many columns after them are numbers.
     """
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     text_columns: int
+    numbers: int
 
 
 def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
@@ -98,10 +100,15 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     head = [*groups]
     head += [words.say("head.quantity")] if several else []
     labels = len(head)
-    head += [words.say("head.estimate"), words.say("head.half")]
+    units = list(dict.fromkeys(clean(words.unit(cell.unit)) for cell in cells))
+    shared = units[0] if len(units) == 1 else ""
+    head += [
+        words.say("head.estimate-unit", unit=shared) if shared else words.say("head.estimate"),
+        words.say("head.half"),
+    ]
     head += [words.say("head.interval", level=level)]
     head += [words.say("head.noise-interval", level=level)] if inner else []
-    head += [words.say("head.unit")]
+    head += [] if shared else [words.say("head.unit")]
     head += [words.say("head.flags")] if flagged else []
     rows = []
     for cell in cells:
@@ -110,10 +117,11 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
         row += [quantity_text(cell.quantity, words=words)] if several else []
         row += _numbers(cell, places=places, words=words)
         row += [_interval(cell.inner, places=places)] if inner else []
-        row += [clean(words.unit(cell.unit))]
+        row += [] if shared else [clean(words.unit(cell.unit))]
         row += ["; ".join(words.say(f"flag.{f}.short") for f in cell.flags)] if flagged else []
         rows.append(tuple(row))
-    return Shown(head=tuple(head), rows=tuple(rows), text_columns=labels)
+    numbers = 4 if inner else 3
+    return Shown(head=tuple(head), rows=tuple(rows), text_columns=labels, numbers=numbers)
 
 
 def _keyed(cells: Sequence[Cell]) -> bool:
@@ -166,8 +174,7 @@ def great_table(table: Shown, *, name: str, rows: Sequence[Sequence[str]]) -> Ht
             .cols_label(dict(zip(fields, table.head, strict=True)))
             .cols_align("left", columns=fields)
         )
-        numeric = fields[table.text_columns : -1] if len(fields) > 1 else []
-        if numeric:
-            built = built.cols_align("right", columns=numeric)
+        numeric = fields[table.text_columns : table.text_columns + table.numbers]
+        built = built.cols_align("right", columns=numeric)
         markup = built.as_raw_html()
     return trusted(_BOX.sub(r'\1 class="table"', _STYLE.sub("", markup)))
