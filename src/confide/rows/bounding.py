@@ -22,10 +22,22 @@ from typing import assert_never
 
 from sqlglot import exp
 
-from confide.rows.clean import integer
-from confide.rows.keyed_order import place, point
+from confide.rows.build import (
+    HUGEINT,
+    NULL,
+    STAR,
+    at_most,
+    call,
+    cast,
+    named,
+    num,
+    own,
+    own_table,
+    ranked,
+    select,
+)
+from confide.rows.keyed_order import fifth_power, leading, point, polynomial
 from confide.rows.layout import Ids
-from confide.rows.names import own, own_table, ranked, sub
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 
 KEPT = "kept"
@@ -56,24 +68,24 @@ def kept_rows(
         ids: How person ids are compared.
         cells: Number of public cells; None when they are secret keys.
     """
-    sums = [f"s{i}" for i in range(values)]
-    one = exp.alias_(integer(1), "n", quoted=True)
+    sums = [own(name) for name in _sums(values)]
+    one = named(num(1), "n")
     match bounds:
         case OneEvent():
-            return exp.select(own("cell"), one, *map(own, sums)).from_(sub(rows))
+            return select(own("cell"), one, *sums, of=rows)
         case RowBound(max_rows=m):
-            order: list[exp.Expr] = [own("h"), own("cell"), *map(own, sums)]
-            first = _first(rows, m, order=order, by=("p",))
-            return exp.select(own("p"), own("cell"), one, *map(own, sums)).from_(sub(first))
+            order = [own("h"), own("cell"), *sums]
+            return select(own("p"), own("cell"), one, *sums, of=_first(rows, m, order=order))
         case CellBound(max_cells=k, max_rows_per_cell=r):
             per_cell = _per_cell(rows, r, sums=sums)
             if cells is not None and k >= cells:
                 return per_cell  # nobody can have more cells than there are
-            at = exp.alias_(point(own("p"), ids=ids), "x", quoted=True)
-            with_point = exp.select(exp.Star(), at).from_(sub(per_cell))
-            places = [place(limbs, at=own("x")), own("cell")]
-            first = _first(with_point, k, order=places, by=("p",))
-            return exp.select(own("p"), own("cell"), own("n"), *map(own, sums)).from_(sub(first))
+            x = own("x")
+            with_point = select(STAR, named(point(own("p"), ids=ids), "x"), of=per_cell)
+            y = named(polynomial([leading(), *limbs, num(0)], at=x), "y")
+            with_y = select(STAR, y, of=with_point)
+            first = _first(with_y, k, order=[fifth_power(own("y")), own("cell")])
+            return select(own("p"), own("cell"), own("n"), *sums, of=first)
         case _:
             assert_never(bounds)
 
@@ -85,23 +97,22 @@ def needs_order(bounds: ContributionBounds, *, values: int) -> bool:
 
 def totals(bounds: ContributionBounds, *, values: int) -> exp.Query:
     """Return (tag, ``cell``, ``n``, ``s0``, …) over the kept rows: the sums, and the guard."""
-    sums = [f"s{i}" for i in range(values)]
-    kept_table = own_table(KEPT)
-    totals_of = [exp.alias_(_huge(exp.Sum(this=own(c))), c, quoted=True) for c in ("n", *sums)]
-    by_cell = exp.select(_tag(SUMS), own("cell"), *totals_of).from_(kept_table)
-    query: exp.Query = by_cell.group_by(own("cell"))
-    if not isinstance(bounds, OneEvent):
-        per_person = exp.select(
-            exp.alias_(exp.Count(this=exp.Star()), "a", quoted=True),
-            exp.alias_(exp.Max(this=own("n")), "b", quoted=True),
-        )
-        per_person = per_person.from_(kept_table.copy()).group_by(own("p"))
-        for tag, most in ((MOST_ROWS, "a"), (MOST_IN_CELL, "b")):
-            zeros = [exp.alias_(_huge(integer(0)), c, quoted=True) for c in sums]
-            worst = exp.alias_(_huge(exp.Max(this=own(most))), "n", quoted=True)
-            none = exp.alias_(exp.null(), "cell", quoted=True)
-            guard = exp.select(_tag(tag), none, worst, *zeros).from_(sub(per_person.copy()))
-            query = exp.union(query, guard, distinct=False)
+    kept = own_table(KEPT)
+    sums = [named(_huge(exp.Sum(this=own(name))), name) for name in ("n", *_sums(values))]
+    query: exp.Query = select(_tag(SUMS), own("cell"), *sums, of=kept, by=[own("cell")])
+    if isinstance(bounds, OneEvent):
+        return query
+    each = select(
+        named(exp.Count(this=STAR), "a"),
+        named(exp.Max(this=own("n")), "b"),
+        of=kept,
+        by=[own("p")],
+    )
+    zeros = [named(_huge(num(0)), name) for name in _sums(values)]
+    for tag, most in ((MOST_ROWS, "a"), (MOST_IN_CELL, "b")):
+        worst = named(_huge(exp.Max(this=own(most))), "n")
+        guard = select(_tag(tag), named(NULL, "cell"), worst, *zeros, of=each)
+        query = exp.Union(this=query, expression=guard, distinct=False)
     return query
 
 
@@ -119,27 +130,30 @@ def limits(bounds: ContributionBounds) -> dict[int, int]:
 
 
 def _first(
-    rows: exp.Select, most: int, *, order: Sequence[exp.Expr], by: tuple[str, ...]
+    rows: exp.Select, most: int, *, order: Sequence[exp.Expr], by: tuple[str, ...] = ("p",)
 ) -> exp.Select:
-    numbered = exp.select(exp.Star(), ranked(order, by=by)).from_(sub(rows))
-    return exp.select(exp.Star()).from_(sub(numbered)).where(own("rk") <= integer(most))
+    numbered = select(STAR, ranked(order, by=by), of=rows)
+    return select(STAR, of=numbered, where=[at_most(own("rk"), num(most))])
 
 
-def _per_cell(rows: exp.Select, most: int, *, sums: list[str]) -> exp.Select:
-    count: exp.Expr = exp.Count(this=exp.Star())
+def _per_cell(rows: exp.Select, most: int, *, sums: list[exp.Column]) -> exp.Select:
+    count: exp.Expr = exp.Count(this=STAR)
     if sums:
-        order = [own("h"), *map(own, sums)]
-        rows = _first(rows, most, order=order, by=("p", "cell"))
+        rows = _first(rows, most, order=[own("h"), *sums], by=("p", "cell"))
     else:
-        count = exp.func("least", count, integer(most))
-    totals_of = [exp.alias_(exp.Sum(this=own(c)), c, quoted=True) for c in sums]
-    query = exp.select(own("p"), own("cell"), exp.alias_(count, "n", quoted=True), *totals_of)
-    return query.from_(sub(rows)).group_by(own("p"), own("cell"))
+        count = call("least", count, num(most))
+    summed = [named(exp.Sum(this=column), column.name) for column in sums]
+    key = [own("p"), own("cell")]
+    return select(*key, named(count, "n"), *summed, of=rows, by=key)
+
+
+def _sums(values: int) -> list[str]:
+    return [f"s{i}" for i in range(values)]
 
 
 def _tag(tag: int) -> exp.Expr:
-    return exp.alias_(integer(tag), "tag", quoted=True)
+    return named(num(tag), "tag")
 
 
 def _huge(value: exp.Expr) -> exp.Expr:
-    return exp.cast(value, "int128")
+    return cast(value, HUGEINT)

@@ -26,47 +26,58 @@ from fractions import Fraction
 from sqlglot import exp
 
 from confide.errors import ContractError
+from confide.rows.build import (
+    BIGINT,
+    DATE,
+    DOUBLE,
+    NULL,
+    VARCHAR,
+    at_most,
+    call,
+    case,
+    cast,
+    equal,
+    every,
+    less,
+    minus,
+    missing,
+    num,
+    plus,
+    present,
+    some,
+    string,
+    times,
+    try_cast,
+)
 from confide.rows.layout import Found, Ids, Physical
 from confide.tables.schema import LARGEST_VALUE, Column, Kind, Outside
 
 MOST_CASES = 32
 """Longer code lists are joined: a CASE is tried code by code."""
 
-_ABSENT = exp.null()
-
-
-def integer(value: int) -> exp.Expr:
-    """Return an integer literal."""
-    literal = exp.Literal.number(abs(value))
-    return exp.paren(exp.Neg(this=literal)) if value < 0 else literal
-
 
 def parsed(raw: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
     """Return a cell read as a double, a date or text, by the declared kind of its column."""
     match column.kind:
         case Kind.NUMBER:
-            return exp.TryCast(this=raw, to=exp.DataType.build("double"))
+            return try_cast(raw, DOUBLE)
         case Kind.DATE:
-            return exp.TryCast(this=raw, to=exp.DataType.build("date"))
+            return try_cast(raw, DATE)
         case Kind.CATEGORY | Kind.TEXT:
             return text(raw, physical=physical)
 
 
 def text(raw: exp.Expr, *, physical: Physical) -> exp.Expr:
     """Return a cell as text; NULL when empty."""
-    as_text = exp.cast(raw, "varchar")
+    as_text = cast(raw, VARCHAR)
     match physical:
         case Physical.TEXT:
-            return exp.Nullif(
-                this=exp.func("nfc_normalize", as_text), expression=exp.Literal.string("")
-            )
+            return exp.Nullif(this=call("nfc_normalize", as_text), expression=string(""))
         case Physical.REAL | Physical.DECIMAL:
-            whole = exp.TryCast(this=raw.copy(), to=exp.DataType.build("bigint"))
-            return (
-                exp.Case()
-                .when(exp.IsNan(this=_double(raw)), _ABSENT)
-                .when(_integral(raw), exp.cast(whole, "varchar"))
-                .else_(as_text)
+            return case(
+                (exp.IsNan(this=try_cast(raw, DOUBLE)), NULL),
+                (_integral(raw), cast(try_cast(raw, BIGINT), VARCHAR)),
+                default=as_text,
             )
         case _:
             return as_text
@@ -80,19 +91,17 @@ def canonical(value: exp.Expr, *, column: Column) -> exp.Expr:
         case Kind.DATE:
             return _date(value, column)
         case Kind.CATEGORY:
-            case = exp.Case().when(value.is_(exp.null()), _policy(column.nulls))
-            for code, index in codes(column):
-                case = case.when(value.eq(exp.Literal.string(code)), integer(index))
-            return _big(case.else_(_policy(column.other)))
+            known = [(equal(value, string(code)), num(index)) for code, index in codes(column)]
+            absent = (missing(value), _policy(column.nulls))
+            return cast(case(absent, *known, default=_policy(column.other)), BIGINT)
         case Kind.TEXT:
             return value
 
 
 def looked_up(value: exp.Expr, *, index: exp.Expr, column: Column) -> exp.Expr:
     """Return the canonical integer of a category whose code list was joined."""
-    case = exp.Case().when(value.is_(exp.null()), _policy(column.nulls))
-    case = case.when(index.is_(exp.null()).not_(), index.copy())
-    return _big(case.else_(_policy(column.other)))
+    absent = (missing(value), _policy(column.nulls))
+    return cast(case(absent, (present(index), index), default=_policy(column.other)), BIGINT)
 
 
 def codes(column: Column) -> tuple[tuple[str, int], ...]:
@@ -121,75 +130,69 @@ def person(raw: exp.Expr, *, found: Found, ids: Ids) -> exp.Expr:
     """Return the canonical person id, NULL when the row must be quarantined."""
     if ids is Ids.TEXT:
         return text(raw, physical=found.physical)
-    whole: exp.Expr = exp.TryCast(this=raw, to=exp.DataType.build("bigint"))
+    whole = try_cast(raw, BIGINT)
     match found.physical:
         case Physical.TEXT:  # only the plain digits: '1.5' would be rounded to 2
-            same = exp.cast(whole, "varchar").eq(exp.cast(raw.copy(), "varchar"))
-            return exp.Case().when(same, whole.copy())
+            same = equal(cast(whole, VARCHAR), cast(raw, VARCHAR))
+            return case((same, whole), default=NULL)
         case Physical.REAL:
-            return exp.Case().when(_integral(raw), whole)
+            return case((_integral(raw), whole), default=NULL)
         case Physical.DECIMAL:
-            return exp.Case().when(raw.eq(exp.func("floor", raw.copy())), whole)
+            return case((equal(raw, call("floor", raw)), whole), default=NULL)
         case _:
             return whole
 
 
 def _number(value: exp.Expr, column: Column) -> exp.Expr:
     domain = column.domain()
-    scaled = exp.paren(_scaled(value, column.scale))
-    floor = exp.func("floor", scaled)
-    up = exp.Case().when(scaled - floor >= 0.5, integer(1)).else_(integer(0))
-    point = exp.paren(floor.copy() + up)
+    lower, upper = num(domain.lower), num(domain.upper)
+    scaled = _scaled(value, column.scale)
+    floor = call("floor", scaled)
+    half = exp.Literal.number("0.5")
+    up = case((at_most(half, minus(scaled, floor)), num(1)), default=num(0))
+    point = plus(floor, up)
     clip = column.outside is Outside.CLIP
-    return _big(
-        exp.Case()
-        .when(value.is_(exp.null()).or_(exp.IsNan(this=value.copy())), _policy(column.nulls))
-        .when(point < integer(domain.lower), integer(domain.lower) if clip else _ABSENT)
-        .when(point > integer(domain.upper), integer(domain.upper) if clip else _ABSENT)
-        .else_(exp.TryCast(this=point, to=exp.DataType.build("bigint")))
+    return cast(
+        case(
+            (some(missing(value), exp.IsNan(this=value)), _policy(column.nulls)),
+            (less(point, lower), lower if clip else NULL),
+            (less(upper, point), upper if clip else NULL),
+            default=try_cast(point, BIGINT),
+        ),
+        BIGINT,
     )
 
 
 def _scaled(value: exp.Expr, scale: Fraction) -> exp.Expr:
     """Return value / scale: one exact-operand multiplication where the inverse is an integer."""
-    scaled = value.copy()
     if scale.denominator != 1:
-        scaled = scaled * _float(scale.denominator)
+        value = times(value, cast(num(scale.denominator), DOUBLE))
     if scale.numerator != 1:
-        scaled = exp.Div(this=scaled, expression=_float(scale.numerator), typed=True)
-    return scaled
+        by = cast(num(scale.numerator), DOUBLE)
+        value = exp.Paren(this=exp.Div(this=value, expression=by, typed=True))
+    return value
 
 
 def _date(value: exp.Expr, column: Column) -> exp.Expr:
     domain = column.domain()
-    epoch = exp.cast(exp.Literal.string("1970-01-01"), "date")
+    epoch = cast(string("1970-01-01"), DATE)
     days = exp.DateDiff(this=value, expression=epoch, unit=exp.var("day"))
-    inside = exp.Between(this=days, low=integer(domain.lower), high=integer(domain.upper))
-    return _big(
-        exp.Case()
-        .when(value.is_(exp.null()), _policy(column.nulls))
-        .when(inside, days.copy())  # the days of an infinite date are NULL: not inside
-        .else_(_ABSENT)
+    inside = every(at_most(num(domain.lower), days), at_most(days, num(domain.upper)))
+    return cast(
+        case(
+            (missing(value), _policy(column.nulls)),
+            (inside, days),  # the days of an infinite date are NULL: not inside
+            default=NULL,
+        ),
+        BIGINT,
     )
 
 
 def _integral(raw: exp.Expr) -> exp.Expr:
-    number = _double(raw)
-    small = exp.func("abs", number) <= _float(LARGEST_VALUE)  # false for NaN and ±∞
-    return exp.and_(number.eq(exp.func("floor", number.copy())), small)
-
-
-def _double(raw: exp.Expr) -> exp.Expr:
-    return exp.TryCast(this=raw.copy(), to=exp.DataType.build("double"))
-
-
-def _float(value: int) -> exp.Expr:
-    return exp.cast(integer(value), "double")
+    value = try_cast(raw, DOUBLE)
+    small = at_most(call("abs", value), cast(num(LARGEST_VALUE), DOUBLE))  # not NaN, not ±∞
+    return every(equal(value, call("floor", value)), small)
 
 
 def _policy(value: int | None) -> exp.Expr:
-    return _ABSENT if value is None else integer(value)
-
-
-def _big(value: exp.Expr) -> exp.Expr:
-    return exp.cast(value, "bigint")
+    return NULL if value is None else num(value)

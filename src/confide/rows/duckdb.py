@@ -17,14 +17,15 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from sqlglot import exp
 
 from confide.errors import ConfideError, ContractError, EngineError
 from confide.rows.bounding import SUMS
-from confide.rows.clean import integer
+from confide.rows.build import STAR, num, select
 from confide.rows.engine import Exact, ExactAggregates
+from confide.rows.examine import findings
 from confide.rows.keyed_order import coefficients
 from confide.rows.layout import Found, Ids, Layout, Located, ids_of, physical
 from confide.rows.sources.prepare import Opened, in_catalog, prepared
@@ -34,6 +35,8 @@ from confide.tables.schema import Dataset
 from confide.tables.source import Source
 
 ATTACHED = "source"
+
+_Asked: TypeAlias = tuple[Aggregate | KeyedAggregate, ...]
 
 
 class DuckDBEngine:
@@ -53,6 +56,7 @@ class DuckDBEngine:
         self._layout = layout
         self._parameters = parameters
         self._temporary = temporary
+        self._compiled_last: dict[_Asked, tuple[Statement, ...]] = {}
 
     def __repr__(self) -> str:
         return f"DuckDBEngine({self._dataset.id!r})"
@@ -87,6 +91,22 @@ class DuckDBEngine:
                 exact[position] = _vector(rows, column=column, cells=statement.cells)
         return ExactAggregates([exact[position] for position in range(len(aggregates))])
 
+    def problems(self) -> Mapping[str, str]:
+        """Return why declared tables cannot be used, by table; from names and types alone."""
+        found = {
+            table.name: self._layout.problem(table, dataset=self._dataset)
+            for table in self._dataset.tables
+        }
+        return {name: problem for name, problem in found.items() if problem}
+
+    def examine(self) -> tuple[str, ...]:
+        """Return oddities of the rows, for the steward's eyes alone.
+
+        Raises:
+            EngineError: If reading failed.
+        """
+        return findings(self._dataset, layout=self._layout, run=self._run)
+
     def close(self) -> None:
         """Close the connection and remove its temporary folder."""
         self._connection.close()
@@ -105,21 +125,28 @@ class DuckDBEngine:
             raise ContractError(
                 "The engine was opened for another data set.", hint="Open it for this one."
             )
-        return statements(aggregates, dataset=dataset, layout=self._layout)
+        asked = tuple(aggregates)
+        if asked not in self._compiled_last:  # the gate checks and aggregates the same
+            compiled = statements(asked, dataset=dataset, layout=self._layout)
+            self._compiled_last = {asked: compiled}
+        return self._compiled_last[asked]
 
     def _read(self, statement: Statement) -> list[tuple[Any, ...]]:
-        sql = statement.query.sql("duckdb")
+        return _guarded(self._run(statement.query), limits=statement.limits)
+
+    def _run(self, query: exp.Query) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = []
         with _dropping_messages() as failed:
-            rows = self._connection.execute(sql, dict(self._parameters)).fetchall()
+            sql, used = _bound(query, self._parameters)
+            rows = self._connection.execute(sql, used).fetchall()
         if failed:
             raise EngineError(failed[0])
-        return _guarded(rows, limits=statement.limits)
+        return rows
 
     def _failure_of(self, statement: Statement) -> str:
         with _dropping_messages() as failed:
-            sql = f"EXPLAIN {statement.query.sql('duckdb')}"
-            self._connection.execute(sql, dict(self._parameters)).fetchall()
+            sql, used = _bound(statement.query, self._parameters)
+            self._connection.execute(f"EXPLAIN {sql}", used).fetchall()
         return failed[0] if failed else ""
 
 
@@ -189,7 +216,7 @@ def hardening(
         "TimeZone": exp.Literal.string("UTC"),  # the date of a timestamp with a time zone
     }
     if threads is not None:
-        wanted["threads"] = integer(threads)
+        wanted["threads"] = num(threads)
     if memory_limit is not None:
         wanted["memory_limit"] = exp.Literal.string(memory_limit)
     wanted |= {
@@ -233,7 +260,7 @@ def _layout(connection: Any, opened: Opened, *, dataset: Dataset) -> Layout:
             continue
         columns: dict[str, Found] = {}
         with _dropping_messages() as failed:
-            query = exp.select(exp.Star()).from_(relation.copy()).limit(0)
+            query = select(STAR, of=relation).limit(0)
             described = connection.execute(query.sql("duckdb")).description
             columns = {
                 str(name): Found(name=str(name), physical=physical(str(kind)))
@@ -247,6 +274,12 @@ def _layout(connection: Any, opened: Opened, *, dataset: Dataset) -> Layout:
         tables[table.name] = Located(relation=relation, columns=columns)
     ids = Ids.INTEGER if opened.integer_ids else ids_of(dataset, tables=tables)
     return Layout(tables=tables, ids=ids, missing=missing)
+
+
+def _bound(query: exp.Query, parameters: Mapping[str, int]) -> tuple[str, dict[str, int]]:
+    """Return SQL text and the parameters that occur in it."""
+    names = {place.name for place in query.find_all(exp.Placeholder)}
+    return query.sql("duckdb"), {name: parameters[name] for name in sorted(names)}
 
 
 @contextlib.contextmanager

@@ -3,14 +3,34 @@
 A predicate is two-valued: comparing NULL gives false, and ``Not`` of it true.
 """
 
-import datetime as dt
 import itertools
 from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
 from sqlglot import exp
 
-from confide.rows.clean import integer
+from confide.rows.build import (
+    BIGINT,
+    DATE,
+    INT,
+    NULL,
+    at_most,
+    call,
+    case,
+    cast,
+    every,
+    less,
+    minus,
+    missing,
+    negated,
+    num,
+    over,
+    plus,
+    present,
+    some,
+    string,
+    times,
+)
 from confide.tables.expression import (
     BinOf,
     ColumnOf,
@@ -36,10 +56,9 @@ def number_of(expression: Expression, *, of: Reference, dataset: Dataset) -> exp
             return _bin(of(inner), edges)
         case PartOf(of=inner, part=part):
             first = part_index(date_of(domain(inner, dataset=dataset).lower), part)
-            return exp.paren(_part(of(inner), part) - integer(first))
+            return minus(_part(of(inner), part), num(first))
         case Holds(of=predicate):
-            met = holds(predicate, of=of, dataset=dataset)
-            return exp.paren(exp.Case().when(met, integer(1)).else_(integer(0)))
+            return case((holds(predicate, of=of, dataset=dataset), num(1)), default=num(0))
         case _:
             assert_never(expression)
 
@@ -51,62 +70,54 @@ def holds(predicate: Predicate, *, of: Reference, dataset: Dataset) -> exp.Expr:
             return exp.true()
         case Between(of=expression, lower=lower, upper=upper):
             value = number_of(expression, of=of, dataset=dataset)
-            parts: list[exp.Expr] = [value.is_(exp.null()).not_()]
+            parts = [present(value)]
             if lower is not None:
-                parts.append(_sure(value.copy() >= integer(lower)))
+                parts.append(_sure(at_most(num(lower), value)))
             if upper is not None:
-                parts.append(_sure(value.copy() <= integer(upper)))
-            return exp.paren(exp.and_(*parts))
+                parts.append(_sure(at_most(value, num(upper))))
+            return every(*parts)
         case IsIn(of=expression, values=values):
             if not values:
                 return exp.false()
             value = number_of(expression, of=of, dataset=dataset)
-            return _sure(value.isin(*(integer(v) for v in dict.fromkeys(values))))
+            listed = [num(v) for v in dict.fromkeys(values)]
+            return _sure(exp.In(this=value, expressions=listed))
         case All(of=inner):
-            every = [holds(part, of=of, dataset=dataset) for part in inner]
-            return exp.paren(exp.and_(*every)) if every else exp.true()
+            return every(*(holds(part, of=of, dataset=dataset) for part in inner))
         case AnyOf(of=inner):
-            some = [holds(part, of=of, dataset=dataset) for part in inner]
-            return exp.paren(exp.or_(*some)) if some else exp.false()
+            return some(*(holds(part, of=of, dataset=dataset) for part in inner))
         case Not(of=part):
-            return exp.paren(exp.not_(exp.paren(holds(part, of=of, dataset=dataset))))
+            return negated(holds(part, of=of, dataset=dataset))
         case _:
             assert_never(predicate)
 
 
 def _sure(condition: exp.Expr) -> exp.Expr:
-    return exp.func("coalesce", condition, exp.false())
+    return call("coalesce", condition, exp.false())
 
 
 def _bin(value: exp.Expr, edges: tuple[int, ...]) -> exp.Expr:
-    """Return the bin of a value, by halving the list of edges; NULL outside."""
+    """Return the bin of a value; NULL outside.  Equal widths divide, others halve the list."""
     last = len(edges) - 2
-    outside = exp.or_(value < integer(edges[0]), value.copy() > integer(edges[-1]))
     widths = {high - low for low, high in itertools.pairwise(edges)}
-    inside: exp.Expr
     if len(widths) == 1:
-        steps = exp.IntDiv(
-            this=exp.paren(value.copy() - integer(edges[0])), expression=integer(widths.pop())
-        )
-        inside = exp.func("least", steps, integer(last))
+        steps = over(minus(value, num(edges[0])), num(widths.pop()))
+        inside = call("least", steps, num(last))
     else:
         inside = _halve(value, edges, 0, last)
+    outside = some(less(value, num(edges[0])), less(num(edges[-1]), value))
     # LEAST skips NULL, so NULL is answered first
-    return exp.paren(
-        exp.Case()
-        .when(value.copy().is_(exp.null()), exp.null())
-        .when(outside, exp.null())
-        .else_(inside)
-    )
+    return case((missing(value), NULL), (outside, NULL), default=inside)
 
 
 def _halve(value: exp.Expr, edges: tuple[int, ...], low: int, high: int) -> exp.Expr:
     if low == high:
-        return integer(low)
+        return num(low)
     middle = (low + high + 1) // 2
     below = _halve(value, edges, low, middle - 1)
-    above = _halve(value, edges, middle, high)
-    return exp.Case().when(value.copy() < integer(edges[middle]), below).else_(above)
+    return case(
+        (less(value, num(edges[middle])), below), default=_halve(value, edges, middle, high)
+    )
 
 
 def _part(days: exp.Expr, part: DatePart) -> exp.Expr:
@@ -115,18 +126,19 @@ def _part(days: exp.Expr, part: DatePart) -> exp.Expr:
         case DatePart.YEAR:
             return _extract("year", days)
         case DatePart.QUARTER:
-            return exp.paren(_extract("year", days) * 4 + _extract("quarter", days) - 1)
+            quarter = minus(_extract("quarter", days), num(1))
+            return plus(times(_extract("year", days), num(4)), quarter)
         case DatePart.MONTH:
-            return exp.paren(_extract("year", days) * 12 + _extract("month", days) - 1)
+            month = minus(_extract("month", days), num(1))
+            return plus(times(_extract("year", days), num(12)), month)
         case DatePart.WEEK:
-            return exp.IntDiv(this=exp.paren(days + integer(EPOCH - 1)), expression=integer(7))
+            return over(plus(days, num(EPOCH - 1)), num(7))
         case DatePart.DAY:
-            return exp.paren(days + integer(EPOCH))
+            return plus(days, num(EPOCH))
         case _:
             assert_never(part)
 
 
 def _extract(part: str, days: exp.Expr) -> exp.Expr:
-    epoch = exp.cast(exp.Literal.string(dt.date(1970, 1, 1).isoformat()), "date")
-    date = exp.paren(epoch + exp.cast(days.copy(), "int"))
-    return exp.cast(exp.Extract(this=exp.var(part), expression=date), "bigint")
+    date = plus(cast(string("1970-01-01"), DATE), cast(days, INT))
+    return cast(exp.Extract(this=exp.var(part), expression=date), BIGINT)

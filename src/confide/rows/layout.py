@@ -5,6 +5,7 @@ text, number, date or person id; a type that cannot be read as declared is refus
 """
 
 import enum
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -24,6 +25,7 @@ class Physical(enum.Enum):
     DATE = "dates"
     MOMENT = "timestamps"
     BOOLEAN = "booleans"
+    NOTHING = "no value at all"
     OTHER = "values of another type"
 
 
@@ -41,13 +43,15 @@ _READABLE = {
         Physical.DECIMAL,
         Physical.TEXT,
         Physical.BOOLEAN,
+        Physical.NOTHING,
     },
-    Kind.DATE: {Physical.DATE, Physical.MOMENT, Physical.TEXT},
+    Kind.DATE: {Physical.DATE, Physical.MOMENT, Physical.TEXT, Physical.NOTHING},
     Kind.CATEGORY: set(Physical) - {Physical.OTHER, Physical.MOMENT},
     Kind.TEXT: set(Physical) - {Physical.OTHER, Physical.MOMENT},
 }
 
-_NUMERIC = {Physical.INTEGER, Physical.REAL, Physical.DECIMAL}
+_NAMELESS = re.compile(r"column\d+")
+_NUMERIC = {Physical.INTEGER, Physical.REAL, Physical.DECIMAL, Physical.NOTHING}
 
 
 def physical(type_name: str) -> Physical:
@@ -75,7 +79,7 @@ def physical(type_name: str) -> Physical:
         "UUID": Physical.TEXT,
         "DATE": Physical.DATE,
         "BOOLEAN": Physical.BOOLEAN,
-        '"NULL"': Physical.INTEGER,  # a column without a single value has no type
+        '"NULL"': Physical.NOTHING,  # a column in memory without a single value has no type
     }
     return exact.get(name, Physical.OTHER)
 
@@ -127,9 +131,23 @@ class Layout:
                 self.missing.get(table.name, f"Table {table.name!r} was not found in the source."),
                 hint=f"Check `from` of table {table.name!r} in dataset.yaml.",
             )
+        if found.columns and all(_NAMELESS.fullmatch(name) for name in found.columns):
+            raise ContractError(
+                f"Table {table.name!r} has no column names: its header was loaded as a row.",
+                hint="Load it again with its header, or leave the table out of dataset.yaml.",
+            )
         for column in table.columns:
             _readable(column, table=table, located=found)
         return found
+
+    def problem(self, table: Table, *, dataset: Dataset) -> str:
+        """Return why a declared table cannot be used; empty when it can."""
+        try:
+            self.located(table)
+            self.id_of(table, dataset=dataset)
+        except ContractError as error:
+            return str(error)
+        return ""
 
     def id_of(self, table: Table, *, dataset: Dataset) -> Found:
         """Return the column that identifies the person.

@@ -21,12 +21,24 @@ from typing import assert_never
 from sqlglot import exp
 
 from confide.errors import ContractError
+from confide.privacy.unit import Entity
 from confide.rows.bounding import KEPT, kept_rows, limits, needs_order, totals
-from confide.rows.clean import integer
+from confide.rows.build import (
+    BIGINT,
+    HUGEINT,
+    cast,
+    minus,
+    named,
+    num,
+    own,
+    plus,
+    select,
+    times,
+)
 from confide.rows.keyed_order import limbs_of, limbs_of_text
 from confide.rows.layout import Layout
-from confide.rows.names import own, sub
-from confide.rows.person_rows import Scope, relation_rows
+from confide.rows.person_rows import relation_rows
+from confide.rows.table_rows import Scope
 from confide.tables.aggregate import (
     Aggregate,
     Centred,
@@ -122,7 +134,7 @@ def _required(where: Predicate) -> tuple[Expression, ...]:
 
 
 def _check_unit(bounds: ContributionBounds, *, dataset: Dataset) -> None:
-    if Scope.of_events(dataset) != isinstance(bounds, OneEvent):
+    if (dataset.unit.entity is Entity.EVENT) != isinstance(bounds, OneEvent):
         raise ContractError(
             f"Expected bounds that suit the privacy unit {dataset.unit.entity.value!r}.",
             hint="Patients need max rows or cells; events are bounded by being one row.",
@@ -130,70 +142,65 @@ def _check_unit(bounds: ContributionBounds, *, dataset: Dataset) -> None:
 
 
 def _statement(group: list[tuple[int, Aggregate | KeyedAggregate]], *, scope: Scope) -> Statement:
-    match group[0][1]:
-        case KeyedAggregate() as keyed:
-            return _keyed(group[0][0], keyed, scope=scope)
-        case Aggregate() as first:
+    _, first = group[0]
+    match first:
+        case KeyedAggregate():
+            return _keyed(group, first, scope=scope)
+        case Aggregate():
             alike = [(position, a) for position, a in group if isinstance(a, Aggregate)]
             return _dense(first, alike, scope=scope)
-        case other:
-            assert_never(other)
+        case _:
+            assert_never(first)
 
 
 def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope) -> Statement:
     values = list(dict.fromkeys(a.value for _, a in group if not isinstance(a.value, Ones)))
     of = [expression for value in values for expression in reads(value)]
-    bounds = first.bounds
+    ordered = needs_order(first.bounds, values=len(values))
     rows = relation_rows(
         scope,
         first.relation,
         reads=(*first.axes, *of),
         known=sorted(must_be_known(first), key=repr),  # a set has no order; SQL text needs one
-        ordered=needs_order(bounds, values=len(values)),
+        ordered=ordered,
     )
-    sized = [domain(axis, dataset=scope.dataset) for axis in first.axes]
-    cell: exp.Expr = integer(0)
-    for index, axis in enumerate(sized):
-        offset = exp.paren(own(f"e{index}") - integer(axis.lower))
-        cell = offset if index == 0 else exp.paren(exp.paren(cell * axis.size()) + offset)
-    columns = [exp.alias_(exp.cast(cell, "bigint"), "cell", quoted=True)]
+    columns = [named(cast(_cell(first.axes, dataset=scope.dataset), BIGINT), "cell")]
     for index, value in enumerate(values):
-        term = _term(value, own(f"e{len(sized) + index}"), dataset=scope.dataset)
-        columns.append(exp.alias_(term, f"s{index}", quoted=True))
-    size = cell_count(first.axes, dataset=scope.dataset)
+        term = _term(value, own(f"e{len(first.axes) + index}"), dataset=scope.dataset)
+        columns.append(named(term, f"s{index}"))
+    cells = cell_count(first.axes, dataset=scope.dataset)
     kept = kept_rows(
-        _narrowed(rows, columns, scope=scope, ordered=needs_order(bounds, values=len(values))),
-        bounds=bounds,
+        _narrowed(rows, columns, scope=scope, ordered=ordered),
+        bounds=first.bounds,
         values=len(values),
-        limbs=limbs_of(own("cell"), lower=0, upper=size - 1),
+        limbs=limbs_of(own("cell"), lower=0, upper=cells - 1),
         ids=scope.layout.ids,
-        cells=size,
+        cells=cells,
     )
     answers = tuple(
         (position, COUNT if isinstance(a.value, Ones) else FIRST_SUM + values.index(a.value))
         for position, a in group
     )
     return Statement(
-        query=_with(scope, totals(bounds, values=len(values)), kept=kept),
+        query=_with(scope, totals(first.bounds, values=len(values)), kept=kept),
         answers=answers,
-        cells=size,
-        limits=limits(bounds),
+        cells=cells,
+        limits=limits(first.bounds),
     )
 
 
-def _keyed(position: int, keyed: KeyedAggregate, *, scope: Scope) -> Statement:
-    bounds = keyed.bounds
+def _keyed(
+    group: list[tuple[int, Aggregate | KeyedAggregate]], keyed: KeyedAggregate, *, scope: Scope
+) -> Statement:
+    bounds, key = keyed.bounds, (keyed.key,)
     if not isinstance(bounds, CellBound) or bounds.max_rows_per_cell != 1:
         raise ContractError(
             "Key selection counts distinct patients: it needs a most number of keys a patient.",
             hint="Bound it by cells: per-patient: {cells: 5, rows: 1}.",
         )
-    rows = relation_rows(
-        scope, keyed.relation, reads=(keyed.key,), known=(keyed.key,), ordered=False
-    )
-    columns = [exp.alias_(own("e0"), "cell", quoted=True)]
+    rows = relation_rows(scope, keyed.relation, reads=key, known=key, ordered=False)
     kept = kept_rows(
-        _narrowed(rows, columns, scope=scope, ordered=False),
+        _narrowed(rows, [named(own("e0"), "cell")], scope=scope, ordered=False),
         bounds=bounds,
         values=0,
         limbs=limbs_of_text(own("cell")),
@@ -202,10 +209,19 @@ def _keyed(position: int, keyed: KeyedAggregate, *, scope: Scope) -> Statement:
     )
     return Statement(
         query=_with(scope, totals(bounds, values=0), kept=kept),
-        answers=((position, COUNT),),
+        answers=tuple((position, COUNT) for position, _ in group),
         cells=None,
         limits=limits(bounds),
     )
+
+
+def _cell(axes: tuple[Expression, ...], *, dataset: Dataset) -> exp.Expr:
+    """Return the row-major index of a cell, from the axes ``e0, e1`` and so on."""
+    cell = num(0)
+    for index, axis in enumerate(axes):
+        of = domain(axis, dataset=dataset)
+        cell = plus(times(cell, num(of.size())), minus(own(f"e{index}"), num(of.lower)))
+    return cell
 
 
 def _narrowed(
@@ -213,32 +229,36 @@ def _narrowed(
 ) -> exp.Select:
     person = [] if scope.per_event else [own("p")]
     order = [own("h")] if ordered else []
-    return exp.select(*person, *order, *columns).from_(sub(rows))
+    return select(*person, *order, *columns, of=rows)
 
 
 def _term(value: Value, of: exp.Column, *, dataset: Dataset) -> exp.Expr:
     match value:
         case Ones():
-            return integer(1)
+            return num(1)
         case Plain():
             return of
         case Centred(of=expression):
             middle, _ = centre(domain(expression, dataset=dataset))
-            return exp.paren(of - integer(middle))
+            return minus(of, num(middle))
         case CentredSquare(of=expression):
             middle, half = centre(domain(expression, dataset=dataset))
-            distance: exp.Expr = exp.paren(of - integer(middle))
+            distance = minus(of, num(middle))
             if half**2 > LARGEST_BIGINT:
-                distance = exp.cast(distance, "int128")
-            return exp.paren(distance * distance.copy())
+                distance = cast(distance, HUGEINT)
+            return times(distance, distance)
         case _:
             assert_never(value)
 
 
 def _with(scope: Scope, query: exp.Query, *, kept: exp.Select) -> exp.Query:
     """Put the cleaned tables, the per-patient values and the kept rows in front."""
-    for name, rows in scope.named.items():
-        query = query.with_(exp.to_identifier(name, quoted=True), as_=rows, copy=False)
-    return query.with_(
-        exp.to_identifier(KEPT, quoted=True), as_=kept, materialized=True, copy=False
-    )
+    front = [_shared(name, rows) for name, rows in scope.named.items()]
+    front.append(_shared(KEPT, kept, materialized=True))
+    query.set("with_", exp.With(expressions=front))
+    return query
+
+
+def _shared(name: str, query: exp.Query, *, materialized: bool | None = None) -> exp.CTE:
+    alias = exp.TableAlias(this=exp.to_identifier(name, quoted=True))
+    return exp.CTE(this=query, alias=alias, materialized=materialized)

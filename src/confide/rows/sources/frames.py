@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from confide.errors import ContractError
-from confide.rows.names import own_table
+from confide.rows.build import own_table
 from confide.rows.sources.prepare import Opened
 from confide.tables.schema import Dataset
 

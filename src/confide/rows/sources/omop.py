@@ -1,12 +1,242 @@
-"""OMOP CDM 5.3 and 5.4."""
+"""OMOP CDM 5.3 and 5.4, in a DuckDB file or a folder of Parquet or CSV files.
 
+Names of tables and columns are matched without regard to case, and person ids are integers by
+specification, so a text that is no integer identifies nobody.  :func:`omop_tables` declares the
+CDM's clinical tables from its public specification and vocabulary alone: no row is read.
+
+*Privacy:* source values, free text, exact birth dates, addresses and device or provider numbers are
+blocked by default: they identify people, and nothing about them is public.
+
+References:
+    [OMOP] OHDSI. OMOP Common Data Model 5.3, 5.4. https://ohdsi.github.io/CommonDataModel/
+"""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from confide.rows.sources.prepare import Opened
-from confide.tables.schema import Dataset
+from confide.errors import ContractError
+from confide.rows.clinical_ranges import ClinicalRange
+from confide.rows.sources.delimited import csv_relation
+from confide.rows.sources.parquet import parquet_relation
+from confide.rows.sources.prepare import Opened, inside
+from confide.tables.relation import EPOCH
+from confide.tables.schema import Column, Dataset, Kind, Outside, Table
+
+_VOCABULARY = "OMOP standard vocabulary"
+
+SEX = {"8507": "male", "8532": "female"}
+RACE = {
+    "8527": "White",
+    "8516": "Black or African American",
+    "8515": "Asian",
+    "8657": "American Indian or Alaska Native",
+    "8557": "Native Hawaiian or Other Pacific Islander",
+}
+ETHNICITY = {"38003563": "Hispanic or Latino", "38003564": "Not Hispanic or Latino"}
+VISIT = {
+    "9201": "inpatient",
+    "9202": "outpatient",
+    "9203": "emergency room",
+    "262": "emergency room and inpatient",
+    "42898160": "non-hospital institution",
+    "581476": "home",
+    "5083": "telehealth",
+}
+_BLOCKED_NAMES = {
+    "birth_datetime": "an exact date of birth",
+    "month_of_birth": "part of a date of birth",
+    "day_of_birth": "part of a date of birth",
+    "zip": "a place of residence",
+    "address_1": "a place of residence",
+    "address_2": "a place of residence",
+    "latitude": "a place of residence",
+    "longitude": "a place of residence",
+    "note_text": "free text",
+    "note_title": "free text",
+    "value_as_string": "free text",
+    "sig": "free text",
+    "lot_number": "an identifying number",
+    "unique_device_id": "an identifying number",
+    "provider_name": "a name",
+    "npi": "an identifying number",
+    "dea": "an identifying number",
+}
+
+
+def blocked(column: str) -> str:
+    """Return why a column of the CDM is not declared by default; empty when it may be.
+
+    Example:
+        >>> blocked("gender_source_value")
+        'a source value, which may be anything'
+        >>> blocked("gender_concept_id")
+        ''
+    """
+    name = column.lower()
+    if name.endswith("_source_value"):
+        return "a source value, which may be anything"
+    return _BLOCKED_NAMES.get(name, "")
 
 
 def from_omop(path: Path, *, dataset: Dataset) -> Opened:
-    """Find CDM tables."""
-    del dataset
-    return Opened(files=(path,), attach=path, fold_case=True, integer_ids=True)
+    """Find the CDM's tables in a DuckDB file, or in a folder of Parquet or CSV files.
+
+    Raises:
+        ContractError: If a blocked column is declared, or two files hold one table.
+    """
+    _refuse_blocked(dataset)
+    if path.is_file():
+        return Opened(files=(path,), attach=path, fold_case=True, integer_ids=True)
+    relations = {}
+    missing: dict[str, str] = {}
+    files: list[Path] = []
+    for table in dataset.tables:
+        places = [p for p in path.iterdir() if p.name.lower().split(".")[0] == table.source.lower()]
+        if len(places) != 1:
+            why = "in several files" if places else "in no file"
+            missing[table.name] = f"Table {table.name!r}: {table.source!r} is {why} of the source."
+            continue
+        place = inside(places[0], root=path, table=table)
+        read = parquet_relation if place.suffix.lower() == ".parquet" else csv_relation
+        relations[table.name] = read((place,), table=table)
+        files.append(place)
+    return Opened(
+        files=tuple(files), relations=relations, missing=missing, fold_case=True, integer_ids=True
+    )
+
+
+def _refuse_blocked(dataset: Dataset) -> None:
+    for table in dataset.tables:
+        for column in table.columns:
+            why = blocked(column.source)
+            if why:
+                raise ContractError(
+                    f"Column {column.name!r} of table {table.name!r} is {why}.",
+                    hint="Leave it out; concepts and dates answer most questions.",
+                )
+
+
+def omop_tables(*, since: dt.date, until: dt.date) -> tuple[Table, ...]:
+    """Return the CDM's clinical tables, declared from its public specification.
+
+    Args:
+        since: First day that events are counted; public, such as the start of the warehouse.
+        until: Last day, such as that of the snapshot.
+
+    Example:
+        >>> tables = omop_tables(since=dt.date(2010, 1, 1), until=dt.date(2026, 10, 31))
+        >>> [table.name for table in tables][:3]
+        ['person', 'death', 'visit_occurrence']
+    """
+
+    def day(name: str, source: str) -> Column:
+        return Column(
+            name=name,
+            kind=Kind.DATE,
+            source=source,
+            lower=since.toordinal() - EPOCH,
+            upper=until.toordinal() - EPOCH,
+            because="The public window of the data set.",
+        )
+
+    def concept(source: str) -> Column:
+        return Column(name="concept", kind=Kind.TEXT, source=source, because=_VOCABULARY)
+
+    person = (
+        _category("sex", "gender_concept_id", SEX),
+        _category("race", "race_concept_id", RACE),
+        _category("ethnicity", "ethnicity_concept_id", ETHNICITY),
+        Column(
+            name="birth_year",
+            kind=Kind.NUMBER,
+            source="year_of_birth",
+            lower=1900,
+            upper=until.year,
+            unit="a",
+            outside=Outside.DROP,
+            because="Nobody alive was born before 1900; nobody is born after the snapshot.",
+        ),
+    )
+    events = {
+        "visit_occurrence": (
+            _category("visit", "visit_concept_id", VISIT),
+            day("start", "visit_start_date"),
+            day("end", "visit_end_date"),
+        ),
+        "condition_occurrence": (
+            concept("condition_concept_id"),
+            day("start", "condition_start_date"),
+        ),
+        "drug_exposure": (
+            concept("drug_concept_id"),
+            day("start", "drug_exposure_start_date"),
+        ),
+        "procedure_occurrence": (concept("procedure_concept_id"), day("date", "procedure_date")),
+        "measurement": (concept("measurement_concept_id"), day("date", "measurement_date")),
+        "observation": (concept("observation_concept_id"), day("date", "observation_date")),
+        "observation_period": (
+            day("start", "observation_period_start_date"),
+            day("end", "observation_period_end_date"),
+        ),
+    }
+    return (
+        Table(name="person", source="person", columns=person, one_row_per_patient=True),
+        Table(
+            name="death",
+            source="death",
+            columns=(day("date", "death_date"),),
+            one_row_per_patient=True,
+        ),
+        *(Table(name=name, source=name, columns=columns) for name, columns in events.items()),
+    )
+
+
+def measurement_table(
+    measured: ClinicalRange, *, since: dt.date, until: dt.date, same: Sequence[int] = ()
+) -> Table:
+    """Return the measurements of one thing as a table: ``value`` in its range, and ``date``.
+
+    ``what`` is known only for rows of the concept itself (and of ``same``, further concepts in the
+    same unit): ask with ``what`` known, or rows of other measurements would be clipped into its
+    range.
+    """
+    codes = {str(concept): measured.name for concept in (measured.omop, *same)}
+    return Table(
+        name=measured.key,
+        source="measurement",
+        columns=(
+            Column(
+                name="what",
+                kind=Kind.CATEGORY,
+                source="measurement_concept_id",
+                keys=(measured.name,),
+                codes=tuple((code, 0) for code in codes),
+                because=_VOCABULARY,
+            ),
+            measured.column(name="value", source="value_as_number"),
+            Column(
+                name="date",
+                kind=Kind.DATE,
+                source="measurement_date",
+                lower=since.toordinal() - EPOCH,
+                upper=until.toordinal() - EPOCH,
+                because="The public window of the data set.",
+            ),
+        ),
+    )
+
+
+def _category(name: str, source: str, labels: Mapping[str, str]) -> Column:
+    """Return a category of concepts, with one more label for all others and for missing ones."""
+    rest = len(labels)
+    return Column(
+        name=name,
+        kind=Kind.CATEGORY,
+        source=source,
+        keys=(*labels.values(), "other or unknown"),
+        codes=tuple((code, index) for index, code in enumerate(labels)),
+        nulls=rest,
+        other=rest,
+        because=_VOCABULARY,
+    )

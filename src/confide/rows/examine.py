@@ -1,0 +1,69 @@
+"""What the steward should know about a source before it is used; never part of a release.
+
+Findings look at rows, so they are for the steward alone: they go to the local screen, not to an
+analyst, a log that leaves the site, a plan or a release.  They name declared tables and columns,
+and hold no count and no value.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from confide.rows.build import STAR, named, own, select
+from confide.rows.layout import Layout
+from confide.rows.table_rows import Scope, cleaned_rows
+from confide.tables.schema import Dataset, Kind, Table
+
+
+def findings(
+    dataset: Dataset, *, layout: Layout, run: Callable[[exp.Query], list[tuple[Any, ...]]]
+) -> tuple[str, ...]:
+    """Return one sentence for each oddity of the source.
+
+    Args:
+        dataset: Public facts.
+        layout: Where the tables lie.
+        run: Runs one query.
+    """
+    found: list[str] = []
+    for table in dataset.tables:
+        problem = layout.problem(table, dataset=dataset)
+        if problem:
+            found.append(problem)
+        else:
+            found.extend(_of_table(table, dataset=dataset, layout=layout, run=run))
+    return tuple(found)
+
+
+def _of_table(
+    table: Table,
+    *,
+    dataset: Dataset,
+    layout: Layout,
+    run: Callable[[exp.Query], list[tuple[Any, ...]]],
+) -> list[str]:
+    scope = Scope(dataset=dataset, layout=layout)
+    located = layout.located(table)
+    counts = [named(exp.Count(this=own(f"c{i}")), f"n{i}") for i in range(len(table.columns))]
+    rows = exp.Count(this=STAR)
+    [(there,)] = run(select(named(rows, "n"), of=located.relation))
+    [(usable, *known)] = run(select(named(rows, "n"), *counts, of=cleaned_rows(scope, table)))
+    name = f"Table {table.name!r}"
+    if there == 0:
+        return [f"{name} is empty."]
+    found = []
+    if usable < there:
+        found.append(f"{name} has rows without a usable person id; they are left out.")
+    for column, count in zip(table.columns, known, strict=True):
+        if count == 0 and usable > 0:
+            what = "text" if column.kind is Kind.TEXT else f"{column.kind.value} as declared"
+            found.append(f"{name}: column {column.name!r} holds no {what} in any row.")
+    if not scope.per_event:
+        each = select(named(rows, "n"), of=cleaned_rows(scope, table), by=[own("p")])
+        [(most,)] = run(select(named(exp.Max(this=own("n")), "m"), of=each))
+        if table.one_row_per_patient and (most or 0) > 1:
+            found.append(
+                f"{name} has several rows for some patients; the first in keyed order stays."
+            )
+    return found
