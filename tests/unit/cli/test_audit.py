@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 
 import pytest
+
 from command_line import confide
 
 there = find_spec("confide.attacks.audit.run") is not None
