@@ -94,7 +94,9 @@ def loss_body(plan: "Plan") -> dict[str, Any]:
     from confide.report.words import load_words
 
     words, dataset = load_words("en"), plan.dataset
-    meaning = meaning_of(plan.loss, plan=plan)
+    unit, adjacency = dataset.unit.entity, dataset.adjacency
+    meaning = meaning_of(plan.loss, delta=dataset.delta)
+    compared = adjacency_text(unit, adjacency=adjacency, words=words)
     shown = meaning.shown
     delta = shown.delta if isinstance(shown, ApproxDP) else 0
     return {
@@ -104,8 +106,8 @@ def loss_body(plan: "Plan") -> dict[str, Any]:
         "charged": str(plan.nano),
         "epsilon": f"{float(shown.epsilon):.4f}",
         "delta": f"{float(delta):g}",
-        "text": f"{loss_text(shown, words=words)}: {adjacency_text(dataset, words=words)}",
-        "odds": list(odds_sentences(meaning, dataset=dataset, words=words)),
+        "text": f"{loss_text(shown, words=words)}: {compared}",
+        "odds": list(odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)),
     }
 
 
