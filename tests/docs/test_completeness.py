@@ -79,11 +79,9 @@ def test_no_heading_of_the_errors_page_is_of_an_error_that_is_gone():
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_each_key_of_a_file_is_in_its_reference(name):
     text = (REFERENCE / f"{name}.md").read_text("utf-8")
-    parts = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
-    every = "\n".join(parts.values())
     for model in _sections(FILES[name]).values():
         for key in _keys(model):
-            assert re.search(rf"`{re.escape(key)}`", every), f"{key} of {model.__name__}"
+            assert f"`{key}`" in text, f"{key} of {model.__name__}"
 
 
 @pytest.mark.parametrize("module", [dataset_file, study_file])
