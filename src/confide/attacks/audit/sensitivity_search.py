@@ -1,0 +1,320 @@
+"""Sensitivity search with the noise off: does anybody move an exact vector further than claimed?
+
+Every statistic's exact vector is taken on many thousands of neighbouring databases, through the
+engine that releases use, and the largest ‖f(D) − f(D′)‖ is compared with the plan's claim: never
+above it, in L1, L2² and L∞; and, for L1 and L2², equal to it somewhere, else the claim is loose or
+the search too weak to say anything.
+
+*Privacy:* noise is calibrated to the claim, so a vector that moves further is protected less than
+the certificate says.  A search can refute a claim, never prove it; the proofs are in ``tables``.
+
+References:
+    [Casa22] Casacuberta, Shoemate, Vadhan, Wagaman. Widespread underestimation of sensitivity in
+        differentially private libraries and how to fix it. CCS 2022.
+        https://arxiv.org/abs/2207.10635
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.attacks.audit.generate import Neighbours
+from confide.attacks.audit.generated_schema import base, database_axes, schema
+from confide.plans.contribution import Counted, PerPatient
+from confide.plans.plan import Question, Statistic
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.sensitivity import Sensitivity
+from confide.privacy.unit import Entity
+from confide.rows.duckdb import open_engine
+from confide.rows.engine import Exact
+from confide.statistics import (
+    Count,
+    Histogram,
+    KeySelection,
+    Mean,
+    Proportion,
+    Quantiles,
+    Sum,
+    Variance,
+)
+from confide.tables.aggregate import Aggregate, KeyedAggregate
+from confide.tables.expression import ColumnOf, ValueOf
+from confide.tables.filter import AnyOf, Between, IsIn, Not
+from confide.tables.schema import Dataset
+from confide.tables.source import Source, SourceKind
+
+Vectors: TypeAlias = Sequence[Exact]
+Evaluate: TypeAlias = Callable[
+    [Mapping[str, Any], Dataset, tuple[Aggregate | KeyedAggregate, ...]], Vectors
+]
+Claim: TypeAlias = Callable[[Statistic, Dataset], Sequence[Question]]
+HASH_KEY = b"order of rows in generated data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The largest movement of one exact vector.
+
+    Attributes:
+        statistic: Id of the statistic.
+        question: Name of its question.
+        entity: Whose change.
+        adjacency: Between which databases.
+        claimed: By the plan.
+        l1: Largest L1 movement found.
+        l2_squared: Largest squared L2 movement found.
+        linf: Largest movement of one coordinate found.
+        pairs: Pairs searched.
+    """
+
+    statistic: str
+    question: str
+    entity: Entity
+    adjacency: Adjacency
+    claimed: Sensitivity
+    l1: int
+    l2_squared: int
+    linf: int
+    pairs: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing moved further than claimed."""
+        of = self.claimed
+        return self.l1 <= of.l1 and self.l2_squared <= of.l2_squared and self.linf <= of.linf
+
+    @property
+    def attained(self) -> bool:
+        """Whether something moved as far as claimed."""
+        return self.l1 == self.claimed.l1 and self.l2_squared == self.claimed.l2_squared
+
+
+def exact_vectors(
+    frames: Mapping[str, Any],
+    dataset: Dataset,
+    aggregates: tuple[Aggregate | KeyedAggregate, ...],
+) -> Vectors:
+    """Return exact vectors by the engine that releases use."""
+    with open_engine(
+        Source(kind=SourceKind.FRAMES),
+        base=Path(),
+        dataset=dataset,
+        hash_key=HASH_KEY,
+        frames=frames,
+    ) as engine:
+        return engine.aggregate(aggregates, dataset=dataset).reveal_to_gate()
+
+
+def asked(statistic: Statistic, dataset: Dataset) -> Sequence[Question]:
+    """Return what the statistic asks and claims."""
+    return statistic.questions(dataset)
+
+
+def search(
+    statistics: Sequence[Statistic],
+    *,
+    drawn: Neighbours,
+    entity: Entity,
+    evaluate: Evaluate = exact_vectors,
+    claims: Claim = asked,
+) -> tuple[Found, ...]:
+    """Return the largest movements under both adjacencies.
+
+    Args:
+        statistics: Over the tables of :mod:`confide.attacks.audit.generate`.
+        drawn: Databases and their neighbours.
+        entity: The privacy unit; that of ``drawn``.
+        evaluate: How exact vectors are computed.
+        claims: What is asked of each statistic, and how far it is claimed to move.
+
+    Example:
+        >>> from confide.attacks.audit.generate import neighbours
+        >>> from confide.noise.entropy import SystemEntropy
+        >>> drawn = neighbours(200, entity=Entity.PATIENT, entropy=SystemEntropy())
+        >>> found = search([Count(id="n", table="events")], drawn=drawn, entity=Entity.PATIENT)
+        >>> [(f.adjacency.value, f.l1, f.claimed.l1) for f in found]
+        [('add-remove', 1, 1), ('substitute', 1, 1)]
+    """
+    datasets = {
+        adjacency: schema(databases=drawn.databases, entity=entity, adjacency=adjacency)
+        for adjacency in Adjacency
+    }
+    questions = {
+        adjacency: [(s.id, q) for s in statistics for q in claims(s, dataset)]
+        for adjacency, dataset in datasets.items()
+    }
+    any_of_them = datasets[Adjacency.ADD_REMOVE]
+    aggregates = tuple(
+        _batched(question.aggregate, databases=drawn.databases)
+        for _, question in questions[Adjacency.ADD_REMOVE]
+    )
+    present, absent, replaced = (
+        [
+            _by_database(vector, databases=drawn.databases)
+            for vector in evaluate(frames, any_of_them, aggregates)
+        ]
+        for frames in (drawn.present, drawn.absent, drawn.replaced)
+    )
+    neighbour = {Adjacency.ADD_REMOVE: absent, Adjacency.SUBSTITUTE: replaced}
+    return tuple(
+        _compared(
+            name,
+            question,
+            first=present[position],
+            second=neighbour[adjacency][position],
+            entity=entity,
+            adjacency=adjacency,
+        )
+        for adjacency in Adjacency
+        for position, (name, question) in enumerate(questions[adjacency])
+    )
+
+
+def _batched(
+    aggregate: Aggregate | KeyedAggregate, *, databases: int
+) -> Aggregate | KeyedAggregate:
+    """Return the aggregate over all databases at once; keys carry their database already."""
+    if isinstance(aggregate, KeyedAggregate):
+        return aggregate
+    axes = database_axes(aggregate.relation.table, databases=databases)
+    return replace(aggregate, axes=(*axes, *aggregate.axes))
+
+
+def _by_database(vector: Exact, *, databases: int) -> NDArray[Any] | dict[str, int]:
+    """Return shape (databases, cells); or counts by key, each of which names its database."""
+    if not isinstance(vector, tuple):
+        return dict(vector)
+    largest = max(map(abs, vector), default=0)
+    exact = np.array(vector, dtype=np.int64 if largest < 2**28 else object)
+    return exact.reshape(base(databases) ** 2, -1)[:databases]
+
+
+def _compared(
+    statistic: str,
+    question: Question,
+    *,
+    first: NDArray[Any] | dict[str, int],
+    second: NDArray[Any] | dict[str, int],
+    entity: Entity,
+    adjacency: Adjacency,
+) -> Found:
+    if isinstance(first, dict) or isinstance(second, dict):
+        moved = _moved_keys(dict(first), dict(second))
+    else:
+        moved = np.abs(first - second)
+    return Found(
+        statistic=statistic,
+        question=question.name,
+        entity=entity,
+        adjacency=adjacency,
+        claimed=question.sensitivity,
+        l1=int(moved.sum(axis=1).max()),
+        l2_squared=int((moved * moved).sum(axis=1).max()),
+        linf=int(moved.max()),
+        pairs=moved.shape[0],
+    )
+
+
+def _moved_keys(first: dict[str, int], second: dict[str, int]) -> NDArray[Any]:
+    """Return shape (databases, most keys moved in one): how far each key's count moved."""
+    moved: dict[str, list[int]] = {"": [0]}
+    for key in first.keys() | second.keys():
+        change = abs(first.get(key, 0) - second.get(key, 0))
+        if change:
+            moved.setdefault(key.partition("/")[0], []).append(change)
+    width = max(map(len, moved.values()))
+    return np.array([changes + [0] * (width - len(changes)) for changes in moved.values()])
+
+
+def statistics_of_patients() -> tuple[Statistic, ...]:
+    """Return every kind of statistic under every kind of bound, with the patient as the unit."""
+    amount = ColumnOf(table="events", column="amount")
+    whole = ColumnOf(table="events", column="whole")
+    high = Between(of=amount, lower=50)
+    events, rows = Counted.EVENTS, PerPatient
+    return (
+        Count(id="patients", table="events"),
+        Count(id="patients-with", table="events", where=high),
+        Count(id="patients-without", table="events", where=Not(of=high)),
+        Count(id="persons", table="patients"),
+        Count(id="rows", table="events", counted=events, per_patient=rows(rows=3)),
+        Histogram(id="codes", table="events", by=("code",), per_patient=rows(cells=2)),
+        Histogram(
+            id="code-rows",
+            table="events",
+            by=("code",),
+            counted=events,
+            per_patient=rows(cells=2, rows=2),
+        ),
+        Histogram(
+            id="any-rows", table="events", by=("code",), counted=events, per_patient=rows(rows=3)
+        ),
+        Histogram(id="all-codes", table="events", by=("code",), per_patient=rows(cells=9)),
+        Histogram(
+            id="quarters",
+            table="events",
+            by=("code", "quarter"),
+            counted=events,
+            per_patient=rows(cells=2, rows=2),
+        ),
+        Histogram(id="sexes", table="patients", by=("sex",)),
+        Histogram(id="sex-codes", table="events", by=("code", "sex"), per_patient=rows(cells=2)),
+        Histogram(id="visits", table="patients", by=("visits", "any")),
+        Histogram(id="stays", table="events", by=("stay",)),
+        Sum(id="amounts", table="events", column="amount", per_patient=rows(rows=3)),
+        Sum(
+            id="changes",
+            table="events",
+            column="change",
+            by=("code",),
+            per_patient=rows(cells=2, rows=2),
+        ),
+        Sum(id="big", table="events", column="big", per_patient=rows(rows=2)),
+        Sum(
+            id="strict",
+            table="events",
+            column="strict",
+            by=("code",),
+            where=AnyOf(of=(Not(of=IsIn(of=whole, values=(1,))), Between(of=ValueOf(name="span")))),
+            per_patient=rows(cells=2, rows=1),
+        ),
+        Sum(id="latest", table="patients", column="latest"),
+        Sum(id="whole", table="events", column="whole", per_patient=rows(rows=8)),
+        Mean(id="mean", table="events", column="change", by=("code",), per_patient=rows(rows=3)),
+        Mean(id="ages", table="patients", column="age"),
+        Variance(
+            id="variance",
+            table="events",
+            column="change",
+            by=("code",),
+            per_patient=rows(cells=2, rows=1),
+        ),
+        Variance(id="big-variance", table="events", column="big", per_patient=rows(rows=1)),
+        Proportion(id="share", table="events", of=high, per_patient=rows(rows=2)),
+        Proportion(id="share-of-persons", table="patients", of=Between(of=ValueOf(name="first"))),
+        Quantiles(
+            id="quantiles", table="events", column="change", bins=6, per_patient=rows(rows=2)
+        ),
+        KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
+    )
+
+
+def statistics_of_events() -> tuple[Statistic, ...]:
+    """Return every kind of statistic with the event as the unit."""
+    high = Between(of=ColumnOf(table="events", column="amount"), lower=50)
+    other = IsIn(of=ColumnOf(table="events", column="code"), values=(3,))
+    return (
+        Count(id="rows", table="events", where=high, counted=Counted.EVENTS),
+        Histogram(id="codes", table="events", by=("code", "band"), counted=Counted.EVENTS),
+        Sum(id="amounts", table="events", column="amount", where=Not(of=other)),
+        Sum(id="changes", table="events", column="change", by=("code",)),
+        Mean(id="mean", table="events", column="change", by=("quarter",)),
+        Variance(id="variance", table="events", column="amount"),
+        Proportion(id="share", table="events", of=high),
+        Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
+    )

@@ -1,0 +1,114 @@
+"""L1: with the noise off, nobody moves an exact vector further than claimed, and somebody as far."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from confide.attacks.audit.generate import Neighbours, neighbours
+from confide.attacks.audit.sensitivity_search import (
+    Found,
+    search,
+    statistics_of_events,
+    statistics_of_patients,
+)
+from confide.noise.entropy import SystemEntropy
+from confide.plans.contribution import PerPatient
+from confide.privacy.unit import Entity
+from confide.statistics import STATISTICS, Count, Histogram, Sum
+from seeded import SeededEntropy
+
+pytestmark = pytest.mark.L1
+
+QUICK, FULL = 2_000, 20_000
+TWINS = ("\u00e9", "e\u0301")
+
+
+def exceeding(found: tuple[Found, ...]) -> list[Found]:
+    return [one for one in found if not one.holds]
+
+
+def loose(found: tuple[Found, ...]) -> list[Found]:
+    return [one for one in found if not one.attained]
+
+
+def statistics_of(entity: Entity) -> tuple[Any, ...]:
+    return statistics_of_patients() if entity is Entity.PATIENT else statistics_of_events()
+
+
+@pytest.mark.parametrize("entity", Entity)
+def test_nobody_moves_a_statistic_further_than_claimed_and_somebody_moves_it_as_far(
+    entity: Entity,
+) -> None:
+    drawn = neighbours(QUICK, entity=entity, entropy=SeededEntropy(1))
+    found = search(statistics_of(entity), drawn=drawn, entity=entity)
+    assert not exceeding(found)
+    assert not loose(found)
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("entity", Entity)
+def test_of_twenty_thousand_pairs_nobody_moves_a_statistic_further_than_claimed(
+    entity: Entity,
+) -> None:
+    drawn = neighbours(FULL, entity=entity, entropy=SystemEntropy())
+    found = search(statistics_of(entity), drawn=drawn, entity=entity)
+    assert not exceeding(found)
+    assert not loose(found)
+    assert {one.pairs for one in found if one.question != "keys"} == {FULL}
+
+
+def test_the_search_covers_every_kind_of_statistic_that_a_study_can_ask() -> None:
+    covered = {type(statistic) for statistic in statistics_of_patients()}
+    assert covered == set(STATISTICS.values())
+
+
+def with_text_ids(drawn: Neighbours) -> Neighbours:
+    """Write each person's number as text that ends in é, composed in some rows and not in others."""
+
+    def renamed(table: pa.Table) -> pa.Table:
+        numbers = table["pid"].to_pylist()
+        twins = np.arange(len(numbers)) % 2
+        texts = [
+            None if number is None else f"{number}{TWINS[twin]}"
+            for number, twin in zip(numbers, twins, strict=True)
+        ]
+        return table.set_column(table.schema.get_field_index("pid"), "pid", pa.array(texts))
+
+    def version(frames: Any) -> dict[str, pa.Table]:
+        return {name: renamed(table) for name, table in frames.items()}
+
+    return Neighbours(
+        databases=drawn.databases,
+        present=version(drawn.present),
+        absent=version(drawn.absent),
+        replaced=version(drawn.replaced),
+    )
+
+
+def test_unicode_twins_of_an_id_are_one_person_with_one_bound() -> None:
+    plain = neighbours(500, entity=Entity.PATIENT, entropy=SeededEntropy(2))
+    few = [
+        Count(id="patients", table="events"),
+        Histogram(id="codes", table="events", by=("code",), per_patient=PerPatient(cells=2)),
+        Sum(id="changes", table="events", column="change", per_patient=PerPatient(rows=2)),
+    ]
+    found = search(few, drawn=with_text_ids(plain), entity=Entity.PATIENT)
+    assert not exceeding(found)
+    assert not loose(found)
+
+
+def test_one_database_at_a_time_moves_no_further_either() -> None:
+    few = [s for s in statistics_of_patients() if s.id in {"all-codes", "patients", "sexes"}]
+    found = [
+        one
+        for seed in range(12)
+        for one in search(
+            few,
+            drawn=neighbours(1, entity=Entity.PATIENT, entropy=SeededEntropy(seed)),
+            entity=Entity.PATIENT,
+        )
+    ]
+    assert not exceeding(tuple(found))
+    assert max(one.l1 for one in found if one.statistic == "all-codes") == 4
