@@ -88,7 +88,9 @@ def opendp() -> dict[str, float]:
     names = list(range(BINS))
     histogram = (
         space
-        >> dp.t.then_count_by_categories(categories=names, MO=dp.L1Distance[int], null_category=False)
+        >> dp.t.then_count_by_categories(
+            categories=names, MO=dp.L1Distance[int], null_category=False
+        )
         >> dp.m.then_laplace(scale=1.0)
     )
     count = space >> dp.t.then_count() >> dp.m.then_laplace(scale=2.0)
@@ -120,7 +122,9 @@ def main() -> None:
     here = ours()
     if not OPENDP.exists():
         sys.exit("OpenDP is not installed: run make bench")
-    done = subprocess.run([OPENDP, __file__, "--opendp"], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [OPENDP, __file__, "--opendp"], check=True, capture_output=True, text=True
+    )
     there = json.loads(done.stdout)
     print(f"root mean square error over {RUNS} releases at ε = 1, {PATIENTS} patients")
     for name, error in there.items():

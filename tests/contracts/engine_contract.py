@@ -1,6 +1,5 @@
 """What every engine must do; an implementation subclasses this and says how to open itself."""
 
-
 import numpy as np
 import pyarrow as pa
 import pytest

@@ -5,7 +5,6 @@ import inspect
 import re
 
 import pytest
-from pages import DOCS, PAGES, ROOT, blocks, headings, name_of
 
 import confide.errors
 from confide.files import dataset as dataset_file
@@ -13,6 +12,7 @@ from confide.files import study as study_file
 from confide.files.schema import FILES
 from confide.files.texts import Section
 from confide.statistics import STATISTICS
+from pages import DOCS, PAGES, ROOT, blocks, headings, name_of
 
 REFERENCE = DOCS / "reference"
 

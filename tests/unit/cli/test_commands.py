@@ -5,10 +5,10 @@ import os
 import stat
 
 import pytest
-from command_line import confide
-from small_clinic import make_clinic
 
+from command_line import confide
 from confide import __version__
+from small_clinic import make_clinic
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +240,7 @@ def test_json_is_the_only_thing_on_stdout(released):
 def test_labels_cannot_command_the_terminal(tmp_path):
     clinic = make_clinic(tmp_path)
     clinic.study.write_text(
-        "study: {id: s, title: \"\\e[2Jgone[bold]\"}\n"
+        'study: {id: s, title: "\\e[2Jgone[bold]"}\n'
         "statistics: [{id: n, kind: count, table: patients, error: {within: 20}}]\n"
     )
     out = confide("plan", clinic.study).out

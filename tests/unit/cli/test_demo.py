@@ -3,8 +3,8 @@
 from importlib.util import find_spec
 
 import pytest
-from command_line import confide
 
+from command_line import confide
 from confide.cli import demo as demo_module
 
 needs_data = pytest.mark.skipif(

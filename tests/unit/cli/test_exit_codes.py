@@ -5,10 +5,9 @@ import sys
 import time
 
 import pytest
-from command_line import confide
-from small_clinic import CANARY, make_clinic
 
 import confide as package
+from command_line import confide
 from confide.cli.border import exit_code
 from confide.errors import (
     BudgetExhaustedError,
@@ -22,6 +21,7 @@ from confide.errors import (
     UnknownNameError,
     VerificationError,
 )
+from small_clinic import CANARY, make_clinic
 
 
 @pytest.fixture(autouse=True)

@@ -106,7 +106,7 @@ def test_a_sort_larger_than_memory_spills_into_the_temporary_folder_and_leaves_n
         }
     )
     pq.write_table(table, tmp_path / "secrets")
-    of, engine = opened(tmp_path, ".", kind=SourceKind.PARQUET, memory_limit="100MB", threads=1)
+    _, engine = opened(tmp_path, ".", kind=SourceKind.PARQUET, memory_limit="100MB", threads=1)
     temporary = engine._temporary
     assert stat.S_IMODE(temporary.stat().st_mode) == 0o700
     with engine:
