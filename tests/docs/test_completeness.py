@@ -102,6 +102,16 @@ def test_the_written_schemas_are_those_of_the_models():
         assert written == text, f"docs/{path} is stale: run `make docs`"
 
 
+def test_each_command_is_on_the_page_and_its_help_is_what_it_prints():
+    generate = _generate()
+    page = (REFERENCE / "cli.md").read_text("utf-8")
+    for command in generate.commands():
+        heading = " ".join(["confide", *command])
+        assert f"`{heading}`" in headings(REFERENCE / "cli.md"), f"{heading} has no heading"
+        assert f"<!-- help: {heading} -->" in page
+    assert generate.with_help(page) == page, "docs/reference/cli.md is stale: run `make docs`"
+
+
 def test_the_schemas_accept_the_files_of_the_tutorial_and_refuse_an_unknown_key():
     import jsonschema
     import yaml
