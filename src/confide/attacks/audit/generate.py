@@ -13,8 +13,9 @@ extreme, so that the bounds are reached.
 *Privacy:* no data of anybody are read.
 
 References:
-    [BTPW21] Bichsel, Steffen, Bogunovic, Vechev. DP-Sniper: black-box discovery of differential
-        privacy violations using classifiers. IEEE S&P 2021. https://arxiv.org/abs/2109.14570
+    [Casa22] Casacuberta, Shoemate, Vadhan, Wagaman. Widespread underestimation of sensitivity in
+        differentially private libraries and how to fix it. CCS 2022.
+        https://arxiv.org/abs/2207.10635
 """
 
 from collections.abc import Mapping, Sequence
