@@ -34,7 +34,14 @@ from confide.tables.schema import Column, Dataset, Kind, Outside
 
 P = 2**31 - 1
 EPOCH = dt.date(1970, 1, 1)
-NUMBERS_IN_TEXT = {"12": 12.0, " 12 ": 12.0, "1e2": 100.0, "nan": math.nan, "inf": math.inf, "-0": -0.0}
+NUMBERS_IN_TEXT = {
+    "12": 12.0,
+    " 12 ": 12.0,
+    "1e2": 100.0,
+    "nan": math.nan,
+    "inf": math.inf,
+    "-0": -0.0,
+}
 DATES_IN_TEXT = {"2020-02-29": dt.date(2020, 2, 29), "2020-02-29 23:59:59": dt.date(2020, 2, 29)}
 
 
@@ -84,7 +91,7 @@ class Reference:
         x, h = self.point(person), self.k[4]
         for limb in limbs:
             h = (h * x + limb) % P
-        return h * x % P
+        return pow(h * x % P, 5, P)
 
     def row_place(self, table, row):
         if "h" not in row:
@@ -112,7 +119,9 @@ class Reference:
             if row["p"] is not None:
                 rows.append(row)
         if table.one_row_per_patient and not per_event and self.flaw != "fan-out":
-            rows = [min(own, key=lambda r: self.order(table, r)) for own in by_person(rows).values()]
+            rows = [
+                min(own, key=lambda r: self.order(table, r)) for own in by_person(rows).values()
+            ]
         return rows
 
     def one_row(self, name):
@@ -135,9 +144,11 @@ class Reference:
                         found[p] = min(max(end[p] - start[p], value.lower), value.upper)
                 return found
             case HasAny() | CountOf():
-                own = by_person(r for r in self.cleaned(value.table) if self.holds(value.where, r, value.table))
+                own = by_person(
+                    r for r in self.cleaned(value.table) if self.holds(value.where, r, value.table)
+                )
                 if isinstance(value, HasAny):
-                    return defaultdict(int, {p: 1 for p in own})
+                    return defaultdict(int, dict.fromkeys(own, 1))
                 return defaultdict(int, {p: min(len(r), value.at_most) for p, r in own.items()})
             case AtEnd():
                 return self._at_end(value)
@@ -149,7 +160,10 @@ class Reference:
             for r in self.cleaned(value.table)
             if self.holds(value.where, r, value.table)
             and r[value.by] is not None
-            and (value.before is None or r[value.by] < (self.value(value.before).get(r["p"]) or -(10**9)))
+            and (
+                value.before is None
+                or r[value.by] < (self.value(value.before).get(r["p"]) or -(10**9))
+            )
         )
         sign = 1 if value.which is Which.FIRST else -1
         return {
@@ -229,7 +243,9 @@ class Reference:
             cell = 0
             for at, of in zip(axes, domains, strict=True):
                 cell = cell * of.size() + at - of.lower
-            key = (row["#"],) if self.flaw == "rows in load order" else (self.row_place(table, row),)
+            key = (
+                (row["#"],) if self.flaw == "rows in load order" else (self.row_place(table, row),)
+            )
             kept.append((row["p"], cell, self._term(a.value, values), key))
         sums = [0] * cell_count(a.axes, dataset=self.dataset)
         for p, own in group(kept, 0).items():
@@ -293,7 +309,9 @@ class Reference:
         counts = defaultdict(int)
         for p, keys in found.items():
             places = {key: self.place(p, split(sixty_bits(key), 2**60)) for key in keys}
-            for key in sorted(keys, key=lambda key: (places[key], key.encode()))[: a.bounds.max_cells]:
+            for key in sorted(keys, key=lambda key: (places[key], key.encode()))[
+                : a.bounds.max_cells
+            ]:
                 counts[key] += 1
         return dict(counts)
 

@@ -28,7 +28,7 @@ from confide.tables.schema import Column, Dataset, Kind, Outside, Table
 
 KEY = b"a key for tests only"
 E_ACUTE_NFC, E_ACUTE_NFD = "\u00e9", "e\u0301"
-DATABASES = 250
+DATABASES = 500
 
 TEXTS = [None, "", E_ACUTE_NFC, E_ACUTE_NFD, "ß", "ss", "a\0b", "a", "A", "'; DROP TABLE s; --"]
 LOWER, UPPER = 50.0, 60.0
@@ -229,7 +229,9 @@ class Database:
         return {name: table.to_pylist() for name, table in self.frames.items()}
 
 
-def random_database(seed: int, *, text_ids: bool = False, patients: int = 3, events: int = 4) -> Database:
+def random_database(
+    seed: int, *, text_ids: bool = False, patients: int = 3, events: int = 4
+) -> Database:
     """``DATABASES`` small databases side by side: a patient belongs to one, the axis ``db``."""
     rng = np.random.default_rng(seed)
 

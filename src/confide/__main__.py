@@ -1,4 +1,4 @@
-"""Entry point of the command ``confide``."""
+"""Entry point of the command ``confide``, and of ``python -m confide``."""
 
 
 def main() -> None:
@@ -6,3 +6,7 @@ def main() -> None:
     from confide.cli import app
 
     app()
+
+
+if __name__ == "__main__":
+    main()

@@ -5,11 +5,12 @@ Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide
 ``incidents.log``.
 """
 
+import contextlib
 import datetime as dt
 import getpass
 import os
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -28,13 +29,14 @@ from confide.plans.events import recompute
 from confide.plans.plan import Plan, Statistic, Study
 from confide.release.certificate import Issuer, certificate
 from confide.release.gate import Gate
-from confide.release.keys import make_keys, read_order_key, read_signing_key
+from confide.release.keys import SigningKey, make_keys, read_order_key, read_signing_key
 from confide.release.noisy import read_payload
 from confide.release.release import Release
 from confide.release.software import software
 from confide.rows.engine import Engine
 
 FOLDER = ".confide"
+LEDGER = "ledger.sqlite"
 
 
 class Workspace:
@@ -51,12 +53,7 @@ class Workspace:
         self._engine: Engine | None = None
         self._folder = declared.base / FOLDER
         self._signer = read_signing_key(self._folder)
-        self.ledger = SQLiteLedger(
-            self._folder / "ledger.sqlite",
-            anchor=self._folder / "anchor.jsonl",
-            signer=self._signer,
-            recompute=_recomputed,
-        )
+        self.ledger = _ledger(self._folder, signer=self._signer)
         try:
             self.ledger.register(_terms(declared))
         except BaseException:
@@ -214,6 +211,12 @@ class Workspace:
             os.close(file)
 
 
+def _ledger(folder: Path, *, signer: SigningKey) -> SQLiteLedger:
+    return SQLiteLedger(
+        folder / LEDGER, anchor=folder / "anchor.jsonl", signer=signer, recompute=_recomputed
+    )
+
+
 def _recomputed(events: str) -> Amount:
     loss = recompute(events)
     return Amount(nano=loss.nano, delta_atto=loss.atto)
@@ -243,6 +246,74 @@ def initialise(folder: Path) -> Path:
     make_keys(inside)
     inside.chmod(0o700)
     return inside
+
+
+def open_study(path: str | Path) -> tuple[Workspace, DeclaredStudy]:
+    """Open the workspace of the data set that a study.yaml names, with the study; reads no rows.
+
+    Raises:
+        ContractError: If the study or the data set breaks its contract.
+        LedgerFrozenError: If the ledger does not match its chain or anchor.
+    """
+    study = read_study(Path(path))
+    initialise(study.declared.base)
+    return Workspace(study.declared), study
+
+
+@contextlib.contextmanager
+def open_ledger(dataset: str | Path) -> Iterator[tuple[SQLiteLedger, DeclaredDataset]]:
+    """Open the ledger of a dataset.yaml for an officer, even if it is frozen or its caps differ.
+
+    Raises:
+        ContractError: If the description breaks its contract, or there is no ledger yet.
+    """
+    declared = read_dataset(Path(dataset))
+    folder = declared.base / FOLDER
+    if not (folder / LEDGER).exists():
+        raise ContractError(
+            "There is no ledger yet.", hint="It is made when a study is planned or run."
+        )
+    ledger = _ledger(folder, signer=read_signing_key(folder))
+    try:
+        yield ledger, declared
+    finally:
+        ledger.close()
+
+
+def describe_omop(
+    *, source: str, version: str, measurements: Sequence[str], since: dt.date, until: dt.date
+) -> str:
+    """Return most of a dataset.yaml for an OMOP database, from public knowledge alone.
+
+    Args:
+        source: Path of the database; written down, not opened.
+        version: Of the CDM.
+        measurements: Short names, LOINC codes or OMOP concepts; each becomes a table.
+        since: First day that events are counted.
+        until: Last day.
+
+    Raises:
+        UnknownNameError: If a measurement has no known range.
+    """
+    from confide.files.dataset_text import dataset_text
+    from confide.rows.clinical_ranges import clinical_range
+    from confide.rows.sources.omop import measurement_table, omop_tables
+
+    tables = (
+        *omop_tables(since=since, until=until),
+        *(
+            measurement_table(clinical_range(name), since=since, until=until)
+            for name in measurements
+        ),
+    )
+    return dataset_text(tables, id="omop", kind="omop", version=version, path=source)
+
+
+def known_measurements() -> tuple[str, ...]:
+    """Return the short names of the measurements whose plausible range is known."""
+    from confide.rows.clinical_ranges import clinical_ranges
+
+    return tuple(known.key for known in clinical_ranges())
 
 
 def open_workspace(

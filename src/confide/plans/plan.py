@@ -15,6 +15,7 @@ References:
         https://arxiv.org/abs/1605.02065
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,6 +34,9 @@ from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
 from confide.tables.aggregate import Aggregate, KeyedAggregate
 from confide.tables.schema import Dataset
+
+# Ids name the published files, also on disks that do not tell capitals apart.
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 Mechanism: TypeAlias = DiscreteLaplace | DiscreteGaussian | KeyThreshold
 Noisy: TypeAlias = "tuple[int, ...] | Mapping[str, int]"
@@ -148,7 +152,13 @@ class Plan:
 
     def __post_init__(self) -> None:
         ids = [statistic.id for statistic in self.statistics]
-        if len(set(ids)) != len(ids):
+        for name in ids:
+            if not _FILE_NAME.fullmatch(name):
+                raise ContractError(
+                    f"Statistic id {name[:40]!r} cannot name a file.",
+                    hint="Use at most 64 letters, digits, dots, hyphens and underscores.",
+                )
+        if len({name.casefold() for name in ids}) != len(ids):
             raise ContractError(
                 "Two statistics have the same id.", hint="Give each statistic its own id."
             )

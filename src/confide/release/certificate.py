@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from confide.budget.ledger import Charge, Entry, Scope
+from confide.errors import InvalidParameterError
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
 from confide.plans.plan import Measurement, Plan
@@ -28,6 +29,7 @@ from confide.privacy.odds import membership_advantage
 from confide.release.export import tables
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates
+from confide.tables.relation import date_of
 from confide.tables.schema import Column, Kind
 
 GROUP_SIZES = (2, 5)
@@ -126,9 +128,13 @@ def _fact(table: str, column: Column) -> Json:
             value = f"{len(column.keys)} categories"
         case Kind.TEXT:
             value = "no value is public"
-        case Kind.NUMBER | Kind.DATE:
+        case Kind.NUMBER:
             of = column.domain()
-            value = f"[{of.physical(of.lower):g}, {of.physical(of.upper):g}] {column.unit}".strip()
+            low, high = (f"{of.physical(end):.12g}" for end in (of.lower, of.upper))
+            value = f"[{low}, {high}] {column.unit}".strip()
+        case Kind.DATE:
+            of = column.domain()
+            value = f"{date_of(of.lower)} to {date_of(of.upper)}"
     return {"name": f"{table}.{column.name}", "value": value, "source": column.because}
 
 
@@ -159,17 +165,28 @@ def _guarantee(plan: Plan) -> Json:
         "spend": _spend(plan.loss),
         "equivalent": _spend(shown),
         "membership-advantage": f"{membership_advantage(shown):.4f}",
-        "groups": [{"size": size, **_spend(_group(plan, size=size))} for size in GROUP_SIZES],
+        "groups": [{"size": size, **_group(plan, size=size)} for size in GROUP_SIZES],
     }
 
 
-def _group(plan: Plan, *, size: int) -> PrivacyLoss:
-    """Return the loss to a group: by k²ρ where the loss is plain zCDP, else from (ε, δ)."""
-    match plan.loss:
-        case ZeroConcentratedDP(delta=delta) if delta > 0:
-            return group_loss(shown_loss(plan), size=size)
-        case loss:
-            return shown_loss(plan, group_loss(loss, size=size))
+def _group(plan: Plan, *, size: int) -> Json:
+    loss = shown_group_loss(plan, size=size)
+    return {"measure": "none"} if loss is None else _spend(loss)
+
+
+def shown_group_loss(plan: Plan, *, size: int) -> ApproxDP | PureDP | None:
+    """Return the loss to a group: by k²ρ where the loss is plain zCDP, else from (ε, δ).
+
+    None where the promise is empty because the δ of the group reaches 1.
+    """
+    try:
+        match plan.loss:
+            case ZeroConcentratedDP(delta=delta) if delta > 0:
+                return shown_loss(plan, group_loss(shown_loss(plan), size=size))
+            case loss:
+                return shown_loss(plan, group_loss(loss, size=size))
+    except InvalidParameterError:
+        return None
 
 
 def _mechanism(measurement: Measurement, plan: Plan) -> Json:

@@ -28,6 +28,6 @@ def _sources(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
     for item in folder.iterdir():
         if item.is_dir() and item.name != "__pycache__":
             found += _sources(item, f"{prefix}{item.name}/")
-        elif item.name.endswith((".py", ".sql")):
+        elif item.name.endswith((".py", ".sql", ".toml", ".css")):
             found.append((f"{prefix}{item.name}", item.read_bytes()))
     return found

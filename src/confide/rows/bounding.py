@@ -36,7 +36,7 @@ from confide.rows.build import (
     ranked,
     select,
 )
-from confide.rows.keyed_order import absorbed, closed, point, start
+from confide.rows.keyed_order import fifth_power, leading, point, polynomial
 from confide.rows.layout import Ids
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 
@@ -82,8 +82,9 @@ def kept_rows(
                 return per_cell  # nobody can have more cells than there are
             x = own("x")
             with_point = select(STAR, named(point(own("p"), ids=ids), "x"), of=per_cell)
-            place = closed(absorbed(limbs, at=x, so_far=start()), at=x)
-            first = _first(with_point, k, order=[place, own("cell")])
+            y = named(polynomial([leading(), *limbs, num(0)], at=x), "y")
+            with_y = select(STAR, y, of=with_point)
+            first = _first(with_y, k, order=[fifth_power(own("y")), own("cell")])
             return select(own("p"), own("cell"), own("n"), *sums, of=first)
         case _:
             assert_never(bounds)

@@ -1,7 +1,8 @@
 """Public clip bounds for common measurements: LOINC or OMOP concept → plausible range and grid.
 
-*Privacy:* bounds read off the data are a leak; these look at none.  *Utility:* a range twice as wide
-costs twice the noise in a mean, so narrow it where public knowledge of the population allows.
+*Privacy:* bounds read off the data are a leak; these look at none.
+*Utility:* a range twice as wide costs twice the noise in a mean, so narrow it where public
+knowledge of the population allows.
 
 References:
     [LOINC] Regenstrief Institute. LOINC. https://loinc.org
@@ -59,7 +60,7 @@ class ClinicalRange:
             scale=self.step,
             unit=self.unit,
             outside=Outside.CLIP,
-            because=f"Plausible range of LOINC {self.loinc} ({self.name}); wide, no data looked at.",
+            because=f"Plausible range of LOINC {self.loinc}, {self.name}; no data looked at.",
         )
 
 

@@ -1,8 +1,8 @@
 """What the steward should know about a source before it is used; never part of a release.
 
 Findings look at rows, so they are for the steward alone: they go to the local screen, not to an
-analyst, a log that leaves the site, a plan or a release.  They name declared tables and columns, and
-hold no count and no value.
+analyst, a log that leaves the site, a plan or a release.  They name declared tables and columns,
+and hold no count and no value.
 """
 
 from collections.abc import Callable

@@ -25,6 +25,7 @@ class Physical(enum.Enum):
     DATE = "dates"
     MOMENT = "timestamps"
     BOOLEAN = "booleans"
+    NOTHING = "no value at all"
     OTHER = "values of another type"
 
 
@@ -42,14 +43,15 @@ _READABLE = {
         Physical.DECIMAL,
         Physical.TEXT,
         Physical.BOOLEAN,
+        Physical.NOTHING,
     },
-    Kind.DATE: {Physical.DATE, Physical.MOMENT, Physical.TEXT},
+    Kind.DATE: {Physical.DATE, Physical.MOMENT, Physical.TEXT, Physical.NOTHING},
     Kind.CATEGORY: set(Physical) - {Physical.OTHER, Physical.MOMENT},
     Kind.TEXT: set(Physical) - {Physical.OTHER, Physical.MOMENT},
 }
 
 _NAMELESS = re.compile(r"column\d+")
-_NUMERIC = {Physical.INTEGER, Physical.REAL, Physical.DECIMAL}
+_NUMERIC = {Physical.INTEGER, Physical.REAL, Physical.DECIMAL, Physical.NOTHING}
 
 
 def physical(type_name: str) -> Physical:
@@ -77,7 +79,7 @@ def physical(type_name: str) -> Physical:
         "UUID": Physical.TEXT,
         "DATE": Physical.DATE,
         "BOOLEAN": Physical.BOOLEAN,
-        '"NULL"': Physical.INTEGER,  # a column without a single value has no type
+        '"NULL"': Physical.NOTHING,  # a column in memory without a single value has no type
     }
     return exact.get(name, Physical.OTHER)
 
@@ -131,7 +133,7 @@ class Layout:
             )
         if found.columns and all(_NAMELESS.fullmatch(name) for name in found.columns):
             raise ContractError(
-                f"Table {table.name!r} has no column names: its header was loaded as a row of text.",
+                f"Table {table.name!r} has no column names: its header was loaded as a row.",
                 hint="Load it again with its header, or leave the table out of dataset.yaml.",
             )
         for column in table.columns:

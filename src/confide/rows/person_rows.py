@@ -74,6 +74,8 @@ def relation_rows(
     columns = [named(value(expression), f"e{i}") for i, expression in enumerate(reads)]
     if not scope.per_event:
         columns.append(own("p", "b"))
+    elif not columns:
+        columns.append(named(num(1), "row"))  # counting events reads no column
     if ordered:
         columns.append(own("h", "b"))
     name = table_rows(scope, base, ordered=ordered)

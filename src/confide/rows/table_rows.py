@@ -11,6 +11,7 @@ References:
         https://doi.org/10.1145/1559845.1559850
 """
 
+import itertools
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -31,12 +32,20 @@ from confide.rows.build import (
     string,
 )
 from confide.rows.clean import MOST_CASES, canonical, codes, looked_up, parsed, person
-from confide.rows.keyed_order import absorbed, closed, limbs_of, limbs_of_text, point, start
+from confide.rows.keyed_order import (
+    fifth_power,
+    leading,
+    limbs_of,
+    limbs_of_text,
+    point,
+    polynomial,
+    sixteenth_power,
+)
 from confide.rows.layout import Layout
 from confide.tables.schema import Column, Dataset, Kind, Table
 
-LIMBS_A_STEP = 16
-"""Horner's rule is cut into nested SELECTs, so that wide tables stay within parser depths."""
+TERMS = 16
+"""Terms of one polynomial in SQL; longer ones would nest too deeply for parsers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,11 +143,24 @@ def _placed(scope: Scope, table: Table, rows: exp.Select) -> exp.Select:
         else:
             of = column.domain()
             limbs.extend(limbs_of(cell, lower=of.lower, upper=of.upper))
-    x, so_far = own("x"), start()
-    rows = select(STAR, named(point(own("p"), ids=scope.layout.ids), "x"), of=rows)
-    for step in range(0, len(limbs), LIMBS_A_STEP):
-        some_limbs = limbs[step : step + LIMBS_A_STEP]
-        value = absorbed(some_limbs, at=x, so_far=so_far)
-        rows = select(STAR, named(value, f"g{step}"), of=rows)
-        so_far = own(f"g{step}")
-    return select(STAR, named(closed(so_far, at=x), "h"), of=rows)
+    rows = select(STAR, named(point(own("p"), ids=scope.layout.ids), "x0"), of=rows)
+    zero = num(0)  # the polynomial has no constant term
+    rows, h = _evaluated(rows, [leading(), *limbs, zero])
+    rows = select(STAR, named(h, "y"), of=rows)
+    return select(STAR, named(fifth_power(own("y")), "h"), of=rows)
+
+
+def _evaluated(rows: exp.Select, coefficients: list[exp.Expr]) -> tuple[exp.Select, exp.Expr]:
+    """Evaluate a polynomial in x0, cut into ones of 16 terms that are coefficients in x0¹⁶."""
+    level, at = 0, own("x0")
+    while len(coefficients) > TERMS:
+        first = len(coefficients) % TERMS or TERMS
+        starts = [0, *range(first, len(coefficients), TERMS), len(coefficients)]
+        parts = [coefficients[a:b] for a, b in itertools.pairwise(starts)]
+        names = [f"g{level}_{i}" for i in range(len(parts))]
+        values = [named(polynomial(p, at=at), n) for p, n in zip(parts, names, strict=True)]
+        level += 1
+        power = named(sixteenth_power(at), f"x{level}")
+        rows = select(STAR, *values, power, of=rows)
+        coefficients, at = [own(name) for name in names], own(f"x{level}")
+    return rows, polynomial(coefficients, at=at)

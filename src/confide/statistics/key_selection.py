@@ -13,8 +13,8 @@ that appear are the lucky ones, so they are flagged.
 References:
     [KKMN09] Korolova, Kenthapadi, Mishra, Ntoulas. Releasing search queries and clicks privately.
         WWW 2009. https://doi.org/10.1145/1526709.1526733
-    [DVG20] Desfontaines, Voss, Gipson, Mandayam. Differentially private partition selection. PETS
-        2022. https://doi.org/10.2478/popets-2022-0017
+    [DVGM22] Desfontaines, Voss, Gipson, Mandayam. Differentially private partition selection. PETS
+        2022. https://arxiv.org/abs/2006.03684
 """
 
 import math

@@ -60,11 +60,12 @@ def _separator(path: Path) -> str:
 
 
 def _header(path: Path, table: Table) -> tuple[str, ...]:
-    """Return the names in the first line; no other line is read."""
-    reader = gzip.open if path.suffix == ".gz" else open
+    """Return the names in the first line; no other line is decoded, so none can refuse the file."""
+    reader = gzip.open if path.suffix == ".gz" else Path.open
     try:
-        with reader(path, "rt", encoding="utf-8-sig", newline="") as lines:
-            names = next(csv.reader(lines, delimiter=_separator(path)), [])
+        with reader(path, "rb") as lines:
+            first = lines.readline(LONGEST_LINE).decode("utf-8-sig")
+        names = next(csv.reader([first], delimiter=_separator(path)), [])
     except (UnicodeDecodeError, OSError, csv.Error):
         names = []
     if not names or not all(names):

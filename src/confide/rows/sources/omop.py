@@ -19,7 +19,7 @@ from confide.errors import ContractError
 from confide.rows.clinical_ranges import ClinicalRange
 from confide.rows.sources.delimited import csv_relation
 from confide.rows.sources.parquet import parquet_relation
-from confide.rows.sources.prepare import Opened
+from confide.rows.sources.prepare import Opened, inside
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Dataset, Kind, Outside, Table
 
@@ -97,9 +97,7 @@ def from_omop(path: Path, *, dataset: Dataset) -> Opened:
             why = "in several files" if places else "in no file"
             missing[table.name] = f"Table {table.name!r}: {table.source!r} is {why} of the source."
             continue
-        place = places[0].resolve()
-        if not place.is_relative_to(path):
-            raise ContractError(f"Table {table.name!r} lies outside its source.")
+        place = inside(places[0], root=path, table=table)
         read = parquet_relation if place.suffix.lower() == ".parquet" else csv_relation
         relations[table.name] = read((place,), table=table)
         files.append(place)

@@ -104,18 +104,33 @@ def part_files(root: Path, table: Table) -> tuple[Path, ...]:
         ContractError: If they lie outside the source.
     """
     if root.is_file():
-        return (root,) if table.source in ("", root.name) else ()
+        named = table.source in ("", root.name)
+        return (inside(root, root=root, table=table),) if named else ()
     path = root / table.source
     if not path.exists():
         return ()
     parts = sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]
-    for part in parts:
-        if not part.resolve().is_relative_to(root):
-            raise ContractError(
-                f"Table {table.name!r} lies outside its source.",
-                hint="Declare the folder that holds it as the source.",
-            )
-    return tuple(part.resolve() for part in parts)
+    return tuple(inside(part, root=root, table=table) for part in parts)
+
+
+def inside(path: Path, *, root: Path, table: Table) -> Path:
+    """Return the absolute path of a file of a source.
+
+    Raises:
+        ContractError: If it lies outside, or its name is a pattern to the engine.
+    """
+    path = path.resolve()
+    if not path.is_relative_to(root):
+        raise ContractError(
+            f"Table {table.name!r} lies outside its source.",
+            hint="Declare the folder that holds it as the source.",
+        )
+    if any(character in str(path) for character in "*?["):
+        raise ContractError(
+            f"Table {table.name!r}: the path of a file may not contain *, ? or [.",
+            hint="Such a name is a pattern, which could match other files.",
+        )
+    return path
 
 
 def in_catalog(

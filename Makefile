@@ -1,0 +1,88 @@
+# Confide: everything a developer or a steward runs.  Needs Python ≥ 3.11 and make, nothing else:
+# the first target makes .venv in this folder from the versions pinned in constraints.txt.
+#
+#   make test                the fast suite with the core alone
+#   make test EXTRAS=all     the same with every optional library (see pyproject.toml)
+
+EXTRAS ?=
+WORKERS ?= 2
+PYTEST_ARGS ?=
+DEMO_OUT ?= demo-out
+
+# The first interpreter that runs and is new enough; PYTHON=/path/to/python overrides.
+PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3 python python3.14; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
+	&& { echo $$name; break; }; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+comma := ,
+# One stamp per set of extras, so that a second run installs nothing.
+stamp = $(VENV)/.installed$(if $(1),-$(subst $(comma),-,$(1)))
+SOURCES := pyproject.toml constraints.txt
+TESTS := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check static audit bench clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make demo              set up, then run a whole study on public data into $(DEMO_OUT)/'
+	@echo 'make test              set up, then pass the fast tests with the core alone'
+	@echo 'make test EXTRAS=all   the same with every optional library'
+	@echo 'make check             format, lint, types, import rules, then the fast tests'
+	@echo 'make audit             the long suite: samplers, black-box attacks, crash tests'
+	@echo 'make bench             benchmarks; peers are installed apart, in .venv-bench-*'
+	@echo 'make clean             remove .venv, .venv-bench-* and caches'
+
+$(BIN)/python:
+	@test -n '$(PYTHON)' || { \
+	  echo 'Confide needs Python 3.11 or newer, and none was found on PATH.' >&2; \
+	  echo 'Install one, or say where it is: make test PYTHON=/path/to/python3' >&2; exit 1; }
+	@echo 'Making $(VENV) with '"$$($(PYTHON) -V)"
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo 'Python could not make a virtual environment.' >&2; \
+	  echo 'On Debian and Ubuntu: apt install python3-venv' >&2; exit 1; }
+
+# Tools and the core; then each set of extras on top of it.
+$(call stamp,): $(SOURCES) | $(BIN)/python
+	@echo 'Installing Confide and its test tools, pinned in constraints.txt'
+	@$(PIP) install --upgrade --constraint constraints.txt pip
+	@$(PIP) install --constraint constraints.txt --build-constraint constraints.txt --group dev --editable .
+	@touch $@
+
+ifneq ($(EXTRAS),)
+$(call stamp,$(EXTRAS)): $(call stamp,)
+	@echo 'Installing extras: $(EXTRAS)'
+	@$(PIP) install --constraint constraints.txt --build-constraint constraints.txt --editable '.[$(EXTRAS)]'
+	@touch $@
+endif
+
+demo:
+	@$(MAKE) --no-print-directory run-demo EXTRAS=demo
+
+.PHONY: run-demo
+run-demo: $(call stamp,$(EXTRAS))
+	$(BIN)/confide demo --out $(DEMO_OUT)
+
+test: $(call stamp,$(EXTRAS))
+	$(TESTS) -m 'not audit' $(PYTEST_ARGS)
+
+static: $(call stamp,$(EXTRAS))
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: static test
+
+audit: $(call stamp,$(EXTRAS))
+	$(TESTS) -m audit $(PYTEST_ARGS)
+	$(BIN)/confide audit
+
+bench: $(call stamp,$(EXTRAS))
+	$(BIN)/python benchmarks/run_all.py
+
+clean:
+	rm -rf $(VENV) .venv-bench-* .mypy_cache .ruff_cache .import_linter_cache .hypothesis

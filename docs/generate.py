@@ -1,0 +1,66 @@
+"""Write the pages that are generated: JSON Schemas and the `--help` of every command.
+
+Run by ``make docs``; a test fails when a written page is not what this says.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from confide.files.schema import FILES, json_schema
+
+HERE = Path(__file__).parent
+CLI_PAGE = "reference/cli.md"
+HELP_START, HELP_END = "<!-- help: ", "<!-- end of help -->"
+
+
+def schemas() -> dict[str, str]:
+    """Return the text of every JSON Schema, by path below docs/."""
+    return {
+        f"reference/{name}.schema.json": json.dumps(
+            json_schema(name), indent=2, ensure_ascii=False, sort_keys=True
+        )
+        + "\n"
+        for name in FILES
+    }
+
+
+def help_text(command: tuple[str, ...]) -> str:
+    """Return what `confide COMMAND --help` prints, 80 columns wide and without colour."""
+    plain = {"NO_COLOR": "1", "COLUMNS": "80", "TERM": "dumb", "_TYPER_FORCE_DISABLE_TERMINAL": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "confide", *command, "--help"],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ | plain,
+    )
+    return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+
+
+def with_help(page: str) -> str:
+    """Return the page with the block after each `<!-- help: COMMAND -->` made anew."""
+    head, *parts = page.split(HELP_START)
+    made = [head]
+    for part in parts:
+        command, rest = part.split(" -->", 1)
+        after = rest.split(HELP_END, 1)[1]
+        words = tuple(command.split()[1:])
+        block = f"\n```text\n{help_text(words)}\n```\n"
+        made.append(f"{HELP_START}{command} -->{block}{HELP_END}{after}")
+    return "".join(made)
+
+
+def main() -> None:
+    """Write everything."""
+    for path, text in schemas().items():
+        (HERE / path).write_text(text, encoding="utf-8")
+    page = HERE / CLI_PAGE
+    if page.exists():
+        page.write_text(with_help(page.read_text("utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

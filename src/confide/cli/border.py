@@ -1,0 +1,167 @@
+"""The border between errors and people: one line, a hint, an exit code; never a traceback.
+
+*Privacy:* a deliberate error says what declared facts say.  Any other is a bug: its text, which
+might hold a value, goes to a local log that only this user can read, and a random id is shown.
+
+=====  ======================================================
+exit   meaning
+=====  ======================================================
+0      done
+1      bug, or a release that failed after reading began
+2      usage: an option, a path, a missing extra
+3      policy refuses
+4      approval missing
+5      budget would be exceeded
+6      verification failed
+7      input breaks its contract
+130    interrupted
+=====  ======================================================
+"""
+
+import datetime as dt
+import errno
+import os
+import sys
+import traceback
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from confide.cli.output import AS_JSON, Output
+from confide.errors import (
+    BudgetExhaustedError,
+    ConfideError,
+    EngineError,
+    LedgerFrozenError,
+    MissingExtraError,
+    PolicyError,
+    ReleaseFailedError,
+    VerificationError,
+)
+
+UsageError: Any = typer.BadParameter.__mro__[1]  # click's, or the click inside typer
+
+BUG, USAGE, POLICY, BUDGET, VERIFICATION, CONTRACT, INTERRUPTED = 1, 2, 3, 5, 6, 7, 130
+
+
+def exit_code(error: ConfideError) -> int:
+    """Return the exit code that a deliberate error has.
+
+    Example:
+        >>> exit_code(PolicyError("The caps differ."))
+        3
+    """
+    match error:
+        case BudgetExhaustedError():
+            return BUDGET
+        case PolicyError():
+            return POLICY
+        case VerificationError() | LedgerFrozenError():
+            return VERIFICATION
+        case MissingExtraError():
+            return USAGE
+        case ReleaseFailedError() | EngineError():
+            return BUG
+        case _:
+            return CONTRACT
+
+
+class Border(TyperGroup):
+    """The group of commands; every error ends here."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> NoReturn:
+        """Run one command line and exit."""
+        del standalone_mode
+        words = list(sys.argv[1:] if args is None else args)
+        out = Output(json=AS_JSON in words)
+        try:
+            code = super().main(
+                args=words,
+                prog_name=prog_name or "confide",
+                complete_var=complete_var,
+                standalone_mode=False,
+                windows_expand_args=windows_expand_args,
+                **extra,
+            )
+        except UsageError as error:
+            sys.exit(_usage(error, out=out))
+        except ConfideError as error:
+            sys.exit(_refused(error, out=out))
+        except (KeyboardInterrupt, typer.Abort):
+            out.note("Interrupted.")
+            sys.exit(INTERRUPTED)
+        except OSError as error:
+            sys.exit(_file(error, out=out))
+        except Exception as error:  # noqa: BLE001 - the one place
+            sys.exit(_bug(error, out=out))
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: Any, *, out: Output) -> int:
+    path = error.ctx.command_path if error.ctx else "confide"
+    message = error.format_message().strip()
+    out.error(message, kind="UsageError", hint=f"Run: {path} --help", code=USAGE)
+    return USAGE
+
+
+def _refused(error: ConfideError, *, out: Output) -> int:
+    code = exit_code(error)
+    message = str(error).removesuffix(error.hint).strip()
+    out.error(message, kind=type(error).__name__, hint=error.hint, code=code)
+    return code
+
+
+def _file(error: OSError, *, out: Output) -> int:
+    if error.errno == errno.EPIPE:  # the reader of a pipe has gone
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        return 0
+    name = Path(os.fsdecode(error.filename)).name if error.filename else "a file"
+    reason = os.strerror(error.errno) if error.errno else "it cannot be used"
+    out.error(
+        f"Cannot use {name}: {reason}.",
+        kind="FileError",
+        hint="Check the path and its permissions.",
+        code=USAGE,
+    )
+    return USAGE
+
+
+def _bug(error: Exception, *, out: Output) -> int:
+    incident = uuid.uuid4().hex[:12]
+    log = log_file()
+    try:
+        _log(error, incident=incident, log=log)
+        hint = f"Details, which may hold data, are in {log}; do not mail that file."
+    except OSError:
+        hint = f"{log} could not be written, so no details were kept."
+    out.error(f"This is a bug (incident {incident}).", kind="Bug", hint=hint, code=BUG)
+    return BUG
+
+
+def log_file() -> Path:
+    """Return where bugs are logged: ``$XDG_STATE_HOME/confide/incidents.log``, mode 0600."""
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(state).expanduser() / "confide" / "incidents.log"
+
+
+def _log(error: Exception, *, incident: str, log: Path) -> None:
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+    trace = "".join(traceback.format_exception(error))
+    file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(file, f"{now} incident {incident}\n{trace}\n".encode())
+    finally:
+        os.close(file)

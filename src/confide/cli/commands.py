@@ -1,0 +1,65 @@
+"""The command ``confide``: which words it knows, and where each is."""
+
+from typing import Annotated
+
+import typer
+
+from confide.cli.audit import audit
+from confide.cli.border import Border
+from confide.cli.demo import demo
+from confide.cli.describe import describe
+from confide.cli.explain import explain
+from confide.cli.init import init
+from confide.cli.ledger import ledger
+from confide.cli.plan import plan
+from confide.cli.run import run
+from confide.cli.show import show
+from confide.cli.verify import verify
+
+EPILOG = (
+    "Exit codes: 0 done, 1 bug, 2 usage, 3 policy refuses, 4 approval missing, "
+    "5 budget would be exceeded, 6 verification failed, 7 input breaks its contract. "
+    "Only `run` and `demo` spend privacy budget."
+)
+
+app = typer.Typer(
+    name="confide",
+    cls=Border,
+    help="Statistics from health records, with differential privacy.",
+    epilog=EPILOG,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def confide(
+    context: typer.Context,
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Print the version, or the help when no command is named."""
+    if version:
+        from confide import __version__
+
+        typer.echo(f"confide {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+PREPARE, RELEASE, CHECK = "Prepare", "Release", "Check and understand"
+
+for command, panel in (
+    (init, PREPARE),
+    (describe, PREPARE),
+    (plan, RELEASE),
+    (run, RELEASE),
+    (show, RELEASE),
+    (verify, CHECK),
+    (explain, CHECK),
+    (audit, CHECK),
+    (demo, CHECK),
+):
+    app.command(command.__name__, rich_help_panel=panel)(command)
+app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)

@@ -1,0 +1,138 @@
+"""From a study file to a folder with everything in it; used by ``run`` and ``demo``."""
+
+import errno
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from confide.cli.output import Output
+from confide.errors import ContractError, VerificationError
+
+if TYPE_CHECKING:
+    from confide.plans.plan import Plan
+
+STAGES = {
+    "check": "Checking the study against the source's schema",
+    "charge": "Asking the ledger",
+    "read": "Reading and bounding",
+    "noise": "Adding noise",
+    "commit": "Storing the answer",
+    "publish": "Publishing",
+    "figures": "Drawing figures",
+    "tables": "Writing tables",
+    "report": "Writing the report",
+    "write": "Saving",
+    "verify": "Verifying",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """A release in its folder.
+
+    Attributes:
+        folder: Where it is.
+        again: Whether the ledger had it already, so that nothing was charged.
+        body: What ``confide run --json`` prints.
+    """
+
+    folder: Path
+    again: bool
+    body: dict[str, Any]
+
+
+def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> Delivered:
+    """Run a study, save it to ``out`` and verify it there.
+
+    Raises:
+        ContractError: If ``out`` holds another release, or the study breaks its contract.
+        PolicyError: If a cap would be passed.
+        VerificationError: If what was saved does not verify.
+    """
+    from confide.release.verify import verify
+    from confide.report.save import save
+    from confide.workspace import open_study
+
+    with output.stages(STAGES) as progress:
+        workspace, declared = open_study(study)
+        with workspace:
+            plan = declared.plan()
+            _require_room(out, plan=plan, request=request)
+            key = _key(plan, request)
+            known = {entry.number for entry in workspace.ledger.entries(plan.dataset.lineage)}
+            release = workspace.release(plan, request=key, progress=progress)
+            save(release, out, progress=progress)
+            progress("verify")
+            checked = verify(release.certificate, folder=out, pinned_key=workspace.public_key)
+    failed = [check.name for check in checked.checks if not check.holds]
+    if failed:
+        raise VerificationError(
+            f"What was saved does not verify: {', '.join(failed)}.",
+            hint="Run it again: the stored answer is delivered at no charge.",
+        )
+    again = release.certificate["accounting"]["entry"] in known
+    body = {
+        "folder": str(out),
+        "report": str(out / "report.html"),
+        "certificate": str(out / "certificate.json"),
+        "id": release.certificate["id"],
+        "request": key,
+        "charged": not again,
+        "loss": loss_body(plan),
+        "verifies": True,
+        "signer": checked.signer,
+    }
+    return Delivered(folder=out, again=again, body=body)
+
+
+def loss_body(plan: "Plan") -> dict[str, Any]:
+    """Return a plan's loss as numbers and in words: odds, never a bare ε."""
+    from confide.privacy.loss import ApproxDP
+    from confide.report.odds_words import adjacency_text, loss_text, meaning_of, odds_sentences
+    from confide.report.words import load_words
+
+    words, dataset = load_words("en"), plan.dataset
+    meaning = meaning_of(plan.loss, plan=plan)
+    shown = meaning.shown
+    delta = shown.delta if isinstance(shown, ApproxDP) else 0
+    return {
+        "unit": dataset.unit.entity.value,
+        "adjacency": dataset.adjacency.value,
+        "measure": dataset.measure.value,
+        "charged": str(plan.nano),
+        "epsilon": f"{float(shown.epsilon):.4f}",
+        "delta": f"{float(delta):g}",
+        "text": f"{loss_text(shown, words=words)}: {adjacency_text(dataset, words=words)}",
+        "odds": list(odds_sentences(meaning, dataset=dataset, words=words)),
+    }
+
+
+def has_room(out: Path, *, plan: "Plan", request: str | None = None) -> bool:
+    """Return whether a folder is free, or holds this plan under this request already."""
+    path = out / "certificate.json"
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return True
+    try:
+        held = json.loads(path.read_bytes())
+        named = (held["plan"]["sha256"], held["authority"]["request"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return bool(named == (plan.digest(), _key(plan, request)))
+
+
+def _require_room(out: Path, *, plan: "Plan", request: str | None) -> None:
+    """Refuse a place that cannot be written, before anything is charged."""
+    if not has_room(out, plan=plan, request=request):
+        raise ContractError(
+            f"{out.name or out} holds something else; nothing was charged.",
+            hint="Choose another --out: a new folder, or the one that holds this release.",
+        )
+    above = next(folder for folder in out.absolute().parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(above))
+
+
+def _key(plan: "Plan", request: str | None) -> str:
+    return request or plan.digest()[:32]

@@ -1,0 +1,138 @@
+"""``confide init``: dataset.yaml and study.yaml to fill in, and the keys.
+
+*Privacy:* the source is never opened; columns are those that the caller names.
+"""
+
+import re
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Annotated
+
+import typer
+
+from confide.cli.output import Json, Output, Quiet, say
+from confide.errors import ContractError
+
+_NAME = re.compile(r"[^\W\d]\w{0,62}")
+_KINDS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".duckdb": "duckdb", ".db": "duckdb"}
+_TEXT = (
+    "{{kind: text}}    # declare it before use: kind: number with lower and upper, or categories"
+)
+_SAMPLE = """\
+      sex: {categories: {1: male, 2: female}, source: your code book}
+      age: {kind: number, lower: 0, upper: 100, unit: a, source: your protocol}
+      diabetes: {categories: [yes, no], source: your code book}
+"""
+_EXAMPLES = """\
+  - {id: diabetes, kind: proportion, of: {diabetes: [yes]}, by: [sex], per: 100, \
+expect: {count: 2000}, error: {within: 3}}
+"""
+_LATER = """\
+  # - {id: by_sex, kind: histogram, by: [sex], error: {within: 20}}
+  # - {id: bmi, kind: mean, column: bmi, by: [sex], expect: {count: 500}, error: {within: 1}}
+"""
+
+
+def init(
+    directory: Annotated[Path, typer.Argument(help="Folder to make or to complete.")],
+    *,
+    source: Annotated[
+        Path | None, typer.Option(help="The data: CSV, Parquet or DuckDB. It is not opened.")
+    ] = None,
+    person: Annotated[str, typer.Option("--id", help="Column that names the patient.")] = "",
+    columns: Annotated[str, typer.Option(help="Names to declare: age,sex,diabetes.")] = "",
+    table: Annotated[str, typer.Option(help="What to call the table.")] = "patients",
+    organisation: Annotated[str, typer.Option(help="Who issues certificates.")] = "",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make dataset.yaml, study.yaml and the keys; never opens the data."""
+    from confide.workspace import initialise
+
+    names = [name.strip() for name in columns.split(",") if name.strip()]
+    texts = _texts(
+        directory,
+        source=source,
+        person=person or "person_id",
+        names=names,
+        table=table,
+        organisation=organisation,
+    )
+    directory.mkdir(parents=True, exist_ok=True)
+    made = [name for name, text in texts.items() if _write(directory / name, text)]
+    inside = initialise(directory)
+    kept = [name for name in texts if name not in made]
+    body = {"folder": str(directory), "made": made, "kept": kept, "keys": str(inside)}
+    output = Output(json=as_json, quiet=quiet)
+    output.result("init", body, show=lambda: _show(directory, made=made, kept=kept))
+    output.note(f"Keep {inside} secret and backed up; hand signing.pub to your readers.")
+
+
+def _texts(
+    directory: Path,
+    *,
+    source: Path | None,
+    person: str,
+    names: list[str],
+    table: str,
+    organisation: str,
+) -> dict[str, str]:
+    for name in (person, table, *names):
+        if not _NAME.fullmatch(name):
+            raise ContractError(
+                f"Expected a name of letters, digits and _, got {name!r}.",
+                hint="Give columns by name: --columns age,sex,diabetes.",
+            )
+    path = source or Path(f"{table}.csv")
+    kind = _KINDS.get(path.suffix.lower())
+    if kind is None:
+        raise ContractError(
+            f"Cannot tell what kind of data {path.name!r} is.",
+            hint=f"Known endings: {', '.join(_KINDS)}.",
+        )
+    where = path.resolve() if source else path
+    inside = where.parent == directory.resolve() or source is None
+    parts = {
+        "id": _slug(directory.resolve().name),
+        "kind": kind,
+        "path": _quoted(where.name if inside else str(where)),
+        "person": person,
+        "table": table,
+        "file": table if kind == "duckdb" else _quoted(where.name),
+        "organisation": organisation.replace('"', "'"),
+        "columns": "".join(f"      {name}: {_TEXT.format()}\n" for name in names) or _SAMPLE,
+        "examples": _LATER if names else _EXAMPLES + _LATER,
+    }
+    folder = resources.files("confide.cli") / "starter"
+    return {
+        name: Template((folder / name).read_text("utf-8")).substitute(parts)
+        for name in ("dataset.yaml", "study.yaml")
+    }
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "dataset"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _write(path: Path, text: str) -> bool:
+    """Write a file unless it exists; return whether it was written."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _show(directory: Path, *, made: list[str], kept: list[str]) -> None:
+    for name in made:
+        say(f"made {directory / name}")
+    for name in kept:
+        say(f"kept {directory / name}")
+    say(f"Next: fill in {directory / 'dataset.yaml'}, then run")
+    say(f"  confide plan {directory / 'study.yaml'}")

@@ -1,0 +1,167 @@
+"""``confide ledger``: what was spent, whether the chain is whole, and an officer's decisions."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from confide.cli.output import Json, Output, Quiet, say, table
+
+if TYPE_CHECKING:
+    from confide.budget.ledger import Entry, Spent
+
+ledger = typer.Typer(
+    help="The budget ledger: what was spent, and whether its chain is whole.",
+    no_args_is_help=True,
+)
+
+Dataset = Annotated[Path, typer.Argument(help="A dataset.yaml.")]
+Reason = Annotated[str, typer.Option(help="Why; it is recorded for good.")]
+HERE = Path("dataset.yaml")
+
+
+@ledger.command("show")
+def show_ledger(dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet = False) -> None:
+    """Show the use of every cap and every request."""
+    from confide.workspace import open_ledger
+
+    with open_ledger(dataset) as (held, declared):
+        lineage = declared.dataset.lineage
+        spent, entries = held.spent(lineage), held.entries(lineage)
+    body = {
+        "lineage": lineage,
+        "measure": spent.measure.value,
+        "caps": _caps(spent),
+        "entries": [_entry(each) for each in entries],
+    }
+    Output(json=as_json, quiet=quiet).result("ledger", body, show=lambda: _show(body))
+
+
+@ledger.command("verify")
+def verify_ledger(dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet = False) -> None:
+    """Check every row of the chain, every copy and every signed head."""
+    from confide.workspace import open_ledger
+
+    with open_ledger(dataset) as (held, _):
+        held.verify_chain()
+        head = held.head()
+    body = {"holds": True, "rows": head.number, "head": head.hash}
+    show = f"The chain is whole: {head.number} rows, head {head.hash[:16]}…"
+    Output(json=as_json, quiet=quiet).result("ledger-verify", body, show=lambda: say(show))
+
+
+@ledger.command("unfreeze")
+def unfreeze(
+    dataset: Dataset = HERE, *, reason: Reason, as_json: Json = False, quiet: Quiet = False
+) -> None:
+    """Go on after an officer has looked; recorded, and never gives budget back."""
+    from confide.workspace import open_ledger
+
+    with open_ledger(dataset) as (held, _):
+        held.unfreeze(reason)
+    _done("unfreeze", "The ledger goes on.", as_json=as_json, quiet=quiet)
+
+
+@ledger.command("open-year")
+def open_year(
+    year: Annotated[int, typer.Argument(help="The calendar year, as the clock shows it.")],
+    dataset: Dataset = HERE,
+    *,
+    reason: Reason,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Start the budget of a calendar year."""
+    from confide.workspace import open_ledger
+
+    with open_ledger(dataset) as (held, declared):
+        held.open_year(declared.dataset.lineage, year=year, reason=reason)
+    _done("open-year", f"The budget of {year} is open.", as_json=as_json, quiet=quiet)
+
+
+@ledger.command("amend-caps")
+def amend_caps(
+    dataset: Dataset = HERE, *, reason: Reason = "", as_json: Json = False, quiet: Quiet = False
+) -> None:
+    """Take the caps of dataset.yaml; raising one needs a reason, which is recorded."""
+    from confide.workspace import open_ledger
+
+    with open_ledger(dataset) as (held, declared):
+        held.amend_caps(declared.dataset.lineage, caps=declared.caps, reason=reason)
+    _done("amend-caps", "The caps are those of dataset.yaml.", as_json=as_json, quiet=quiet)
+
+
+def _done(what: str, text: str, *, as_json: bool, quiet: bool) -> None:
+    output = Output(json=as_json, quiet=quiet)
+    output.result(f"ledger-{what}", {"done": True}, show=lambda: say(text))
+
+
+def _caps(spent: "Spent") -> list[dict[str, Any]]:
+    from confide.budget.ledger import Scope
+    from confide.cli.plan import cap_name
+    from confide.privacy.amount import ATTO, NANO, decimal_text
+
+    rows = []
+    for use in spent.scopes:
+        delta = use.scope is Scope.LIFETIME_DELTA
+        per_one = ATTO if delta else NANO
+
+        def text(units: int | None, per_one: int = per_one) -> str | None:
+            return None if units is None else decimal_text(units, per_one=per_one)
+
+        rows.append(
+            {
+                "cap": cap_name(use),
+                "letter": "δ" if delta else spent.measure.letter,
+                "limit": text(use.cap),
+                "spent": text(use.used),
+                "free": text(use.remaining),
+            }
+        )
+    return rows
+
+
+def _entry(entry: "Entry") -> dict[str, Any]:
+    return {
+        "number": entry.number,
+        "at": entry.at,
+        "analyst": entry.analyst,
+        "request": entry.request_key,
+        "plan": entry.plan_digest,
+        "amount": entry.amount.text(entry.measure),
+        "state": entry.state.value,
+    }
+
+
+def _show(body: dict[str, Any]) -> None:
+    def amount(cap: dict[str, Any], name: str) -> str:
+        return "open" if cap[name] is None else f"{float(cap[name]):.4g}"
+
+    table(
+        ("cap", "limit", "spent", "free"),
+        [
+            (
+                cap["cap"],
+                f"{cap['letter']} {amount(cap, 'limit')}",
+                *(amount(cap, name) for name in ("spent", "free")),
+            )
+            for cap in body["caps"]
+        ],
+        title=f"Budget of {body['lineage']}",
+        right=(1, 2, 3),
+    )
+    table(
+        ("entry", "when (UTC)", "who", "request", "amount", "state"),
+        [
+            (
+                str(each["number"]),
+                each["at"][:19].replace("T", " "),
+                each["analyst"],
+                each["request"][:16],
+                each["amount"],
+                each["state"],
+            )
+            for each in body["entries"]
+        ],
+        title="Requests",
+    )

@@ -1,0 +1,123 @@
+"""Where a command speaks: its result on stdout, everything else for people on stderr.
+
+With ``--json`` the result is one JSON object with a versioned ``schema``; progress stays on stderr.
+``NO_COLOR`` and ``--quiet`` are honoured.  Text from files and releases is shown without control
+characters, so that no label can move a terminal's cursor or change what was printed before.
+"""
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+AS_JSON = "--json"
+NARROW, WIDE = 100, 140
+
+Json = Annotated[bool, typer.Option(AS_JSON, help="Print the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
+
+
+def plain(text: str) -> str:
+    r"""Return text that no terminal obeys.
+
+    Example:
+        A key that a data set holds, with a command to clear the screen:
+
+        >>> plain("sepsis\x1b[2J")
+        'sepsis\\x1b[2J'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """How one command was asked to speak.
+
+    Attributes:
+        json: The result as JSON.
+        quiet: No progress and no remarks; errors still show.
+    """
+
+    json: bool = False
+    quiet: bool = False
+
+    def result(self, schema: str, body: dict[str, Any], *, show: Callable[[], None]) -> None:
+        """Print the result: as JSON of a versioned schema, or by ``show``."""
+        if self.json:
+            typer.echo(json.dumps({"schema": f"confide.{schema}/1", **body}, ensure_ascii=False))
+        else:
+            show()
+
+    def note(self, text: str) -> None:
+        """Say something to people."""
+        if not self.quiet:
+            _console(stderr=True).print(plain(text), soft_wrap=True)
+
+    def error(self, message: str, *, kind: str, hint: str, code: int) -> None:
+        """Say what went wrong, in one line, and the fix in another."""
+        if self.json:
+            body = {"error": kind, "exit": code, "message": message, "hint": hint}
+            typer.echo(json.dumps({"schema": "confide.error/1", **body}, ensure_ascii=False))
+        console = _console(stderr=True)
+        console.print(f"confide: {plain(message)}", style="red", soft_wrap=True)
+        if hint:
+            console.print(f"  → {plain(hint)}", soft_wrap=True)
+
+    @contextlib.contextmanager
+    def stages(self, words: dict[str, str]) -> Iterator[Callable[[str], None]]:
+        """Show one line a stage; ``words`` says what each stage is called.
+
+        On a terminal the running stage turns; elsewhere each stage is one line.
+        """
+        if self.quiet:
+            yield lambda _: None
+            return
+        console = _console(stderr=True)
+        if console.is_terminal:
+            with console.status("") as status:
+                yield lambda stage: status.update(plain(words.get(stage, stage)) + " …")
+        else:
+            yield lambda stage: console.print(plain(words.get(stage, stage)), soft_wrap=True)
+
+
+def _console(*, stderr: bool = False) -> "Console":
+    """Return a console that takes brackets in labels for brackets."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or os.environ.get("COLUMNS") else WIDE
+    return Console(file=stream, markup=False, highlight=False, emoji=False, width=width)
+
+
+def say(text: str, *, style: str | None = None) -> None:
+    """Print a line of a human result to stdout."""
+    _console().print(plain(text), style=style, soft_wrap=True)
+
+
+def table(
+    head: Sequence[str],
+    body: Sequence[Sequence[str]],
+    *,
+    title: str = "",
+    right: Sequence[int] = (),
+) -> None:
+    """Print a table to stdout; ``right`` are the columns to align right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    shown = Table(
+        title=plain(title) or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD
+    )
+    for place, name in enumerate(head):
+        shown.add_column(plain(name), justify="right" if place in right else "left")
+    for row in body:
+        shown.add_row(*map(plain, row))
+    _console().print(shown)

@@ -1,0 +1,204 @@
+"""``confide plan``: what a study would measure, how well, and what it would cost; all for free.
+
+*Privacy:* made of public facts and the ledger; the data are not opened.
+"""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from confide.cli.output import Json, Output, Quiet, say, table
+
+if TYPE_CHECKING:
+    from confide.budget.ledger import ScopeSpent, Spent
+    from confide.plans.plan import Measurement, Plan
+    from confide.workspace import Workspace
+
+OVER = 5
+
+
+def plan(
+    study: Annotated[Path, typer.Argument(help="A study.yaml.")],
+    *,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show what a study would measure, how well, and what it would cost; reads no data."""
+    from confide.workspace import open_study
+
+    output = Output(json=as_json, quiet=quiet)
+    workspace, declared = open_study(study)
+    with workspace:
+        planned = declared.plan()
+        body = describe_plan(planned, workspace=workspace)
+    output.result("plan", body, show=lambda: show_plan(body))
+    if body["released-as"]:
+        output.note("This study is released already: running it again costs nothing.")
+    elif not body["fits"]:
+        output.note("It does not fit: a cap would be passed.")
+        raise typer.Exit(OVER)
+
+
+def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
+    """Return everything that is known of a plan before it runs."""
+    from confide.cli.deliver import loss_body
+
+    dataset = planned.dataset
+    spent = workspace.spent()
+    entries = workspace.ledger.entries(dataset.lineage)
+    released = [
+        entry.number
+        for entry in entries
+        if entry.plan_digest == planned.digest() and entry.payload_sha256
+    ]
+    caps = _caps(spent, planned=planned)
+    return {
+        "study": planned.study.id,
+        "title": planned.study.title,
+        "dataset": dataset.id,
+        "digest": planned.digest(),
+        "loss": loss_body(planned),
+        "measurements": [_measurement(each, planned=planned) for each in planned.measurements],
+        "statistics": _statistics(planned, workspace=workspace),
+        "caps": caps,
+        "fits": all(cap["fits"] for cap in caps),
+        "released-as": released,
+    }
+
+
+def _measurement(each: "Measurement", *, planned: "Plan") -> dict[str, Any]:
+    sensitivity = each.sensitivity
+    return {
+        "statistic": each.statistic,
+        "name": each.name,
+        "sensitivity": {
+            "l1": str(sensitivity.l1),
+            "l2": f"{math.sqrt(sensitivity.l2_squared):.6g}",
+            "unit": sensitivity.unit,
+            "because": sensitivity.because,
+        },
+        "noise": noise_words(each, unit=sensitivity.unit),
+        "cost-share": f"{each.nano / planned.nano:.4f}",
+        "delta": f"{each.atto / 10**18:g}",
+    }
+
+
+def noise_words(each: "Measurement", *, unit: str) -> str:
+    """Return the law of a measurement's noise in words."""
+    from confide.noise.discrete_gaussian import DiscreteGaussian
+    from confide.noise.discrete_laplace import DiscreteLaplace
+    from confide.noise.threshold import KeyThreshold
+
+    match each.mechanism:
+        case DiscreteGaussian(sigma_squared=square):
+            return f"discrete Gaussian, σ = {math.sqrt(square):.4g} {unit}"
+        case DiscreteLaplace(scale=scale):
+            return f"discrete Laplace, b = {float(scale):.4g} {unit}"
+        case KeyThreshold() as threshold:
+            least = f"keys need {threshold.threshold()} {unit}"
+            return f"discrete Laplace, b = {float(threshold.noise().scale):.4g} {unit}; {least}"
+
+
+def _statistics(planned: "Plan", *, workspace: "Workspace") -> list[dict[str, Any]]:
+    found = []
+    for name, forecast in workspace.forecast(planned).items():
+        entry: dict[str, Any] = {"id": name}
+        if isinstance(forecast, str):
+            entry["unknown"] = forecast
+        else:
+            entry |= {
+                "plus-minus": f"{forecast.half_width:.6g}",
+                "level": f"{forecast.level:g}",
+                "unit": forecast.unit,
+                "notes": list(forecast.notes),
+            }
+        found.append(entry)
+    return found
+
+
+def _caps(spent: "Spent", *, planned: "Plan") -> list[dict[str, Any]]:
+    from confide.budget.ledger import Scope
+    from confide.privacy.amount import ATTO, NANO, decimal_text
+
+    rows = []
+    for use in spent.scopes:
+        delta = use.scope is Scope.LIFETIME_DELTA
+        if delta and not use.cap and not planned.atto:
+            continue
+        this, per_one = (planned.atto, ATTO) if delta else (planned.nano, NANO)
+        after = None if use.cap is None else use.cap - use.used - this
+        rows.append(
+            {
+                "cap": cap_name(use),
+                "letter": "δ" if delta else spent.measure.letter,
+                "limit": None if use.cap is None else decimal_text(use.cap, per_one=per_one),
+                "spent": decimal_text(use.used, per_one=per_one),
+                "this": decimal_text(this, per_one=per_one),
+                "free-after": None if after is None else decimal_text(after, per_one=per_one),
+                "fits": after is None or after >= 0,
+            }
+        )
+    return rows
+
+
+def cap_name(use: "ScopeSpent") -> str:
+    """Return the name of a cap for people: "calendar year 2027"."""
+    words = {"lifetime-delta": "lifetime, key selection"}
+    return f"{words.get(use.scope.value, use.scope.value.replace('-', ' '))} {use.period}".strip()
+
+
+def show_plan(body: dict[str, Any]) -> None:
+    """Print a plan for people."""
+    say(f"{body['title'] or body['study']}  ({body['dataset']})", style="bold")
+    forecasts = {each["id"]: each for each in body["statistics"]}
+    rows = []
+    for each in body["measurements"]:
+        sensitivity = each["sensitivity"]
+        rows.append(
+            (
+                f"{each['statistic']} / {each['name']}",
+                f"{sensitivity['l1']} {sensitivity['unit']}",
+                each["noise"],
+                _plus_minus(forecasts[each["statistic"]]),
+                f"{100 * float(each['cost-share']):.1f} %",
+            )
+        )
+    head = (
+        "measurement",
+        f"one {body['loss']['unit']} moves it by",
+        "noise",
+        "result within",
+        "cost",
+    )
+    table(head, rows, title="What is measured", right=(4,))
+    for reason in dict.fromkeys(each["sensitivity"]["because"] for each in body["measurements"]):
+        say(f"  because {reason}", style="dim")
+    for each in body["statistics"]:
+        for note in each.get("notes", [each["unknown"]] if "unknown" in each else []):
+            say(f"  {each['id']}: {note}")
+    table(
+        ("cap", "limit", "spent", "this", "free after"),
+        [_cap_row(cap) for cap in body["caps"]],
+        title="Budget",
+        right=(1, 2, 3, 4),
+    )
+    say(f"All together: {body['loss']['text']}.", style="bold")
+    for sentence in body["loss"]["odds"]:
+        say(f"  {sentence}")
+
+
+def _plus_minus(forecast: dict[str, Any]) -> str:
+    if "unknown" in forecast:
+        return "not known before"
+    share = f"{100 * float(forecast['level']):g} %"
+    return f"±{forecast['plus-minus']} {forecast['unit']} ({share})".replace("  ", " ")
+
+
+def _cap_row(cap: dict[str, Any]) -> tuple[str, ...]:
+    def amount(name: str) -> str:
+        return "open" if cap[name] is None else f"{float(cap[name]):.4g}"
+
+    limit = f"{cap['letter']} {amount('limit')}"
+    return (cap["cap"], limit, amount("spent"), amount("this"), amount("free-after"))

@@ -1,0 +1,41 @@
+"""``confide run``: the one command that spends."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from confide.cli.output import Json, Output, Quiet, say
+
+
+def run(
+    study: Annotated[Path, typer.Argument(help="A study.yaml.")],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the release.")],
+    request: Annotated[
+        str | None,
+        typer.Option(help="Key of this request: the same key again costs nothing."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Charge, read, add noise, certify, and leave a report.
+
+    Running the same study again delivers the same numbers at no charge; for fresh noise, and a
+    fresh charge, give another --request.
+    """
+    from confide.cli.deliver import deliver
+
+    output = Output(json=as_json, quiet=quiet)
+    delivered = deliver(study, out=out, request=request, output=output)
+    output.result("run", delivered.body, show=lambda: show_run(delivered.body))
+
+
+def show_run(body: dict[str, Any]) -> None:
+    """Print where a release is, what it cost and that it verifies."""
+    say(f"Report       {body['report']}", style="bold")
+    say(f"Certificate  {body['certificate']}  (verifies; release {body['id']})")
+    spent = "Spent" if body["charged"] else "Delivered again, nothing charged; it had cost"
+    say(f"{spent} {body['loss']['text']}.")
+    for sentence in body["loss"]["odds"]:
+        say(f"  {sentence}")

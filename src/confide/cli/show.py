@@ -1,0 +1,111 @@
+"""``confide show``: the tables of a release, in the terminal."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from confide.cli.output import Json, Output, Quiet, say, table
+
+NOISE, SAMPLING = "noise", "sampling and noise"
+
+if TYPE_CHECKING:
+    from confide.plans.estimates import Estimate
+    from confide.plans.plan import Statistic
+
+
+def show(
+    directory: Annotated[Path, typer.Argument(help="Folder that `confide run` left.")],
+    *,
+    statistic: Annotated[str, typer.Option("--only", help="Show this statistic only.")] = "",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print the tables of a release, with whether it verifies."""
+    from confide.errors import UnknownNameError, VerificationError
+    from confide.release.noisy import read_payload
+    from confide.release.verify import read_certificate, verify
+
+    certificate = read_certificate(directory / "certificate.json")
+    checked = verify(certificate, folder=directory)
+    if not checked.holds:
+        failed = ", ".join(check.name for check in checked.checks if not check.holds)
+        raise VerificationError(
+            f"{directory.name} does not verify ({failed}); its numbers are not shown.",
+            hint=f"Run: confide verify {directory}",
+        )
+    noisy = read_payload((directory / "noisy.json").read_bytes())
+    known = [each.id for each in noisy.plan.statistics]
+    if statistic and statistic not in known:
+        raise UnknownNameError("statistic", statistic, known=known)
+    estimates = noisy.estimates()
+    tables = [
+        _table(each, [e for e in estimates if e.statistic == each.id])
+        for each in noisy.plan.statistics
+        if not statistic or each.id == statistic
+    ]
+    body = {"release": certificate["id"], "verifies": True, "tables": tables}
+    output = Output(json=as_json, quiet=quiet)
+    output.result("show", body, show=lambda: _show(tables))
+    output.note(f"Verifies. Signed by {checked.signer}, which you have not pinned.")
+
+
+def _table(statistic: "Statistic", estimates: "list[Estimate]") -> dict[str, Any]:
+    from confide.release.export import rows
+
+    head, body = rows(statistic, estimates)
+    return {
+        "id": statistic.id,
+        "title": str(getattr(statistic, "title", "")) or statistic.id,
+        "columns": list(head),
+        "rows": [list(row) for row in body],
+    }
+
+
+def _show(tables: list[dict[str, Any]]) -> None:
+    for each in tables:
+        columns = each["columns"]
+        groups = columns[1 : columns.index("value")]
+        at = {name: place for place, name in enumerate(columns)}
+        numbers: dict[tuple[str, ...], dict[str, list[str]]] = {}
+        for row in each["rows"]:
+            covers = row[at["covers"]]
+            numbers.setdefault(tuple(row[: 1 + len(groups)]), {})[covers] = row
+        both = any(len(found) > 1 for found in numbers.values())
+        head = (*columns[:1], *groups, "value", "interval", "covers")
+        shown = []
+        for key, found in numbers.items():
+            outer = found.get(SAMPLING) or next(iter(found.values()))
+            inner = found.get(NOISE) if both else None
+            shown.append(
+                (
+                    *key,
+                    _short(outer[at["value"]]),
+                    _interval(outer, at),
+                    outer[at["covers"]],
+                    *([_interval(inner, at) if inner else ""] if both else []),
+                    outer[at["unit"]],
+                    outer[at["flags"]],
+                )
+            )
+        if not shown:
+            say(each["title"], style="bold")
+            say("  nothing was published")
+            continue
+        ends = (*head, *(["noise alone"] if both else []), "unit", "flags")
+        table(ends, shown, title=each["title"], right=(len(groups) + 1,))
+
+
+def _short(number: str) -> str:
+    return f"{float(number):,.4g}" if number and abs(float(number)) < 1000 else _large(number)
+
+
+def _large(number: str) -> str:
+    return f"{float(number):,.0f}" if number else "–"
+
+
+def _interval(row: list[str], at: dict[str, int]) -> str:
+    lower, upper = row[at["lower"]], row[at["upper"]]
+    if not lower or not upper:
+        return "–"
+    return f"{_short(lower)} to {_short(upper)} ({100 * float(row[at['level']]):g} %)"

@@ -1,0 +1,194 @@
+"""Tables and columns of dataset.yaml: kinds, bounds, categories, and what a NULL becomes.
+
+*Privacy:* a bound or category must be public knowledge; one that is missing is refused, never taken
+from the data.
+"""
+
+import csv
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from confide.errors import ContractError, UnboundedError
+from confide.files.texts import Day, Exact, Positive, Section, beside
+from confide.tables.relation import EPOCH
+from confide.tables.schema import Column, Kind, Outside, Table
+
+LABEL_OF_CODES = "code"
+
+
+class ColumnSection(Section):
+    """One declared column."""
+
+    from_: str | None = Field(default=None, alias="from")
+    kind: Literal["number", "year", "date", "category", "text"] | None = None
+    lower: Exact | Day | None = None
+    upper: Exact | Day | None = None
+    step: Positive = Fraction(1)
+    unit: str = ""
+    categories: dict[str, str] | list[str] | None = None
+    nulls: str = "drop"
+    other: str = "drop"
+    outside: Outside = Outside.CLIP
+    source: str = ""
+
+
+class TableSection(Section):
+    """One declared table."""
+
+    from_: str | None = Field(default=None, alias="from")
+    id: str = ""
+    rows_per_patient: Literal["1", 1] | None = None
+    columns: dict[str, ColumnSection]
+
+
+def with_category_files(value: dict[str, Any], *, path: Path) -> dict[str, Any]:
+    """Replace ``categories: {file: x.csv}`` by the codes and labels of the file."""
+    tables = value.get("tables")
+    if not isinstance(tables, dict):
+        return value
+    for table in tables.values():
+        columns = table.get("columns") if isinstance(table, dict) else None
+        for column in columns.values() if isinstance(columns, dict) else ():
+            named = column.get("categories") if isinstance(column, dict) else None
+            if isinstance(named, dict) and set(named) == {"file"}:
+                column["categories"] = _category_file(beside(named["file"], of=path))
+    return value
+
+
+def _category_file(path: Path) -> dict[str, str]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except OSError:
+        raise ContractError(f"There is no category file {path.name}.") from None
+    if rows and rows[0][0].strip().lower() == LABEL_OF_CODES:
+        rows = rows[1:]
+    if any(len(row) not in (1, 2) for row in rows):
+        raise ContractError(
+            f"{path.name} should hold one or two columns.", hint="Write code,label on each line."
+        )
+    return {row[0]: row[-1] for row in rows}
+
+
+def read_table(name: str, section: TableSection) -> Table:
+    """Return the table that a section declares.
+
+    Raises:
+        ContractError: If a column breaks its contract; without bounds, UnboundedError.
+    """
+    return Table(
+        name=name,
+        source=section.from_ or name,
+        columns=tuple(_column(key, column) for key, column in section.columns.items()),
+        one_row_per_patient=section.rows_per_patient is not None,
+        id_column=section.id,
+    )
+
+
+def _column(name: str, section: ColumnSection) -> Column:
+    kind = section.kind or ("category" if section.categories is not None else None)
+    if kind is None:
+        raise UnboundedError(
+            f"Column {name!r} says neither its kind nor its categories.",
+            hint="Write kind: number with lower and upper, kind: date, categories, or kind: text.",
+        )
+    source = section.from_ or name
+    match kind:
+        case "category":
+            return _category(name, section, source=source)
+        case "text":
+            return Column(name=name, kind=Kind.TEXT, source=source, because=section.source)
+        case "date":
+            return _date_column(name, section, source=source)
+        case _:
+            return _number(name, section, source=source)
+
+
+def _category(name: str, section: ColumnSection, *, source: str) -> Column:
+    declared = section.categories or {}
+    pairs = declared if isinstance(declared, dict) else {label: label for label in declared}
+    keys = tuple(dict.fromkeys(pairs.values()))
+
+    def policy(word: str) -> int | None:
+        if word == "drop":
+            return None
+        if word not in keys:
+            raise ContractError(
+                f"Column {name!r}: {word!r} is not one of its categories.",
+                hint="Write drop, or a declared category.",
+            )
+        return keys.index(word)
+
+    return Column(
+        name=name,
+        kind=Kind.CATEGORY,
+        source=source,
+        keys=keys,
+        codes=tuple((code, keys.index(label)) for code, label in pairs.items()),
+        nulls=policy(section.nulls),
+        other=policy(section.other),
+        because=section.source,
+    )
+
+
+def _date_column(name: str, section: ColumnSection, *, source: str) -> Column:
+    if not hasattr(section.lower, "toordinal") or not hasattr(section.upper, "toordinal"):
+        raise UnboundedError(
+            f"Column {name!r} needs its first and last date.",
+            hint="Write lower: 2010-01-01, upper: 2026-12-31, from public knowledge.",
+        )
+    if section.nulls != "drop":
+        raise ContractError(f"Column {name!r}: a missing date can only be dropped.")
+    return Column(
+        name=name,
+        kind=Kind.DATE,
+        source=source,
+        lower=section.lower.toordinal() - EPOCH,  # type: ignore[union-attr]
+        upper=section.upper.toordinal() - EPOCH,  # type: ignore[union-attr]
+        because=section.source,
+    )
+
+
+def _number(name: str, section: ColumnSection, *, source: str) -> Column:
+    if not isinstance(section.lower, Fraction) or not isinstance(section.upper, Fraction):
+        raise UnboundedError(
+            f"Column {name!r} has no clip bounds, so no finite noise would protect it.",
+            hint=f"Declare lower and upper for {name!r} from public knowledge.",
+        )
+    step = section.step
+    return Column(
+        name=name,
+        kind=Kind.NUMBER,
+        source=source,
+        lower=_grid(name, section.lower, step),
+        upper=_grid(name, section.upper, step),
+        scale=step,
+        unit="a" if section.kind == "year" else section.unit,
+        nulls=None
+        if section.nulls == "drop"
+        else _grid(name, _constant(name, section.nulls), step),
+        outside=section.outside,
+        because=section.source,
+    )
+
+
+def _constant(name: str, text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ContractError(
+            f"Column {name!r}: expected nulls: drop or a number within the bounds."
+        ) from None
+
+
+def _grid(name: str, physical: Fraction, step: Fraction) -> int:
+    steps = physical / step
+    if steps.denominator != 1:
+        raise ContractError(
+            f"Column {name!r}: {float(physical):g} is not a multiple of the step {step}.",
+            hint="Use bounds on the grid, or a finer step.",
+        )
+    return int(steps)

@@ -1,0 +1,102 @@
+"""A dataset.yaml written from declared tables, for people to read, correct and complete."""
+
+import json
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import assert_never
+
+from confide.tables.relation import date_of
+from confide.tables.schema import Column, Kind, Outside, Table
+
+_HEAD = """\
+# Most of a dataset.yaml, from public vocabulary and clinical ranges; no data were looked at.
+# Correct what is not so at your site, delete what no study needs, and set the caps of your policy.
+# Left out on purpose: source values, free text, times of birth, addresses, numbers of devices.
+
+dataset: {{id: {id}, lineage: {id}, snapshot: "1"}}
+source: {{kind: {kind}, version: "{version}", path: {path}}}
+protects: {{unit: patient, id: person_id, adjacency: add-remove}}
+accounting: {{measure: zcdp, delta: 1e-6}}
+caps: {{release: {{epsilon: 1}}, calendar-year: {{epsilon: 3}}, lifetime: {{epsilon: 10}}}}
+issuer: {{organisation: "", contact: ""}}
+
+tables:
+"""
+NO_CONCEPT = "0"
+"""OMOP's concept for "no matching concept"."""
+
+
+def dataset_text(tables: Sequence[Table], *, id: str, kind: str, version: str, path: str) -> str:  # noqa: A002 - the key's name
+    """Return the text of a dataset.yaml; reading it gives the tables back.
+
+    A label that no code has, for other and missing values, gets OMOP's concept 0.
+    """
+    head = _HEAD.format(id=_text(id), kind=kind, version=version, path=_text(path))
+    return head + "".join(f"{line}\n" for table in tables for line in _table(table))
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield f"  {table.name}:"
+    if table.source != table.name:
+        yield f"    from: {_text(table.source)}"
+    if table.one_row_per_patient:
+        yield "    rows-per-patient: 1"
+    yield "    columns:"
+    for column in table.columns:
+        yield from _column(column)
+
+
+def _column(column: Column) -> Iterator[str]:
+    yield f"      {column.name}:"
+    if column.source != column.name:
+        yield f"        from: {column.source}"
+    yield from (f"        {line}" for line in _kind(column))
+    if column.because:
+        yield f"        source: {_text(column.because)}"
+
+
+def _kind(column: Column) -> Iterator[str]:
+    match column.kind:
+        case Kind.TEXT:
+            yield "kind: text    # no value is public; a list of codes would make it a category"
+        case Kind.DATE:
+            yield "kind: date"
+            yield f"lower: {date_of(column.domain().lower).isoformat()}"
+            yield f"upper: {date_of(column.domain().upper).isoformat()}"
+        case Kind.NUMBER:
+            of = column.domain()
+            yield "kind: number"
+            yield f"lower: {_number(of.lower * of.scale)}"
+            yield f"upper: {_number(of.upper * of.scale)}"
+            if of.scale != 1:
+                yield f"step: {_number(of.scale)}"
+            if of.unit:
+                yield f"unit: {_text(of.unit)}"
+            if column.outside is not Outside.CLIP:
+                yield f"outside: {column.outside.value}"
+        case Kind.CATEGORY:
+            yield from _categories(column)
+        case _:
+            assert_never(column.kind)
+
+
+def _categories(column: Column) -> Iterator[str]:
+    yield "categories:"
+    named = {index for _, index in column.codes}
+    for code, index in column.codes:
+        yield f"  {_text(code)}: {_text(column.keys[index])}"
+    for index, label in enumerate(column.keys):
+        if index not in named:
+            yield f'  "{NO_CONCEPT}": {_text(label)}'
+    for policy, value in (("nulls", column.nulls), ("other", column.other)):
+        if value is not None:
+            yield f"{policy}: {_text(column.keys[value])}"
+
+
+def _number(value: Fraction | int) -> str:
+    exact = Fraction(value)
+    return str(exact.numerator) if exact.denominator == 1 else str(exact)

@@ -1,0 +1,167 @@
+"""Derived columns and per-patient values of dataset.yaml.
+
+A derived column is a function of one row: bins of a number or date, or a calendar part.  A
+per-patient value is a function of one patient's own rows: first, last, any, count, days between.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import Field
+
+from confide.errors import ContractError, UnboundedError
+from confide.files.texts import Counting, Day, Exact, Section, Whole
+from confide.files.where import canonical, read_where
+from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf, ValueOf
+from confide.tables.per_patient import (
+    AtEnd,
+    CountOf,
+    DaysBetween,
+    HasAny,
+    PerPatientValue,
+    Which,
+)
+from confide.tables.relation import domain, resolve
+from confide.tables.schema import Dataset, Derived, Kind
+
+
+class DerivedSection(Section):
+    """Bins of a number or date, or a calendar part."""
+
+    of: str
+    bins: list[Exact | Day] | None = None
+    part: DatePart | None = None
+
+
+class PerPatientSection(Section):
+    """One value per patient, from that patient's own rows."""
+
+    first: str | None = None
+    last: str | None = None
+    any: str | None = None
+    count: str | None = None
+    days_between: list[str] | None = None
+    of: str | None = None
+    by: str | None = None
+    where: dict[str, Any] = Field(default_factory=dict)
+    before: str | None = None
+    at_most: Counting | None = None
+    lower: Whole | None = None
+    upper: Whole | None = None
+
+
+def with_values(
+    dataset: Dataset,
+    *,
+    per_patient: Mapping[str, PerPatientSection],
+    derived: Mapping[str, DerivedSection],
+) -> Dataset:
+    """Return the data set with its per-patient values and derived columns, in that order.
+
+    Raises:
+        ContractError: If one of them does not fit the tables.
+    """
+    for name, section in per_patient.items():
+        value = _value(name, section, dataset=dataset)
+        dataset = replace(dataset, per_patient=(*dataset.per_patient, value))
+    for name, part in derived.items():
+        found = _derived(name, part, dataset=dataset)
+        dataset = replace(dataset, derived=(*dataset.derived, found))
+    return dataset
+
+
+def _derived(name: str, section: DerivedSection, *, dataset: Dataset) -> Derived:
+    table = dataset.tables[0].name
+    owners = [t.name for t in dataset.tables if any(c.name == section.of for c in t.columns)]
+    of = resolve(section.of, table=owners[0] if len(owners) == 1 else table, dataset=dataset)
+    if not isinstance(of, ColumnOf | ValueOf):
+        raise ContractError(f"Derived {name!r} must be of a column or a per-patient value.")
+    within = domain(of, dataset=dataset)
+    match section.bins, section.part:
+        case list() as bins, None:
+            edges = tuple(math.ceil(canonical(name, edge, within)) for edge in bins)
+            return Derived(name=name, of=BinOf(of=of, edges=edges))
+        case None, DatePart() as part:
+            derived = Derived(name=name, of=PartOf(of=of, part=part))
+            domain(derived.of, dataset=dataset)
+            return derived
+        case _:
+            raise ContractError(
+                f"Derived {name!r} needs either bins or part.",
+                hint="Write bins: [20, 40, 60, 80] or part: month.",
+            )
+
+
+def _value(name: str, section: PerPatientSection, *, dataset: Dataset) -> PerPatientValue:
+    kinds = [
+        kind
+        for kind in ("first", "last", "any", "count", "days_between")
+        if getattr(section, kind) is not None
+    ]
+    if len(kinds) != 1:
+        raise ContractError(
+            f"Per-patient value {name!r} needs exactly one of first, last, any, count, "
+            "days-between."
+        )
+    match kinds[0]:
+        case "first" | "last":
+            return _at_end(name, section, dataset=dataset)
+        case "any":
+            table = str(section.any)
+            where = read_where(section.where, table=table, dataset=dataset)
+            return HasAny(name=name, table=dataset.table(table).name, where=where)
+        case "count":
+            table = str(section.count)
+            if section.at_most is None:
+                raise UnboundedError(
+                    f"Per-patient value {name!r} counts without a cap.",
+                    hint="Write at-most: 30, from public knowledge.",
+                )
+            where = read_where(section.where, table=table, dataset=dataset)
+            return CountOf(
+                name=name, table=dataset.table(table).name, where=where, at_most=section.at_most
+            )
+        case _:
+            return _days(name, section, dataset=dataset)
+
+
+def _at_end(name: str, section: PerPatientSection, *, dataset: Dataset) -> AtEnd:
+    which = Which.FIRST if section.first is not None else Which.LAST
+    column = str(section.first if section.first is not None else section.last)
+    if section.of is None:
+        raise ContractError(f"Per-patient value {name!r} needs of: table.")
+    table = dataset.table(section.of)
+    taken = table.column(column)
+    by = section.by or (column if taken.kind is Kind.DATE else None)
+    if by is None or table.column(by).kind is not Kind.DATE:
+        raise ContractError(
+            f"Per-patient value {name!r} needs by: a date column that orders the rows."
+        )
+    if section.before is not None:
+        dataset.value(section.before)
+    return AtEnd(
+        name=name,
+        which=which,
+        table=table.name,
+        column=column,
+        by=by,
+        where=read_where(section.where, table=table.name, dataset=dataset),
+        before=section.before,
+    )
+
+
+def _days(name: str, section: PerPatientSection, *, dataset: Dataset) -> DaysBetween:
+    ends = section.days_between or []
+    if len(ends) != 2 or section.lower is None or section.upper is None:
+        raise ContractError(
+            f"Per-patient value {name!r} needs two dates and bounds.",
+            hint="Write days-between: [first_a, first_b], lower: 0, upper: 3650.",
+        )
+    for end in ends:
+        if domain(ValueOf(name=end), dataset=dataset).kind is not Kind.DATE:
+            raise ContractError(f"Per-patient value {end!r} is not a date.")
+    return DaysBetween(
+        name=name, start=ends[0], end=ends[1], lower=section.lower, upper=section.upper
+    )

@@ -1,0 +1,248 @@
+"""How one unit's influence was bounded, where the bounds come from, and the noise, in sentences.
+
+*Privacy:* reads the plan, which is public.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.threshold import KeyThreshold
+from confide.plans.plan import Measurement, Mechanism, Plan, Statistic
+from confide.report.conditions import label, value_text
+from confide.report.numbers import clean, significant
+from confide.report.words import Words
+from confide.statistics.histogram import Histogram
+from confide.tables.aggregate import (
+    Aggregate,
+    Centred,
+    CentredSquare,
+    KeyedAggregate,
+    Ones,
+    Plain,
+    reads,
+)
+from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
+from confide.tables.filter import expressions, sources
+from confide.tables.relation import column_of, domain
+from confide.tables.schema import Column, Dataset, Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Use:
+    """A column that a statistic reads, and whether a row without it is left out."""
+
+    source: ColumnOf | ValueOf
+    needed: bool
+
+
+def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
+    """Return the sentences of one statistic."""
+    measurements = plan.of(statistic.id)
+    sentences = [kept_text(measurements[0].aggregate.bounds, words=words)]
+    for use in _uses(measurements):
+        match use.source:
+            case ColumnOf():
+                column = column_of(use.source, plan.dataset)
+                sentences += _column(column, needed=use.needed, words=words)
+            case ValueOf():
+                pass  # its bounds are those of the columns it is made of
+            case _:
+                assert_never(use.source)
+    sentences += [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
+    if isinstance(statistic, Histogram):
+        sentences += _after(statistic, words=words)
+    return tuple(sentences)
+
+
+def _after(statistic: Histogram, *, words: Words) -> list[str]:
+    said = []
+    if statistic.threshold is not None:
+        said.append(words.say("bounded.threshold", threshold=f"{statistic.threshold:,}"))
+    if statistic.round_to > 1:
+        said.append(words.say("bounded.rounded", step=f"{statistic.round_to:,}"))
+    return said
+
+
+def kept_text(bounds: ContributionBounds, *, words: Words) -> str:
+    """Return what one unit may contribute.
+
+    Example:
+        >>> from confide.report.words import load_words
+        >>> kept_text(CellBound(max_cells=1), words=load_words("en"))
+        'Each patient counts once.'
+    """
+    match bounds:
+        case CellBound(max_cells=1, max_rows_per_cell=1):
+            return words.say("bounded.once")
+        case RowBound(max_rows=rows) | CellBound(max_cells=1, max_rows_per_cell=rows):
+            return words.say_count("bounded.rows", rows)
+        case CellBound(max_cells=cells, max_rows_per_cell=rows):
+            kept = words.say_count("bounded.kept", rows)
+            return words.say_count("bounded.cells", cells, rows=kept)
+        case OneEvent():
+            return words.say("bounded.event")
+        case _:
+            assert_never(bounds)
+
+
+def _uses(measurements: Sequence[Measurement]) -> tuple[_Use, ...]:
+    """Return every column that a statistic reads, in order of first use."""
+    needed: dict[ColumnOf | ValueOf, None] = {}
+    asked: dict[ColumnOf | ValueOf, None] = {}
+    for measurement in measurements:
+        aggregate = measurement.aggregate
+        match aggregate:
+            case Aggregate(axes=axes, value=value):
+                read: tuple[Expression, ...] = (*reads(value), *axes)
+            case KeyedAggregate(key=key):
+                read = (key,)
+            case _:
+                assert_never(aggregate)
+        for expression in read:  # a condition is false, not unknown, where a value is missing
+            place = asked if isinstance(expression, Holds) else needed
+            place |= dict.fromkeys(sources(expression))
+        for expression in expressions(aggregate.relation.where):
+            asked |= dict.fromkeys(sources(expression))
+    kept = [_Use(source=source, needed=True) for source in needed]
+    return (*kept, *(_Use(source=s, needed=False) for s in asked if s not in needed))
+
+
+def _column(column: Column, *, needed: bool, words: Words) -> list[str]:
+    name = label(column.name)
+    source = clean(column.because, most=200) or words.say("bounded.no-source")
+    match column.kind:
+        case Kind.TEXT:
+            return [words.say("bounded.text", column=name)]
+        case Kind.CATEGORY:
+            count = len(column.keys)
+            sentence = words.say_count("bounded.keys", count, column=name, source=source)
+        case Kind.DATE:
+            of = column.domain()
+            low, high = (value_text(end, of=of, words=words) for end in (of.lower, of.upper))
+            sentence = words.say("bounded.dates", column=name, lower=low, upper=high, source=source)
+        case Kind.NUMBER:
+            of = column.domain()
+            sentence = words.say(
+                "bounded.clip",
+                column=name,
+                outside=words.say(f"bounded.outside.{column.outside.value}"),
+                lower=f"{of.physical(of.lower):.12g}",
+                upper=f"{of.physical(of.upper):.12g}",
+                unit=clean(words.unit(column.unit)),
+                step=f"{float(column.scale):.12g}",
+                source=source,
+            )
+        case _:
+            assert_never(column.kind)
+    return [sentence, _nulls(column, needed=needed, words=words)]
+
+
+def _nulls(column: Column, *, needed: bool, words: Words) -> str:
+    name = label(column.name)
+    if column.nulls is not None:
+        constant = value_text(column.nulls, of=column.domain(), words=words)
+        return words.say("bounded.nulls.constant", column=name, value=constant)
+    return words.say(f"bounded.nulls.{'drop' if needed else 'condition'}", column=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """What one step of a measurement is worth.
+
+    Attributes:
+        step: Physical value of one step.
+        unit: Its unit code.
+        squared: Whether the unit is to be read as squared.
+    """
+
+    step: Fraction
+    unit: str
+    squared: bool = False
+
+    def text(self, canonical: float, *, words: Words) -> str:
+        """Return a number of steps as a physical amount."""
+        number = significant(float(self.step) * canonical)
+        if self.squared:
+            unit = words.say("bounded.squared", unit=clean(words.unit(self.unit)))
+            return words.say("amount", value=number, unit=unit)
+        return words.amount(number, self.unit)
+
+
+def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
+    """Return what one step of a measurement is worth."""
+    aggregate = measurement.aggregate
+    if isinstance(aggregate, KeyedAggregate):
+        return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)
+    match aggregate.value:
+        case Ones():
+            return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)
+        case Plain(of=expression) | Centred(of=expression):
+            of = domain(expression, dataset=dataset)
+            return Grid(step=of.scale, unit=of.unit)
+        case CentredSquare(of=expression):
+            of = domain(expression, dataset=dataset)
+            return Grid(step=of.scale**2, unit=of.unit, squared=True)
+        case _:
+            assert_never(aggregate.value)
+
+
+def noise_text(measurement: Measurement, *, dataset: Dataset, words: Words) -> str:
+    """Return one measurement's sensitivity, noise and errors, in physical units."""
+    grid = grid_of(measurement, dataset=dataset)
+    law = additive_law(measurement.mechanism)
+    return words.say(
+        "bounded.noise",
+        name=measured_text(measurement, words=words),
+        entity=words.say(f"entity.{dataset.unit.entity.value}"),
+        l1=grid.text(measurement.sensitivity.l1, words=words),
+        law=law_text(measurement.mechanism, grid=grid, words=words),
+        median=grid.text(law.half_width(0.5), words=words),
+        p95=grid.text(law.half_width(0.95), words=words),
+    )
+
+
+def measured_text(measurement: Measurement, *, words: Words) -> str:
+    """Return what a measurement is called."""
+    aggregate = measurement.aggregate
+    if isinstance(aggregate, Aggregate) and isinstance(aggregate.value, Centred):
+        return words.say("measured.centred-sum")
+    return words.say(f"measured.{measurement.name}")
+
+
+def additive_law(mechanism: Mechanism) -> DiscreteLaplace | DiscreteGaussian:
+    """Return the noise that a mechanism adds to each number.
+
+    Example:
+        >>> additive_law(DiscreteLaplace(scale=Fraction(2))).half_width(0.95)
+        6
+    """
+    return mechanism.noise() if isinstance(mechanism, KeyThreshold) else mechanism
+
+
+def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
+    """Return the noise of a mechanism with its parameter.
+
+    Example:
+        >>> from confide.report.words import load_words
+        >>> persons = Grid(step=Fraction(1), unit="persons")
+        >>> law_text(DiscreteLaplace(scale=Fraction(5, 2)), grid=persons, words=load_words("en"))
+        'discrete Laplace noise of scale 2.5 patients'
+    """
+    match mechanism:
+        case DiscreteLaplace(scale=scale):
+            return words.say("bounded.law.laplace", scale=grid.text(float(scale), words=words))
+        case DiscreteGaussian(sigma_squared=sigma_squared):
+            sigma = grid.text(math.sqrt(sigma_squared), words=words)
+            return words.say("bounded.law.gaussian", sigma=sigma)
+        case KeyThreshold():
+            b = grid.text(float(mechanism.noise().scale), words=words)
+            tau = grid.text(mechanism.threshold(), words=words)
+            return words.say("bounded.law.threshold", scale=b, tau=tau)
+        case _:
+            assert_never(mechanism)

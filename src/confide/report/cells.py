@@ -1,0 +1,78 @@
+"""The published cells of a statistic: each number with the one or two intervals it has.
+
+A proportion and a quantile are published twice, once with an interval for the noise alone and once
+for sampling and noise; here they are one cell with an inner and an outer interval.
+
+*Privacy:* rearranges estimates; reads nothing else.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from confide.plans.estimates import Covers, Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One number for one group.
+
+    Attributes:
+        key: Labels of its group; empty for a single number.
+        quantity: "count", "mean", "quantile 0.5".
+        value: In ``unit``; None when it was withheld or could not be formed.
+        outer: The widest interval published.
+        inner: The interval of the noise alone, when the outer one covers sampling too.
+        level: Coverage of both.
+        covers: Which randomness the outer interval covers.
+        unit: UCUM code, "persons" or "rows".
+        flags: As published.
+    """
+
+    key: tuple[str, ...]
+    quantity: str
+    value: float | None
+    outer: tuple[float, float] | None
+    inner: tuple[float, float] | None
+    level: float
+    covers: Covers
+    unit: str
+    flags: tuple[str, ...]
+
+    @property
+    def half_width(self) -> float:
+        """Half of the outer interval; 0 when there is none."""
+        return 0.0 if self.outer is None else (self.outer[1] - self.outer[0]) / 2
+
+
+def cells_of(estimates: Sequence[Estimate]) -> tuple[Cell, ...]:
+    """Return one cell for each key and quantity, in the order of publication."""
+    found: dict[tuple[tuple[str, ...], str], list[Estimate]] = {}
+    for estimate in estimates:
+        found.setdefault((estimate.key, estimate.quantity), []).append(estimate)
+    return tuple(_merged(group) for group in found.values())
+
+
+def _merged(group: Sequence[Estimate]) -> Cell:
+    by_cover = {estimate.covers: estimate for estimate in group}
+    noise = by_cover.get(Covers.NOISE)
+    outer = by_cover.get(Covers.SAMPLING_AND_NOISE, noise)
+    if outer is None:  # there are two kinds of cover
+        outer = group[0]
+    both = noise is not None and outer is not noise
+    return Cell(
+        key=outer.key,
+        quantity=outer.quantity,
+        value=outer.value,
+        outer=_interval(outer),
+        inner=_interval(noise) if both and noise is not None else None,
+        level=outer.level,
+        covers=outer.covers,
+        unit=outer.unit,
+        flags=outer.flags,
+    )
+
+
+def _interval(estimate: Estimate) -> tuple[float, float] | None:
+    if estimate.lower is None or estimate.upper is None:
+        return None
+    return estimate.lower, estimate.upper

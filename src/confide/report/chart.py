@@ -1,0 +1,344 @@
+"""One figure a statistic: every number with its interval, on a light ground, for print and screen.
+
+A dot is a published number; a thin line is its interval; where two were published, a thick pale
+line inside it is the interval of the noise alone.  A hollow dot is flagged.  More than 40 cells:
+the 40 largest are shown and a note says so; tables hold them all.
+
+*Privacy:* drawn from the release alone, so it costs nothing.
+
+References:
+    [CM84] Cleveland, McGill. Graphical perception. JASA 79(387), 1984.
+        https://doi.org/10.1080/01621459.1984.10478080
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from confide.plans.mechanisms import additive, coordinate, threshold, vector
+from confide.plans.plan import Statistic
+from confide.release.release import Release
+from confide.report.cells import Cell, cells_of
+from confide.report.describe import (
+    covers_text,
+    group_titles,
+    is_over_time,
+    kind_of,
+    quantity_text,
+    title_of,
+    total_of,
+    total_text,
+    value_title,
+)
+from confide.report.marks import (
+    Chart,
+    Frame,
+    Row,
+    dots,
+    heat_map,
+    over_time,
+    plausible,
+    ridges,
+    row_of,
+    side_by_side,
+    threshold_line,
+    titled,
+)
+from confide.report.numbers import clean, fixed, percent
+from confide.report.words import Words
+from confide.statistics.quantiles import Quantiles
+from confide.tables.relation import domain, resolve
+from confide.tables.schema import Dataset
+
+MOST_CELLS = 40
+_MOST_SERIES = 5
+_MOST_RIDGES = 8
+_MOST_TIMES = 400
+_HEAT_ACROSS = 12
+_POINTS = 160
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A chart with what a reader needs beside it.
+
+    Attributes:
+        chart: An Altair chart.
+        title: Its title, also the start of its text alternative.
+        notes: What the chart leaves out or draws in a special way.
+    """
+
+    chart: Chart
+    title: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Subject:
+    """One statistic of a release, as the builders below need it."""
+
+    release: Release
+    statistic: Statistic
+    words: Words
+    cells: tuple[Cell, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return group_titles(self.statistic, plan=self.release.plan, words=self.words)
+
+    def axis(self, cells: Sequence[Cell]) -> str:
+        unit = cells[0].unit if cells else ""
+        return value_title(self.statistic, unit=unit, words=self.words)
+
+
+def figure(release: Release, statistic: Statistic, *, words: Words) -> Figure | None:
+    """Return the figure of one statistic; None when nothing was published.
+
+    Example:
+        A chart for a notebook: ``figure(release, "sbp", words=load_words("en")).chart``.
+    """
+    cells = cells_of(release.of(statistic))
+    if not any(cell.value is not None for cell in cells):
+        return None
+    subject = _Subject(release=release, statistic=statistic, words=words, cells=cells)
+    chart, notes = _BUILDERS[kind_of(statistic)](subject)
+    title = title_of(statistic, plan=release.plan, words=words)
+    subtitle = _subtitle(subject)
+    return Figure(chart=titled(chart, title=title, subtitle=subtitle), title=title, notes=notes)
+
+
+def _subtitle(subject: _Subject) -> str:
+    words, first = subject.words, subject.cells[0]
+    level = percent(first.level)
+    covers = {cell.covers for cell in subject.cells}
+    if first.inner is not None:
+        parts = [words.say("chart.two-intervals", level=level)]
+    elif len(covers) > 1:
+        parts = [words.say("chart.intervals", level=level)]
+    else:
+        shown = covers_text(first.covers, words=words)
+        parts = [words.say("chart.one-interval", level=level, covers=shown)]
+    total = total_of(subject.release.noisy, subject.statistic)
+    if total is not None and subject.cells[0].key:
+        parts.append(
+            words.say(f"chart.total.{'once' if total.once else 'often'}", total=total_text(total))
+        )
+    return words.say("chart.joint").join(parts)
+
+
+def _one_number(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    cell = subject.cells[0]
+    row = row_of(cell, group="")
+    frame = Frame(groups=("",), x_title=subject.axis([cell]))
+    values = subject.release.noisy.values
+    names = [(m.statistic, m.name) for m in subject.release.plan.measurements]
+    raw = coordinate(values[names.index((subject.statistic.id, "count"))], 0)
+    noise = additive(subject.release.plan.mechanisms(subject.statistic.id)["count"])
+    reach = max(4, math.ceil(4.2 * math.sqrt(noise.variance())))
+    step = max(1, 2 * reach // _POINTS)
+    peak = noise.pmf(0)
+    curve = [
+        (float(count), noise.pmf(raw - count) / peak)
+        for count in range(max(0, raw - reach), max(0, raw + reach) + step, step)
+    ]
+    return plausible(curve, row=row, frame=frame), (subject.words.say("chart.plausible"),)
+
+
+def _histogram(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    statistic, cells = subject.statistic, subject.cells
+    axis = subject.axis(cells)
+    if is_over_time(statistic, plan=subject.release.plan) and len(cells) <= _MOST_TIMES:
+        rows = [row_of(cell, group=clean(cell.key[0])) for cell in cells]
+        groups = tuple(row["group"] for row in rows)
+        frame = Frame(groups=groups, x_title=subject.names[0])
+        return over_time(rows, frame=frame, y_title=axis), ()
+    if _is_grid(cells):
+        return _grid(subject), _flag_notes(subject)
+    return _groups(subject, cells, bars=True)
+
+
+def _is_grid(cells: Sequence[Cell]) -> bool:
+    """Return whether a crosstab is better read as a grid of numbers than as dots."""
+    if len(cells[0].key) != 2:
+        return False
+    down, across = (len({cell.key[axis] for cell in cells}) for axis in (0, 1))
+    grouped = across <= _MOST_SERIES and down * across <= MOST_CELLS
+    return not grouped and across <= _HEAT_ACROSS and down <= MOST_CELLS
+
+
+def _grid(subject: _Subject) -> Chart:
+    rows = []
+    for cell in subject.cells:
+        row = row_of(cell, group=clean(cell.key[0]), series=clean(cell.key[1]))
+        row["text"] = "–" if cell.value is None else fixed(cell.value, decimals=0)
+        rows.append(row)
+    frame = Frame(
+        groups=_distinct(row["group"] for row in rows),
+        series=_distinct(row["series"] for row in rows),
+        x_title="",
+    )
+    return heat_map(rows, frame=frame, titles=(subject.names[0], subject.names[1]))
+
+
+def _by_group(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    return _groups(subject, subject.cells, bars=False)
+
+
+def _sums(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    return _groups(subject, subject.cells, bars=bool(subject.cells[0].key))
+
+
+def _selected(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    chart, notes = _groups(subject, subject.cells, bars=True)
+    mechanisms = subject.release.plan.mechanisms(subject.statistic.id)
+    tau = threshold(mechanisms["keys"]).threshold()
+    text = subject.words.say("chart.threshold", threshold=fixed(tau, decimals=0))
+    return chart + threshold_line(float(tau), text=text), notes
+
+
+def _moments(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    charts, notes = [], []
+    for quantity in _distinct(cell.quantity for cell in subject.cells):
+        cells = [cell for cell in subject.cells if cell.quantity == quantity]
+        chart, said = _groups(subject, cells, bars=False)
+        covers = covers_text(cells[0].covers, words=subject.words)
+        name = quantity_text(quantity, words=subject.words)
+        charts.append((subject.words.say("chart.panel", quantity=name, covers=covers), chart))
+        notes += [note for note in said if note not in notes]
+    return side_by_side(charts), tuple(notes)
+
+
+def _groups(
+    subject: _Subject, cells: Sequence[Cell], *, bars: bool
+) -> tuple[Chart, tuple[str, ...]]:
+    """Return dots by group, two-way where the last grouping is small enough to be a series."""
+    words = subject.words
+    shown, notes = _largest(cells, words=words)
+    last = _distinct(cell.key[-1] for cell in shown) if len(shown[0].key) > 1 else ()
+    two_way = len(shown) == len(cells) and 1 < len(last) <= _MOST_SERIES
+    missing = {flag: words.say(f"flag.{flag}.short") for cell in shown for flag in cell.flags}
+    rows = []
+    labels = _labels([cell.key[:-1] if two_way else cell.key for cell in shown], words=words)
+    for cell in shown:
+        named = cell.key[:-1] if two_way else cell.key
+        rows.append(
+            row_of(
+                cell,
+                group=labels[named],
+                series=clean(cell.key[-1]) if two_way else "",
+                missing=words.say("comma").join(missing[flag] for flag in cell.flags),
+            )
+        )
+    frame = Frame(
+        groups=_distinct(row["group"] for row in rows),
+        series=_distinct(row["series"] for row in rows) if two_way else (),
+        x_title=subject.axis(shown),
+        zero=bars,
+        bars=bars and not two_way,
+    )
+    return dots(rows, frame=frame), (*notes, *_flag_notes(subject))
+
+
+def _labels(keys: Iterable[tuple[str, ...]], *, words: Words) -> dict[tuple[str, ...], str]:
+    """Return a label a key; two keys that look alike once shortened are told apart by a number."""
+    found: dict[tuple[str, ...], str] = {}
+    for key in _distinct(keys):
+        text = words.say("key.joint").join(clean(part) for part in key) or words.say("chart.all")
+        alike = sum(label.startswith(text) for label in found.values())
+        found[key] = f"{text} ({alike + 1})" if text in found.values() else text
+    return found
+
+
+def _largest(cells: Sequence[Cell], *, words: Words) -> tuple[Sequence[Cell], tuple[str, ...]]:
+    if len(cells) <= MOST_CELLS:
+        return cells, ()
+    known = [cell for cell in cells if cell.value is not None]
+    chosen = sorted(known, key=lambda cell: (-(cell.value or 0.0), cell.key))[:MOST_CELLS]
+    note = words.say("chart.largest", shown=str(len(chosen)), cells=f"{len(cells):,}")
+    return chosen, (note,)
+
+
+def _flag_notes(subject: _Subject) -> tuple[str, ...]:
+    hollow = any(cell.flags and cell.value is not None for cell in subject.cells)
+    return (subject.words.say("chart.hollow"),) if hollow else ()
+
+
+def _quantiles(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    statistic = subject.statistic
+    groups = _distinct(cell.key for cell in subject.cells)
+    if not isinstance(statistic, Quantiles) or len(groups) > _MOST_RIDGES:
+        return _many_quantiles(subject)
+    series = _distinct(cell.quantity for cell in subject.cells)
+    names = {quantity: quantity_text(quantity, words=subject.words) for quantity in series}
+    bins, rows, labels = [], [], []
+    histogram = _histogram_values(subject)
+    for place, key in enumerate(groups):
+        bins += _bins(histogram[place], statistic=statistic, subject=subject, foot=-place)
+        text = subject.words.say("key.joint").join(clean(part) for part in key)
+        labels.append({"text": text, "level": 0.2 - place})
+        for cell in subject.cells:
+            if cell.key == key:
+                row = row_of(cell, group=text, series=names[cell.quantity])
+                row["level"] = -place - 0.1 - 0.11 * series.index(cell.quantity)
+                rows.append(row)
+    frame = Frame(
+        groups=tuple(str(label["text"]) for label in labels),
+        series=tuple(names.values()),
+        x_title=subject.axis(subject.cells),
+    )
+    chart = ridges(bins, rows=rows, frame=frame, labels=labels)
+    return chart, (subject.words.say("chart.ridges"), *_flag_notes(subject))
+
+
+def _many_quantiles(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    """Return one panel a quantile, for more groups than distributions can be drawn."""
+    charts, notes = [], []
+    for quantity in _distinct(cell.quantity for cell in subject.cells):
+        cells = [cell for cell in subject.cells if cell.quantity == quantity]
+        chart, said = _groups(subject, cells, bars=False)
+        charts.append((quantity_text(quantity, words=subject.words), chart))
+        notes += [note for note in said if note not in notes]
+    return side_by_side(charts), tuple(notes)
+
+
+def _histogram_values(subject: _Subject) -> list[tuple[int, ...]]:
+    names = [(m.statistic, m.name) for m in subject.release.plan.measurements]
+    place = names.index((subject.statistic.id, "histogram"))
+    counts = vector(subject.release.noisy.values[place])
+    width = len(counts) // max(1, len(_distinct(cell.key for cell in subject.cells)))
+    return [counts[start : start + width] for start in range(0, len(counts), width)]
+
+
+def _bins(
+    counts: Sequence[int], *, statistic: Quantiles, subject: _Subject, foot: int
+) -> list[Row]:
+    edges = _physical_edges(statistic, dataset=subject.release.plan.dataset)
+    tallest = max(1, *counts)
+    return [
+        {"low": low, "high": high, "foot": foot, "top": foot + 0.72 * max(0, count) / tallest}
+        for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True)
+    ]
+
+
+def _physical_edges(statistic: Quantiles, *, dataset: Dataset) -> list[float]:
+    of = domain(resolve(statistic.column, table=statistic.table, dataset=dataset), dataset=dataset)
+    return [of.physical(edge) for edge in statistic.edges(dataset)]
+
+
+def _distinct(items: Iterable[Item]) -> tuple[Item, ...]:
+    return tuple(dict.fromkeys(items))
+
+
+_BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
+    "count": _one_number,
+    "histogram": _histogram,
+    "sum": _sums,
+    "mean": _by_group,
+    "variance": _moments,
+    "proportion": _by_group,
+    "quantiles": _quantiles,
+    "key-selection": _selected,
+}

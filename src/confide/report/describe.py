@@ -1,0 +1,215 @@
+"""What a statistic is, in words: its kind, title, unit, and the numbers that sum it up.
+
+*Privacy:* reads plan and noisy payload.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from confide.errors import UnsupportedError
+from confide.noise.threshold import KeyThreshold
+from confide.plans.estimates import Covers
+from confide.plans.mechanisms import additive, vector
+from confide.plans.plan import Measurement, Plan, Statistic
+from confide.release.noisy import NoisyAggregates
+from confide.report.cells import Cell
+from confide.report.conditions import condition_text, expression_text, label
+from confide.report.numbers import clean, decimals_for, fixed, percent
+from confide.report.words import Words
+from confide.statistics import STATISTICS
+from confide.statistics.histogram import Histogram
+from confide.statistics.proportion import Proportion
+from confide.tables.aggregate import Aggregate, KeyedAggregate, Ones
+from confide.tables.bound_contributions import CellBound, OneEvent
+from confide.tables.filter import Predicate
+from confide.tables.relation import resolve
+
+
+def kind_of(statistic: Statistic) -> str:
+    """Return the word that study files use for a statistic's kind.
+
+    Raises:
+        UnsupportedError: If it is not one of the registered kinds.
+
+    Example:
+        >>> from confide.statistics.count import Count
+        >>> kind_of(Count(id="diabetes", table="person"))
+        'count'
+    """
+    for kind, spec in STATISTICS.items():
+        if type(statistic) is spec:
+            return kind
+    raise UnsupportedError(f"{type(statistic).__name__} is not a registered statistic.")
+
+
+def title_of(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    """Return the given title of a statistic, or one made from what it asks."""
+    given = str(getattr(statistic, "title", ""))
+    if given:
+        return clean(given, most=120)
+    subject = _subject(statistic, plan=plan, words=words)
+    by = getattr(statistic, "by", ())
+    if not by or kind_of(statistic) == "histogram":
+        return subject
+    return words.say("title.by", subject=subject, groups=words.say("and").join(map(label, by)))
+
+
+def _subject(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    kind = kind_of(statistic)
+    table = label(str(getattr(statistic, "table", "")))
+    match kind:
+        case "count":
+            return words.say(f"title.count.{_counted(statistic)}", table=table)
+        case "histogram":
+            groups = words.say("and").join(label(name) for name in getattr(statistic, "by", ()))
+            return words.say(f"title.histogram.{_counted(statistic)}", groups=groups)
+        case "proportion" if isinstance(statistic, Proportion):
+            condition = condition_text(statistic.of, dataset=plan.dataset, words=words)
+            return words.say("title.proportion", condition=condition)
+        case "key-selection":
+            return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
+        case _:
+            column = label(str(getattr(statistic, "column", "")))
+            return words.say(f"title.{kind}", column=column)
+
+
+def _counted(statistic: Statistic) -> str:
+    counted = getattr(statistic, "counted", None)
+    return "events" if counted is not None and counted.value == "events" else "patients"
+
+
+def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    """Return whom the statistic is about: its table and conditions."""
+    where = condition_text(_where(statistic, plan), dataset=plan.dataset, words=words)
+    table = label(str(getattr(statistic, "table", "")))
+    if where:
+        return words.say("about.some", table=table, where=where)
+    return words.say("about.all", table=table)
+
+
+def _where(statistic: Statistic, plan: Plan) -> Predicate:
+    return plan.of(statistic.id)[0].aggregate.relation.where
+
+
+def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
+    """Return the names of a statistic's groups, for axes and table heads."""
+    if kind_of(statistic) == "key-selection":
+        return (label(str(getattr(statistic, "key", ""))),)
+    table = str(getattr(statistic, "table", ""))
+    names = []
+    for name in getattr(statistic, "by", ()):
+        expression = resolve(name, table=table, dataset=plan.dataset)
+        known = {derived.name for derived in plan.dataset.derived}
+        names.append(
+            label(name)
+            if name in known
+            else expression_text(expression, dataset=plan.dataset, words=words)
+        )
+    return tuple(names)
+
+
+def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
+    """Return the title of a value axis: what is measured, with its unit."""
+    kind = kind_of(statistic)
+    shown = clean(words.unit(unit))
+    if kind in ("count", "histogram", "key-selection"):
+        return shown
+    if kind == "proportion":
+        return words.say("axis.share", unit=shown)
+    column = label(str(getattr(statistic, "column", "")))
+    if not shown or shown == column:
+        return column
+    return words.say("axis.column", column=column, unit=shown)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """How many were counted over all groups, by the noisy counts.
+
+    Attributes:
+        value: Sum of the noisy counts.
+        deviation: Standard deviation of its noise.
+        once: Whether a privacy unit is in at most one cell with one row, so that it is a number of
+            units.
+    """
+
+    value: int
+    deviation: float
+    once: bool
+
+
+def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
+    """Return the total of a statistic's noisy counts; None when it counts nothing."""
+    for measurement, values in zip(noisy.plan.measurements, noisy.values, strict=True):
+        if measurement.statistic != statistic.id or not _counts(measurement):
+            continue
+        counts = vector(values)
+        spread = math.sqrt(len(counts) * additive(measurement.mechanism).variance())
+        return Total(value=sum(counts), deviation=spread, once=_once(measurement))
+    return None
+
+
+def _counts(measurement: Measurement) -> bool:
+    aggregate = measurement.aggregate
+    if isinstance(aggregate, KeyedAggregate) or isinstance(measurement.mechanism, KeyThreshold):
+        return False
+    return isinstance(aggregate, Aggregate) and isinstance(aggregate.value, Ones)
+
+
+def _once(measurement: Measurement) -> bool:
+    match measurement.aggregate.bounds:
+        case CellBound(max_cells=1, max_rows_per_cell=1) | OneEvent():
+            return True
+        case _:
+            return False
+
+
+def total_text(total: Total) -> str:
+    """Return a total to as many digits as its noise leaves.
+
+    Example:
+        >>> total_text(Total(value=6003, deviation=14.2, once=True))
+        '6,000'
+    """
+    step = 10 ** max(0, math.floor(math.log10(max(1.0, total.deviation))))
+    return fixed(round(max(0, total.value) / step) * step, decimals=0)
+
+
+def quantity_text(quantity: str, *, words: Words) -> str:
+    r"""Return what a published quantity is called.
+
+    Example:
+        >>> from confide.report.words import load_words
+        >>> quantity_text("quantile 0.25", words=load_words("en"))
+        '25\xa0% quantile'
+    """
+    kind, _, share = quantity.partition("quantile ")
+    if kind or not share:
+        return words.say(f"quantity.{quantity.replace(' ', '-')}")
+    if float(share) == 0.5:
+        return words.say("quantity.median")
+    return words.say("quantity.quantile", share=percent(float(share)))
+
+
+def covers_text(covers: Covers, *, words: Words) -> str:
+    """Return which randomness an interval covers."""
+    return words.say(f"covers.{covers.name.lower().replace('_', '-')}")
+
+
+def digits(cells: Sequence[Cell]) -> int:
+    """Return the decimals that suit all cells of a quantity: those of the narrowest interval."""
+    widths = [cell.half_width for cell in cells if cell.value is not None and cell.half_width > 0]
+    if not widths or all(cell.unit in ("persons", "rows") for cell in cells):
+        return 0
+    return decimals_for(min(widths))
+
+
+def is_over_time(statistic: Statistic, *, plan: Plan) -> bool:
+    """Return whether a histogram counts by calendar parts alone."""
+    from confide.tables.expression import PartOf
+
+    if not isinstance(statistic, Histogram) or len(statistic.by) != 1:
+        return False
+    axis = resolve(statistic.by[0], table=statistic.table, dataset=plan.dataset)
+    return isinstance(axis, PartOf)

@@ -1,0 +1,76 @@
+"""Gauge bars of the caps: what was spent before, by this release, and what is free; inline SVG.
+
+Widths are exact shares of the cap, to a tenth of a pixel.
+"""
+
+from fractions import Fraction
+from typing import assert_never
+
+from confide.budget.ledger import Scope
+from confide.report.guarantee import ChargeLine
+from confide.report.markup import Html, tag
+from confide.report.numbers import clean, epsilon_text, power_text
+from confide.report.words import Words
+
+_WIDTH, _HEIGHT = 400, 14
+
+
+def scope_text(line: ChargeLine, *, words: Words) -> str:
+    """Return what a cap is called."""
+    match line.scope:
+        case Scope.CALENDAR_YEAR:
+            return words.say("scope.calendar-year", period=clean(line.period))
+        case Scope.RELEASE | Scope.LIFETIME | Scope.LIFETIME_DELTA:
+            return words.say(f"scope.{line.scope.value}")
+        case _:
+            assert_never(line.scope)
+
+
+def amount_text(amount: Fraction, *, scope: Scope) -> str:
+    """Return an amount of a cap: δ as a power of ten, ε and ρ as decimals.
+
+    Example:
+        >>> amount_text(Fraction(1, 10**7), scope=Scope.LIFETIME_DELTA)
+        '10⁻⁷'
+    """
+    return power_text(amount) if scope is Scope.LIFETIME_DELTA else epsilon_text(amount)
+
+
+def gauge(line: ChargeLine, *, words: Words) -> Html:
+    """Return the bar of one cap."""
+    alt = words.say(
+        "gauge.alt",
+        name=scope_text(line, words=words),
+        before=amount_text(line.before, scope=line.scope),
+        amount=amount_text(line.amount, scope=line.scope),
+        free=amount_text(line.cap - line.after, scope=line.scope),
+        cap=amount_text(line.cap, scope=line.scope),
+    )
+    before, after = (_pixels(part, line.cap) for part in (line.before, line.after))
+    return tag(
+        "svg",
+        tag("title", alt),
+        _bar(0, _WIDTH, "free"),
+        _bar(0, before, "before"),
+        _bar(before, after, "amount"),
+        class_="gauge",
+        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=alt,
+    )
+
+
+def _pixels(part: Fraction, cap: Fraction) -> float:
+    return round(float(_WIDTH * part / cap), 1) if cap > 0 else 0.0
+
+
+def _bar(start: float, end: float, kind: str) -> Html:
+    return tag(
+        "rect",
+        x=f"{start:g}",
+        y="0",
+        width=f"{max(0.0, end - start):.6g}",
+        height=str(_HEIGHT),
+        class_=kind,
+    )

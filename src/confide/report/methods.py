@@ -1,0 +1,136 @@
+"""A paragraph for the methods section of a paper, as Markdown, with its references.
+
+States unit, adjacency, ε, δ, ρ, mechanisms with scales, bounds with sources, software and the
+certificate, as reporting guidelines for differentially private releases ask [DHS24].
+
+References:
+    [DHS24] Near, Darais, Lefkovitz, Howarth. Guidelines for evaluating differential privacy
+        guarantees. NIST SP 800-226, 2025. https://doi.org/10.6028/NIST.SP.800-226
+"""
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+
+from confide.budget.ledger import Scope
+from confide.plans.plan import Measurement
+from confide.privacy.amount import NANO
+from confide.privacy.loss import ZeroConcentratedDP
+from confide.privacy.measure import Measure
+from confide.release.certificate import shown_loss
+from confide.release.release import Release
+from confide.report.bounding import grid_of, kept_text, law_text, measured_text
+from confide.report.describe import title_of
+from confide.report.guarantee import charge_lines
+from confide.report.numbers import clean, epsilon_text, percent
+from confide.report.odds_words import adjacency_text, loss_text
+from confide.report.words import Words
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!&])")
+
+
+def plain(text: str) -> str:
+    r"""Return text from files or data such that Markdown shows it as it is.
+
+    Example:
+        >>> print(plain("age_band <b>"))
+        age\_band \<b\>
+    """
+    return _SPECIAL.sub(r"\\\1", clean(text, most=300))
+
+
+def methods(release: Release, *, words: Words) -> str:
+    """Return the Markdown text."""
+    sentences = " ".join(_sentences(release, words=words))
+    measured = [
+        _statistic(release, place, words=words) for place in range(len(release.plan.statistics))
+    ]
+    sources = [f"- {source}" for source in words.each("methods.sources")]
+    return "\n".join(
+        (
+            f"## {words.say('methods.title')}",
+            "",
+            sentences,
+            "",
+            words.say("methods.measured"),
+            "",
+            *(f"- {line}" for line in measured),
+            "",
+            f"### {words.say('methods.references')}",
+            "",
+            *sources,
+            "",
+        )
+    )
+
+
+def _sentences(release: Release, *, words: Words) -> Iterator[str]:
+    plan, certificate = release.plan, release.certificate
+    measure = plan.dataset.measure
+    yield words.say(
+        "methods.intro",
+        measure=words.say(f"methods.measure.{measure.value}"),
+        adjacency=adjacency_text(
+            plan.dataset.unit.entity, adjacency=plan.dataset.adjacency, words=words
+        ),
+        version=plain(str(certificate["software"]["version"])),
+        loss=loss_text(shown_loss(plan), words=words),
+    )
+    match plan.loss:
+        case ZeroConcentratedDP(rho=rho):
+            yield words.say("methods.zcdp", rho=epsilon_text(rho))
+        case _:
+            yield words.say("methods.pure")
+    yield words.say("methods.bounds", facts="; ".join(_facts(release, words=words)))
+    levels = {estimate.level for estimate in release.estimates}
+    yield words.say("methods.intervals", level=words.say("or").join(map(percent, sorted(levels))))
+    for line in charge_lines(certificate):
+        if line.scope is Scope.LIFETIME:
+            yield words.say(
+                "methods.caps",
+                after=epsilon_text(line.after),
+                cap=epsilon_text(line.cap),
+                letter=measure.letter,
+            )
+    yield words.say(
+        "methods.certificate",
+        id=plain(str(certificate["id"])),
+        plan=str(certificate["plan"]["sha256"]),
+        key=plain(str(certificate["issuer"]["key"])),
+    )
+
+
+def _facts(release: Release, *, words: Words) -> list[str]:
+    texts = []
+    for fact in release.certificate["data"]["facts-taken-as-public"]:
+        parts = {"name": plain(str(fact["name"])), "value": plain(str(fact["value"]))}
+        source = plain(str(fact["source"]))
+        texts.append(
+            words.say("methods.fact", source=source, **parts)
+            if source
+            else words.say("methods.fact-bare", **parts)
+        )
+    return texts
+
+
+def _statistic(release: Release, place: int, *, words: Words) -> str:
+    plan = release.plan
+    statistic = plan.statistics[place]
+    measurements = plan.of(statistic.id)
+    said = [kept_text(measurements[0].aggregate.bounds, words=words)]
+    said += [_mechanism(release, measurement, words=words) for measurement in measurements]
+    title = plain(title_of(statistic, plan=plan, words=words))
+    return words.say("methods.statistic", title=title, sentences=" ".join(said))
+
+
+def _mechanism(release: Release, measurement: Measurement, *, words: Words) -> str:
+    dataset = release.plan.dataset
+    grid = grid_of(measurement, dataset=dataset)
+    return words.say(
+        "methods.mechanism",
+        name=measured_text(measurement, words=words),
+        l1=grid.text(measurement.sensitivity.l1, words=words),
+        law=law_text(measurement.mechanism, grid=grid, words=words),
+        letter=Measure(dataset.measure).letter,
+        charge=epsilon_text(Fraction(measurement.nano, NANO)),
+    )

@@ -1,0 +1,378 @@
+"""The report: one HTML file that stands alone, for screens, printers and screen readers.
+
+No script, no request to anywhere: figures are inline SVG, styles are inline, and a content security
+policy says so to the browser.  Every text from files or data goes through :mod:`markup`.
+
+*Privacy:* a function of the release alone; the same release gives the same bytes.
+
+References:
+    [WCAG22] W3C. Web content accessibility guidelines 2.2. 2023. https://www.w3.org/TR/WCAG22/
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib import resources
+
+from confide.budget.ledger import Scope
+from confide.plans.plan import Statistic
+from confide.release.certificate import shown_loss
+from confide.release.release import Release
+from confide.report.cells import cells_of
+from confide.report.chart import Figure
+from confide.report.describe import covers_text
+from confide.report.drawing import Drawing, inline
+from confide.report.gauges import amount_text, gauge, scope_text
+from confide.report.guarantee import (
+    ChargeLine,
+    cap_loss,
+    charge_lines,
+    guarantee,
+)
+from confide.report.markup import Html, isolated, tag, trusted
+from confide.report.numbers import clean, percent
+from confide.report.odds_words import (
+    adjacency_text,
+    loss_text,
+    meaning_of,
+    odds_sentences,
+    shown_at,
+)
+from confide.report.section import Section, section
+from confide.report.table import html_table, shown
+from confide.report.words import Words
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def page(
+    release: Release,
+    *,
+    figures: Mapping[str, tuple[Figure, Drawing]],
+    words: Words,
+) -> str:
+    """Return the whole HTML document.
+
+    Args:
+        release: What is reported.
+        figures: By id of the statistic; one that has none published nothing.
+        words: Language.
+    """
+    plan = release.plan
+    sections = [section(release, statistic, words=words) for statistic in plan.statistics]
+    title = clean(plan.study.title or plan.study.id, most=160)
+    body = tag(
+        "div",
+        _header(release, title=title, words=words),
+        _summary(release, words=words),
+        _contents(sections, words=words),
+        tag(
+            "main",
+            [
+                _statistic(
+                    release,
+                    statistic,
+                    place=place,
+                    said=said,
+                    drawn=figures.get(statistic.id),
+                    words=words,
+                )
+                for place, (statistic, said) in enumerate(
+                    zip(plan.statistics, sections, strict=True), start=1
+                )
+            ],
+            _guarantee(release, words=words),
+            _accounting(release, words=words),
+            _facts(release, words=words),
+            _verify(release, words=words),
+            _software(release, words=words),
+        ),
+        tag("footer", tag("p", words.say("page.note"))),
+        class_="sheet",
+    )
+    style = resources.files("confide.report").joinpath("page.css").read_text("utf-8")
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="generator", content="confide"),
+        tag("title", title),
+        tag("style", trusted(style)),
+    )
+    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang=words.language)}\n"
+
+
+def _header(release: Release, *, title: str, words: Words) -> Html:
+    plan, certificate = release.plan, release.certificate
+    facts = [
+        ("page.dataset", plan.dataset.id),
+        ("page.snapshot", plan.dataset.snapshot),
+        ("page.period", plan.study.period),
+        ("page.audience", plan.study.audience),
+        ("page.issuer", str(certificate["issuer"]["organisation"])),
+        ("page.issued", _moment(str(certificate["issued"]), words=words)),
+        ("page.certificate", str(certificate["id"])),
+    ]
+    return tag(
+        "header",
+        tag("p", words.say("page.what"), class_="kicker"),
+        tag("h1", isolated(title)),
+        tag("p", isolated(clean(plan.study.purpose, most=600)), class_="lead"),
+        tag(
+            "dl",
+            [
+                tag("div", tag("dt", words.say(key)), tag("dd", isolated(clean(value, most=160))))
+                for key, value in facts
+                if value
+            ],
+            class_="facts",
+        ),
+    )
+
+
+def _moment(text: str, *, words: Words) -> str:
+    """Return a UTC time of the ledger to the minute; any other text as it is."""
+    date, _, time = text.partition("T")
+    if not time.endswith("Z"):
+        return text
+    return words.say("moment.issued", date=date, time=time[:5])
+
+
+def _summary(release: Release, *, words: Words) -> Html:
+    plan = release.plan
+    unit, adjacency = plan.dataset.unit.entity, plan.dataset.adjacency
+    meaning = meaning_of(plan.loss, delta=plan.dataset.delta)
+    odds = odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)
+    lines = charge_lines(release.certificate)
+    return tag(
+        "section",
+        tag("h2", words.say("page.summary"), id="privacy"),
+        tag("p", loss_text(shown_loss(plan), words=words), class_="loss"),
+        tag("p", adjacency_text(unit, adjacency=adjacency, words=words), class_="unit"),
+        tag("ul", [tag("li", sentence) for sentence in odds]),
+        tag("ul", [_gauge_line(release, line, words=words) for line in lines], class_="gauges"),
+        tag(
+            "p",
+            [
+                tag("span", tag("span", class_=f"swatch {kind}"), words.say(f"gauge.{kind}"))
+                for kind in ("before", "amount", "free")
+            ],
+            class_="key",
+        ),
+        class_="card",
+        aria_labelledby="privacy",
+    )
+
+
+def _gauge_line(release: Release, line: ChargeLine, *, words: Words) -> Html:
+    cap = amount_text(line.cap, scope=line.scope)
+    letter = "δ" if line.scope is Scope.LIFETIME_DELTA else release.plan.dataset.measure.letter
+    amount = amount_text(line.amount, scope=line.scope)
+    text = f"{letter} {amount} {words.say('gauge.legend', cap=cap)}"
+    return tag(
+        "li",
+        tag("span", isolated(scope_text(line, words=words))),
+        gauge(line, words=words),
+        tag("span", text, class_="figure"),
+    )
+
+
+def _contents(sections: Sequence[Section], *, words: Words) -> Html:
+    items = [(f"s{place}", said.title) for place, said in enumerate(sections, start=1)]
+    items += [
+        ("guarantee", words.say("guarantee.title")),
+        ("accounting", words.say("page.accounting")),
+        ("facts", words.say("page.facts")),
+        ("verify", words.say("page.verify")),
+    ]
+    links = [tag("li", tag("a", isolated(text), href=f"#{name}")) for name, text in items]
+    heading = words.say("page.contents")
+    return tag("nav", tag("h2", heading, id="contents"), tag("ol", links), aria_label=heading)
+
+
+def _statistic(
+    release: Release,
+    statistic: Statistic,
+    *,
+    place: int,
+    said: Section,
+    drawn: tuple[Figure, Drawing] | None,
+    words: Words,
+) -> Html:
+    name = f"s{place}"
+    files = words.say(
+        "page.files",
+        csv=f"tables/{statistic.id}.csv",
+        parquet=f"tables/{statistic.id}.parquet",
+        svg=f"figures/{statistic.id}.svg",
+        png=f"figures/{statistic.id}.png",
+    )
+    return tag(
+        "section",
+        tag("h2", isolated(said.title), id=name),
+        tag("p", isolated(said.about), class_="about"),
+        tag("p", isolated(said.headline), class_="headline"),
+        [tag("p", flag, class_="flag") for flag in said.flags],
+        _figure(drawn, said=said, name=name, words=words),
+        _table(release, statistic, name=name, title=said.title, words=words),
+        tag(
+            "div",
+            _points(words.say("fit.title"), said.fit),
+            _points(words.say("unfit.title"), said.unfit),
+            class_="two",
+        ),
+        _points(words.say("bounded.title"), said.bounded),
+        _points(words.say("cost.title"), said.cost),
+        tag("p", files, class_="note"),
+        aria_labelledby=name,
+    )
+
+
+def _figure(
+    drawn: tuple[Figure, Drawing] | None, *, said: Section, name: str, words: Words
+) -> Html:
+    if drawn is None:
+        return tag("p", words.say("page.no-figure"), class_="note")
+    figure, drawing = drawn
+    alt = words.say("page.figure-alt", title=figure.title, headline=said.headline)
+    return tag(
+        "figure",
+        tag("div", trusted(inline(drawing.untitled, name=name)), role="img", aria_label=alt),
+        tag("figcaption", [tag("p", note) for note in figure.notes]) if figure.notes else "",
+    )
+
+
+def _table(release: Release, statistic: Statistic, *, name: str, title: str, words: Words) -> Html:
+    cells = cells_of(release.of(statistic))
+    table = shown(release, statistic, words=words)
+    if not cells:
+        return Html()
+    kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
+    caption = words.say(
+        "table.caption",
+        title=title,
+        level=percent(cells[0].level),
+        covers=words.say("or").join(kinds),
+    )
+    return tag(
+        "div",
+        tag("h3", words.say("page.table")),
+        tag("p", isolated(caption), class_="caption"),
+        html_table(table, name=f"{name}t", words=words),
+    )
+
+
+def _points(title: str, sentences: Sequence[str]) -> Html:
+    items = [tag("li", isolated(sentence)) for sentence in sentences]
+    return tag("div", tag("h3", title), tag("ul", items))
+
+
+def _guarantee(release: Release, *, words: Words) -> Html:
+    promised = guarantee(release.plan, certificate=release.certificate, words=words)
+    return tag(
+        "section",
+        tag("h2", words.say("guarantee.title"), id="guarantee"),
+        [tag("p", isolated(sentence)) for sentence in promised.promise],
+        _points(words.say("guarantee.odds-title"), promised.odds),
+        _points(words.say("guarantee.group-title"), promised.groups),
+        _points(words.say("guarantee.relies-title"), promised.relies),
+        _points(words.say("guarantee.not-title"), promised.excluded),
+        aria_labelledby="guarantee",
+    )
+
+
+def _accounting(release: Release, *, words: Words) -> Html:
+    head = [words.say(f"head.{name}") for name in ("scope", "before", "amount", "after", "cap")]
+    rows = [
+        [
+            isolated(scope_text(line, words=words)),
+            *(
+                amount_text(part, scope=line.scope)
+                for part in (line.before, line.amount, line.after, line.cap)
+            ),
+            _cap_text(release, line, words=words),
+        ]
+        for line in charge_lines(release.certificate)
+    ]
+    entry = release.certificate["accounting"]
+    said = words.say(
+        "page.entry", entry=str(entry["entry"]), letter=release.plan.dataset.measure.letter
+    )
+    return tag(
+        "section",
+        tag("h2", words.say("page.accounting"), id="accounting"),
+        tag("p", words.say("page.accounting-text")),
+        tag("p", said),
+        _plain_table([*head, words.say("head.cap-as-loss")], rows, labels=1),
+        tag("p", words.say("page.hash"), " ", tag("code", str(entry["hash"])), class_="note"),
+        aria_labelledby="accounting",
+    )
+
+
+def _cap_text(release: Release, line: ChargeLine, *, words: Words) -> str:
+    """Return a cap as ε and δ; a cap of δ has none."""
+    dataset = release.plan.dataset
+    if line.scope is Scope.LIFETIME_DELTA:
+        return ""
+    loss = shown_at(cap_loss(line.cap, dataset=dataset), delta=dataset.delta)
+    return loss_text(loss, words=words)
+
+
+def _facts(release: Release, *, words: Words) -> Html:
+    head = [words.say(f"head.{name}") for name in ("name", "value", "source")]
+    facts = release.certificate["data"]["facts-taken-as-public"]
+    rows = [
+        [isolated(clean(str(fact[name]), most=300)) for name in ("name", "value", "source")]
+        for fact in facts
+    ]
+    return tag(
+        "section",
+        tag("h2", words.say("page.facts"), id="facts"),
+        tag("p", words.say("page.facts-text")),
+        _plain_table(head, rows, labels=3),
+        aria_labelledby="facts",
+    )
+
+
+def _verify(release: Release, *, words: Words) -> Html:
+    key = str(release.certificate["issuer"]["key"])
+    steps = words.each("page.verify-steps")
+    return tag(
+        "section",
+        tag("h2", words.say("page.verify"), id="verify"),
+        tag("ol", [tag("li", step) for step in steps]),
+        tag("p", words.say("page.key"), ": ", tag("code", key)),
+        tag("p", words.say("page.command"), ": ", tag("code", words.say("page.verify-command"))),
+        tag("p", words.say("page.verify-text")),
+        aria_labelledby="verify",
+    )
+
+
+def _software(release: Release, *, words: Words) -> Html:
+    software = release.certificate["software"]
+    items = [tag("li", tag("code", f"{name}: {value}")) for name, value in software.items()]
+    return tag(
+        "section",
+        tag("h2", words.say("page.software"), id="software"),
+        tag("ul", items),
+        aria_labelledby="software",
+    )
+
+
+def _plain_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, labels: int) -> Html:
+    """Return a small table; columns after the first ``labels`` are numbers."""
+
+    def cell(text: str, column: int) -> Html:
+        return tag("td", text, class_="number") if column >= labels else tag("td", text)
+
+    heads = [
+        tag("th", text, scope="col", class_="number")
+        if column >= labels
+        else tag("th", text, scope="col")
+        for column, text in enumerate(head)
+    ]
+    body = [tag("tr", [cell(text, i) for i, text in enumerate(row)]) for row in rows]
+    return tag(
+        "div",
+        tag("table", tag("thead", tag("tr", heads)), tag("tbody", body)),
+        class_="table",
+    )

@@ -1,0 +1,214 @@
+"""What a report says of one statistic: headline, fit, bounds, cost and flags, as plain sentences.
+
+*Privacy:* a function of plan and release.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from confide.plans.plan import Plan, Statistic
+from confide.privacy.amount import ATTO, NANO
+from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
+from confide.privacy.measure import Measure
+from confide.release.release import Release
+from confide.report.bounding import bounded
+from confide.report.cells import Cell, cells_of
+from confide.report.describe import about, digits, kind_of, quantity_text, title_of
+from confide.report.numbers import clean, epsilon_text, fixed, percent
+from confide.report.odds_words import adjacency_text, loss_text, meaning_of, odds_sentences
+from confide.report.words import Words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """The words of one statistic.
+
+    Attributes:
+        title: As given, or made from what it asks.
+        about: Whom it is about.
+        headline: Its main number.
+        fit: What it may be used for.
+        unfit: What it may not.
+        bounded: How one unit's influence was bounded, and by which noise it is hidden.
+        cost: What it cost, in odds.
+        flags: Explanations of the flags that occur.
+    """
+
+    title: str
+    about: str
+    headline: str
+    fit: tuple[str, ...]
+    unfit: tuple[str, ...]
+    bounded: tuple[str, ...]
+    cost: tuple[str, ...]
+    flags: tuple[str, ...]
+
+
+def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
+    """Return the words of one statistic of a release."""
+    plan, kind = release.plan, kind_of(statistic)
+    cells = cells_of(release.of(statistic))
+    flags = dict.fromkeys(flag for cell in cells for flag in cell.flags)
+    width = {"count": _width_parts(cells, words=words)}.get(kind, {})
+    placed = {"fit": {}, "unfit": {}} if kind != "count" else {"fit": width, "unfit": width}
+    return Section(
+        title=title_of(statistic, plan=plan, words=words),
+        about=about(statistic, plan=plan, words=words),
+        headline=headline(cells, kind=kind, words=words),
+        fit=words.each(f"fit.{kind}", **placed["fit"]),
+        unfit=words.each(f"unfit.{kind}", **placed["unfit"]),
+        bounded=bounded(statistic, plan=plan, words=words),
+        cost=cost(statistic, plan=plan, words=words),
+        flags=tuple(words.say(f"flag.{flag}.long") for flag in flags),
+    )
+
+
+def _width_parts(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
+    width = max((cell.half_width for cell in cells), default=0.0)
+    unit = cells[0].unit if cells else "persons"
+    return {"width": words.amount(fixed(math.ceil(2 * width), decimals=0), unit)}
+
+
+def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
+    """Return the main number of a statistic in one sentence."""
+    usable = [cell for cell in cells if cell.value is not None]
+    if not usable:
+        return words.say("headline.no-keys" if kind == "key-selection" else "headline.none")
+    match kind:
+        case "count":
+            return _one(usable[0], words=words)
+        case "histogram":
+            largest = max(usable, key=_value)
+            return words.say(
+                "headline.histogram",
+                cells=f"{len(cells):,}",
+                key=_key(largest, words=words),
+                **_number(largest, digits(usable), words=words),
+            )
+        case "key-selection":
+            number = _number(usable[0], 0, words=words)
+            key = _key(usable[0], words=words)
+            return words.say_count("headline.keys", len(usable), key=key, **number)
+        case "variance" if len(usable) == 2:
+            mean, spread = (_number(cell, digits([cell]), words=words) for cell in usable)
+            return words.say(
+                "headline.variance",
+                mean=mean["amount"],
+                mean_interval=mean["interval"],
+                sd=spread["amount"],
+                sd_interval=spread["interval"],
+            )
+        case "quantiles":
+            return _medians(usable, words=words)
+        case _:
+            return _range(usable, words=words)
+
+
+def _medians(usable: Sequence[Cell], *, words: Words) -> str:
+    quantities = list(dict.fromkeys(cell.quantity for cell in usable))
+    middle = "quantile 0.5" if "quantile 0.5" in quantities else quantities[0]
+    cells = _solid([cell for cell in usable if cell.quantity == middle])
+    what = quantity_text(middle, words=words)
+    if len(cells) == 1:
+        return words.say("headline.quantile", quantity=what, **_number(cells[0], None, words=words))
+    low, high = min(cells, key=_value), max(cells, key=_value)
+    decimals = digits(cells)
+    return words.say(
+        "headline.quantiles",
+        quantity=what,
+        low=fixed(_value(low), decimals=decimals),
+        low_key=_key(low, words=words),
+        high=fixed(_value(high), decimals=decimals),
+        high_key=_key(high, words=words),
+        unit=clean(words.unit(low.unit)),
+    )
+
+
+def _range(usable: Sequence[Cell], *, words: Words) -> str:
+    first = usable[0].quantity  # of mean and sd, the mean
+    cells = _solid([cell for cell in usable if cell.quantity == first])
+    if len(cells) == 1:
+        return _one(cells[0], words=words)
+    low, high = min(cells, key=_value), max(cells, key=_value)
+    decimals = digits(cells)
+    halves = sorted(cell.half_width for cell in cells)
+    return words.say(
+        "headline.range",
+        low=fixed(_value(low), decimals=decimals),
+        low_key=_key(low, words=words),
+        high=fixed(_value(high), decimals=decimals),
+        high_key=_key(high, words=words),
+        unit=clean(words.unit(low.unit)),
+        half=fixed(halves[len(halves) // 2], decimals=decimals),
+    )
+
+
+def _solid(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """Return the cells without flags, if there are any: a headline names no unreliable number."""
+    return [cell for cell in cells if not cell.flags] or cells
+
+
+def _one(cell: Cell, *, words: Words) -> str:
+    return words.say("headline.one", **_number(cell, None, words=words))
+
+
+def _value(cell: Cell) -> float:
+    return cell.value if cell.value is not None else -math.inf
+
+
+def _key(cell: Cell, *, words: Words) -> str:
+    return words.say("key.joint").join(clean(part) for part in cell.key)
+
+
+def _number(cell: Cell, decimals: int | None, *, words: Words) -> dict[str, str]:
+    places = digits([cell]) if decimals is None else decimals
+    low, high = cell.outer or (math.nan, math.nan)
+    interval = words.say(
+        "interval",
+        level=percent(cell.level),
+        lower=fixed(low, decimals=places),
+        upper=fixed(high, decimals=places),
+    )
+    amount = words.amount(fixed(_value(cell), decimals=places), cell.unit)
+    return {"amount": amount, "interval": interval}
+
+
+def statistic_loss(statistic: Statistic, *, plan: Plan) -> PrivacyLoss:
+    """Return the loss of one statistic taken by itself."""
+    measurements = plan.of(statistic.id)
+    amount = Fraction(sum(m.nano for m in measurements), NANO)
+    delta = Fraction(sum(m.atto for m in measurements), ATTO)
+    match plan.dataset.measure:
+        case Measure.ZCDP:
+            return ZeroConcentratedDP(rho=amount, delta=delta)
+        case Measure.PURE if delta == 0:
+            return PureDP(epsilon=amount)
+        case Measure.PURE:
+            return ApproxDP(epsilon=amount, delta=delta)
+        case _:
+            assert_never(plan.dataset.measure)
+
+
+def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
+    """Return what one statistic cost: its share, its loss by itself, and that as odds."""
+    nano = sum(measurement.nano for measurement in plan.of(statistic.id))
+    unit, adjacency = plan.dataset.unit.entity, plan.dataset.adjacency
+    loss = statistic_loss(statistic, plan=plan)
+    meaning = meaning_of(loss, delta=plan.dataset.delta)
+    return (
+        words.say(
+            "cost.share",
+            share=percent(Fraction(nano, plan.nano)),
+            letter=plan.dataset.measure.letter,
+            amount=epsilon_text(Fraction(nano, NANO)),
+        ),
+        words.say(
+            "cost.equivalent",
+            loss=loss_text(meaning.shown, words=words),
+            adjacency=adjacency_text(unit, adjacency=adjacency, words=words),
+        ),
+        *odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)[:2],
+    )

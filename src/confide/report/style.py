@@ -1,0 +1,85 @@
+"""How figures look: colours, sizes and the chart theme.
+
+Colours are told apart with the common colour-vision deficiencies [OI08], and every series has a
+shape of its own as well.
+
+References:
+    [OI08] Okabe, Ito. Color universal design. 2008. https://jfly.uni-koeln.de/color/
+"""
+
+from typing import Any
+
+INK = "#1d2b36"
+MUTED = "#5b6b77"
+FAINT = "#e6eaed"
+PAPER = "#ffffff"
+MAIN = "#1b5e8c"
+PALE = "#c5dbea"
+WARNING = "#a8480b"
+SERIES = ("#1b5e8c", "#c8580a", "#1a7f5a", "#8a4f9e", "#9a7b00", "#5b6b77")
+SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross")
+SEQUENTIAL = ("#f4f8fb", "#9cc3dd", "#1b5e8c")
+
+WIDTH = 560
+ROW = 24
+OUTER, INNER = 1.8, 5.5
+DOT = 46
+FONT = "sans-serif"
+
+
+def theme() -> dict[str, Any]:
+    """Return the Vega-Lite config of every figure."""
+    axis = {
+        "labelFont": FONT,
+        "titleFont": FONT,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelColor": INK,
+        "titleColor": MUTED,
+        "gridColor": FAINT,
+        "domainColor": "#9aa7b0",
+        "tickColor": "#9aa7b0",
+        "titlePadding": 10,
+        "labelLimit": 240,
+        "domain": False,
+        "ticks": False,
+        "labelPadding": 8,
+    }
+    text = {"font": FONT, "fontSize": 11, "color": MUTED}
+    return {
+        "font": FONT,
+        "background": PAPER,
+        "padding": 14,
+        "view": {"stroke": None},
+        "axis": axis,
+        "axisX": {"tickCount": 6, "grid": True, "labelFlush": False},
+        "axisY": {"grid": False},
+        "text": text,
+        "title": {
+            "anchor": "start",
+            "frame": "bounds",
+            "font": FONT,
+            "fontSize": 16,
+            "fontWeight": 600,
+            "color": INK,
+            "subtitleFont": FONT,
+            "subtitleFontSize": 12.5,
+            "subtitleColor": MUTED,
+            "subtitlePadding": 6,
+            "offset": 16,
+        },
+        "legend": {
+            "orient": "top",
+            "title": None,
+            "labelFont": FONT,
+            "labelFontSize": 12,
+            "labelColor": INK,
+            "symbolSize": 80,
+            "symbolStrokeWidth": 0,
+            "symbolOpacity": 1,
+            "offset": 8,
+            "labelLimit": 200,
+            "columnPadding": 18,
+        },
+    }

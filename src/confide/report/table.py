@@ -1,0 +1,180 @@
+"""Result tables: typed Arrow and Parquet for computing, HTML for reading.
+
+The Arrow table has the columns of the published CSV (see ``release/export.py``).  The HTML table
+shows one row a cell with ±, the interval and flags; Great Tables escapes every text it is given.
+"""
+
+import io
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from confide.plans.plan import Statistic
+from confide.release.export import group_names
+from confide.release.release import Release
+from confide.report.cells import Cell, cells_of
+from confide.report.describe import digits, group_titles, quantity_text
+from confide.report.markup import Html, tag, trusted
+from confide.report.numbers import clean, fixed, percent
+from confide.report.words import Words
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_ROWS = 60
+_STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
+_BOX = re.compile(r'(<div id="[^"]*") style="[^"]*"')
+
+
+def frame(release: Release, statistic: Statistic) -> "pa.Table":
+    """Return every published number of one statistic, one row a number, as a typed Arrow table."""
+    import pyarrow as pa
+
+    estimates = release.of(statistic)
+    width = max((len(estimate.key) for estimate in estimates), default=0)
+    text, number = pa.string(), pa.float64()
+    columns: dict[str, pa.Array] = {
+        "quantity": pa.array([e.quantity for e in estimates], type=text)
+    }
+    names = _distinct(group_names(statistic, width=width), taken=(*columns, *_FIXED))
+    for place, name in enumerate(names):
+        columns[name] = pa.array([e.key[place] for e in estimates], type=text)
+    for name in ("value", "standard_error", "lower", "upper", "level"):
+        columns[name] = pa.array([getattr(e, name) for e in estimates], type=number)
+    columns["covers"] = pa.array([e.covers.value for e in estimates], type=text)
+    columns["unit"] = pa.array([e.unit for e in estimates], type=text)
+    columns["flags"] = pa.array(["; ".join(e.flags) for e in estimates], type=text)
+    return pa.table(columns)
+
+
+_FIXED = ("value", "standard_error", "lower", "upper", "level", "covers", "unit", "flags")
+
+
+def _distinct(names: Sequence[str], *, taken: Sequence[str]) -> tuple[str, ...]:
+    """Return group names that clash with no other column."""
+    found: list[str] = []
+    for name in names:
+        fresh = name
+        while fresh in taken or fresh in found:
+            fresh += "_"
+        found.append(fresh)
+    return tuple(found)
+
+
+def parquet_bytes(table: "pa.Table") -> bytes:
+    """Return an Arrow table as Parquet; the same bytes for the same table and library version."""
+    import pyarrow.parquet as pq
+
+    out = io.BytesIO()
+    pq.write_table(table, out, compression="zstd")
+    return out.getvalue()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A table as readers see it: texts only.
+
+    Attributes:
+        head: Column titles; equal ones are told apart by position.
+        rows: One a cell.
+        text_columns: How many columns at the left are labels.
+        numbers: How many columns after them are numbers.
+    """
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    text_columns: int
+    numbers: int
+
+
+def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
+    """Return the table of one statistic for readers, every cell of it."""
+    cells = cells_of(release.of(statistic))
+    groups = group_titles(statistic, plan=release.plan, words=words) if _keyed(cells) else ()
+    several = len({cell.quantity for cell in cells}) > 1
+    level = percent(cells[0].level) if cells else ""
+    inner = any(cell.inner is not None for cell in cells)
+    flagged = any(cell.flags for cell in cells)
+    head = [*groups]
+    head += [words.say("head.quantity")] if several else []
+    labels = len(head)
+    units = list(dict.fromkeys(clean(words.unit(cell.unit)) for cell in cells))
+    shared = units[0] if len(units) == 1 else ""
+    head += [
+        words.say("head.estimate-unit", unit=shared) if shared else words.say("head.estimate"),
+        words.say("head.half"),
+    ]
+    head += [words.say("head.interval", level=level)]
+    head += [words.say("head.noise-interval", level=level)] if inner else []
+    head += [] if shared else [words.say("head.unit")]
+    head += [words.say("head.flags")] if flagged else []
+    rows = []
+    for cell in cells:
+        places = digits([other for other in cells if other.quantity == cell.quantity])
+        row = [clean(part) for part in cell.key]
+        row += [quantity_text(cell.quantity, words=words)] if several else []
+        row += _numbers(cell, places=places, words=words)
+        row += [_interval(cell.inner, places=places)] if inner else []
+        row += [] if shared else [clean(words.unit(cell.unit))]
+        row += ["; ".join(words.say(f"flag.{f}.short") for f in cell.flags)] if flagged else []
+        rows.append(tuple(row))
+    numbers = 4 if inner else 3
+    return Shown(head=tuple(head), rows=tuple(rows), text_columns=labels, numbers=numbers)
+
+
+def _keyed(cells: Sequence[Cell]) -> bool:
+    return any(cell.key for cell in cells)
+
+
+def _numbers(cell: Cell, *, places: int, words: Words) -> list[str]:
+    if cell.value is None:
+        return [words.say("table.withheld"), "", _interval(cell.outer, places=places)]
+    value = fixed(cell.value, decimals=places)
+    half = fixed(cell.half_width, decimals=places)
+    return [value, half, _interval(cell.outer, places=places)]
+
+
+def _interval(ends: tuple[float, float] | None, *, places: int) -> str:
+    if ends is None:
+        return ""
+    return f"{fixed(ends[0], decimals=places)} – {fixed(ends[1], decimals=places)}"
+
+
+def html_table(table: Shown, *, name: str, words: Words, most: int = MOST_ROWS) -> Html:
+    """Return a table for the page; its first ``most`` rows, with a note when there are more.
+
+    Args:
+        table: What to show.
+        name: Id of the element, unique in the page.
+        words: Language of the note.
+        most: Rows shown at most.
+    """
+    body = great_table(table, name=name, rows=table.rows[:most])
+    if len(table.rows) <= most:
+        return body
+    note = words.say("page.rows-left-out", shown=str(most), rows=f"{len(table.rows):,}")
+    return tag("div", body, tag("p", note, class_="note"))
+
+
+def great_table(table: Shown, *, name: str, rows: Sequence[Sequence[str]]) -> Html:
+    """Return rows of texts as a Great Tables table without its style sheet; the page has one."""
+    import great_tables as gt
+    import pyarrow as pa
+
+    fields = [f"c{place}" for place in range(len(table.head))]
+    data = pa.table(
+        {field: pa.array([row[i] for row in rows], pa.string()) for i, field in enumerate(fields)}
+    )
+    with warnings.catch_warnings():  # "PyArrow Table support is currently experimental."
+        warnings.simplefilter("ignore", UserWarning)
+        built = (
+            gt.GT(data, id=name)
+            .cols_label(dict(zip(fields, table.head, strict=True)))
+            .cols_align("left", columns=fields)
+        )
+        numeric = fields[table.text_columns : table.text_columns + table.numbers]
+        built = built.cols_align("right", columns=numeric)
+        markup = built.as_raw_html()
+    return trusted(_BOX.sub(r'\1 class="table"', _STYLE.sub("", markup)))

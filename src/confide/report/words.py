@@ -1,0 +1,141 @@
+"""Every sentence that a report or an explanation prints, from one file a language.
+
+``words/en.toml`` holds templates with named placeholders, in tables and lists.  A missing key, a
+missing placeholder and an unused one are errors, so a translation cannot silently drop a number.
+
+*Privacy:* a template sees texts that are already public.
+"""
+
+import functools
+import string
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+
+from confide.errors import ContractError, UnknownNameError
+from confide.report.numbers import clean
+
+_FOLDER = "words"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """The sentences of one language.
+
+    Attributes:
+        language: Code as in the name of the file: "en".
+        templates: Dotted key to template; the items of a list are numbered "key.0", "key.1".
+
+    Example:
+        >>> words = load_words("en")
+        >>> words.say("interval", lower="120", upper="132", level="95%")
+        '95% interval 120 to 132'
+    """
+
+    language: str
+    templates: Mapping[str, str]
+
+    def say(self, key: str, /, **parts: str) -> str:
+        """Return one sentence with its placeholders filled.
+
+        Raises:
+            UnknownNameError: If the language has no such key.
+            ContractError: If a placeholder is missing or not used.
+        """
+        return self._filled((key,), parts)[0]
+
+    def each(self, key: str, /, **parts: str) -> tuple[str, ...]:
+        """Return the sentences of a list; every part is used by at least one of them.
+
+        Raises:
+            UnknownNameError: If the language has no such list.
+            ContractError: If a placeholder is missing or not used.
+        """
+        keys = tuple(name for name in self.templates if _is_item(name, key))
+        return self._filled(keys or (key,), parts)
+
+    def say_count(self, key: str, count: int, /, **parts: str) -> str:
+        """Return the sentence ``key.one`` or ``key.many``, with the placeholder {count}."""
+        return self.say(f"{key}.{'one' if count == 1 else 'many'}", count=f"{count:,}", **parts)
+
+    def unit(self, code: str) -> str:
+        """Return how a unit is printed; a UCUM code without a translation stays as it is.
+
+        Example:
+            >>> load_words("en").unit("mm[Hg]"), load_words("en").unit("mmol/L")
+            ('mmHg', 'mmol/L')
+        """
+        return self.templates.get(f"unit.{code}", code)
+
+    def amount(self, number: str, code: str) -> str:
+        """Return a printed number with its unit, in the singular where the language has one.
+
+        Example:
+            >>> words = load_words("en")
+            >>> words.amount("1", "persons"), words.amount("12", "persons"), words.amount("3", "1")
+            ('1 patient', '12 patients', '3')
+        """
+        unit = self.templates.get(f"unit-one.{code}") if number == "1" else None
+        shown = "" if code == "1" else clean(unit or self.unit(code))
+        return self.say("amount", value=number, unit=shown).strip()
+
+    def _filled(self, keys: tuple[str, ...], parts: Mapping[str, str]) -> tuple[str, ...]:
+        wanted: set[str] = set()
+        for key in keys:
+            if key not in self.templates:
+                raise UnknownNameError("sentence", key, known=self.templates)
+            wanted |= placeholders(self.templates[key])
+        if wanted != parts.keys():
+            raise ContractError(
+                f"Sentence {keys[0]!r} has placeholders {sorted(wanted)}, got {sorted(parts)}."
+            )
+        return tuple(self.templates[key].format_map(parts) for key in keys)
+
+
+def placeholders(template: str) -> set[str]:
+    """Return the names between braces.
+
+    Example:
+        >>> sorted(placeholders("{value} {unit}"))
+        ['unit', 'value']
+    """
+    return {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
+
+
+def languages() -> tuple[str, ...]:
+    """Return the codes of the languages that have a file."""
+    folder = resources.files("confide.report") / _FOLDER
+    found = [file.name for file in folder.iterdir() if file.name.endswith(".toml")]
+    return tuple(sorted(name.removesuffix(".toml") for name in found))
+
+
+@functools.cache
+def load_words(language: str) -> Words:
+    """Return the sentences of a language.
+
+    Raises:
+        UnknownNameError: If there is no file for it.
+    """
+    if language not in languages():
+        raise UnknownNameError("language", language, known=languages())
+    file = resources.files("confide.report") / _FOLDER / f"{language}.toml"
+    return Words(language=language, templates=dict(_flat(tomllib.loads(file.read_text("utf-8")))))
+
+
+def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in table.items():
+        match value:
+            case str():
+                yield f"{prefix}{name}", value
+            case dict():
+                yield from _flat(value, f"{prefix}{name}.")
+            case list():
+                items = {str(place): item for place, item in enumerate(value)}
+                yield from _flat(items, f"{prefix}{name}.")
+            case _:
+                raise ContractError(f"Sentence {prefix}{name!r} is not a text.")
+
+
+def _is_item(name: str, key: str) -> bool:
+    return name.startswith(f"{key}.") and name[len(key) + 1 :].isdecimal()

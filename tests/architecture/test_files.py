@@ -1,0 +1,83 @@
+"""How the source is cut: one concept a file, no sinks, no seeds, no traces of a machine."""
+
+import ast
+import re
+
+import pytest
+from pages import ROOT
+
+SOURCES = sorted((ROOT / "src" / "confide").rglob("*.py"))
+SINKS = {"utils", "util", "helpers", "helper", "common", "misc", "core", "base", "manager", "tools"}
+LONGEST = 400
+TEXTS = sorted(
+    path
+    for folder in ("src", "tests", "docs", "benchmarks", ".ci")
+    for path in (ROOT / folder).rglob("*")
+    if path.is_file() and path.suffix not in {".pyc", ".png"} and "__pycache__" not in path.parts
+) + [ROOT / name for name in ("README.md", "Makefile", "pyproject.toml", "CHANGELOG.md")]
+
+
+def _name(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_a_source_file_is_one_concept(path):
+    assert len(path.read_text("utf-8").splitlines()) <= LONGEST
+    assert path.stem not in SINKS
+    assert path.parent.name not in SINKS
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_a_source_file_says_what_it_is_and_sows_no_seed(path):
+    tree = ast.parse(path.read_text("utf-8"))
+    assert ast.get_docstring(tree), "every module has a docstring"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            assert node.arg not in {"seed", "random_state"}
+        if isinstance(node, ast.keyword):
+            assert node.arg not in {"seed", "random_state"}
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            assert node.func.attr not in {"seed", "default_rng", "RandomState", "set_seed"}
+
+
+def test_no_file_holds_a_path_or_word_of_the_machine_it_was_written_on():
+    places = ["work", "root", "home/[a-z]", "Users/[A-Z]", "opt/(?:pypi|wheels)"]
+    forbidden = re.compile(
+        r"(?<![\w.}/])/(?:" + "|".join(places) + r")(?=/|\b)"  # not URLs, not relative paths
+        + r"|BEGIN (?:RSA |EC |OPENSSH )?PRIVATE KEY-----\n\w|extra-index-url"
+    )
+    here = ROOT / "tests" / "architecture" / "test_files.py"
+    found = [
+        f"{_name(path)}: {match[0]!r}"
+        for path in TEXTS
+        if path != here and path.exists()
+        for match in forbidden.finditer(path.read_text("utf-8", errors="replace"))
+    ]
+    assert not found
+
+
+def test_every_extra_is_in_the_extra_that_has_all():
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    inside = re.fullmatch(r"confide\[(.*)\]", extras["all"][0])[1].split(",")
+    assert sorted(inside) == sorted(name for name in extras if name != "all")
+
+
+def test_everything_that_is_declared_is_pinned():
+    import tomllib
+
+    def names(requirements):
+        return {re.match(r"[A-Za-z0-9_.-]+", r)[0].lower().replace("_", "-") for r in requirements}
+
+    whole = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    project = whole["project"]
+    wanted = names(project["dependencies"]) | names(whole["dependency-groups"]["dev"])
+    for extra, requirements in project["optional-dependencies"].items():
+        wanted |= names(requirements) if extra != "all" else set()
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[\w.+]+", pin) for pin in pins)
+    assert wanted <= names(pins)

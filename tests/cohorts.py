@@ -1,0 +1,353 @@
+"""Small public cohorts: declared schemas, plans of every statistic, and made-up noisy answers.
+
+No patient is behind these numbers; they are written down or follow a formula.
+"""
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+
+from confide.budget.amount import Amount
+from confide.budget.ledger import Charge, Entry, Scope, State
+from confide.noise.threshold import KeyThreshold
+from confide.plans.allocate import Ask, make_plan
+from confide.plans.canonical import Json
+from confide.plans.contribution import Counted, PerPatient
+from confide.plans.plan import Measurement, Noisy, Plan, Statistic, Study
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
+from confide.privacy.unit import Entity, PrivacyUnit
+from confide.release.certificate import Issuer, certificate
+from confide.release.keys import SigningKey
+from confide.release.noisy import NoisyAggregates
+from confide.release.release import Release
+from confide.statistics.count import Count
+from confide.statistics.histogram import Histogram
+from confide.statistics.key_selection import KeySelection
+from confide.statistics.mean import Mean
+from confide.statistics.proportion import Proportion
+from confide.statistics.quantiles import Quantiles
+from confide.statistics.total import Sum
+from confide.statistics.variance import Variance
+from confide.tables.aggregate import Aggregate, Centred, CentredSquare, Plain, cell_count
+from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
+from confide.tables.filter import Between, IsIn
+from confide.tables.schema import Column, Dataset, Derived, Kind, Table
+
+WARDS = tuple(f"Ward {number:02d}" for number in range(1, 61))
+DISTRICTS = ("North", "East", "South", "West", "Harbour", "Old town", "Hills", "Airport")
+DRUGS = {
+    "metformin": 812,
+    "lisinopril": 640,
+    "atorvastatin": 598,
+    "amlodipine": 377,
+    "omeprazole": 301,
+    "warfarin": 96,
+    "digoxin": 41,
+}
+
+
+def _day(text: str) -> int:
+    return (dt.date.fromisoformat(text) - dt.date(1970, 1, 1)).days
+
+
+def person_table(districts: tuple[str, ...] = DISTRICTS) -> Table:
+    return Table(
+        name="person",
+        source="person",
+        one_row_per_patient=True,
+        columns=(
+            Column(
+                name="sex",
+                kind=Kind.CATEGORY,
+                source="gender_concept_id",
+                keys=("female", "male"),
+                codes=(("8532", 0), ("8507", 1)),
+                because="OMOP vocabulary",
+            ),
+            Column(
+                name="district",
+                kind=Kind.CATEGORY,
+                source="district",
+                keys=districts,
+                because="list of districts, city statistics 2025",
+            ),
+            Column(
+                name="diabetes",
+                kind=Kind.CATEGORY,
+                source="diabetes",
+                keys=("no", "yes"),
+                because="questionnaire DIQ010",
+            ),
+            Column(
+                name="age",
+                kind=Kind.NUMBER,
+                source="age",
+                lower=20,
+                upper=80,
+                unit="a",
+                because="age of inclusion, study protocol",
+            ),
+            Column(
+                name="systolic",
+                kind=Kind.NUMBER,
+                source="sbp",
+                lower=80,
+                upper=200,
+                unit="mm[Hg]",
+                because="plausible range of LOINC 8480-6",
+            ),
+            Column(
+                name="bmi",
+                kind=Kind.NUMBER,
+                source="bmi",
+                lower=120,
+                upper=600,
+                scale=Fraction(1, 10),
+                unit="kg/m2",
+                because="plausible range of LOINC 39156-5",
+            ),
+        ),
+    )
+
+
+def visit_table() -> Table:
+    return Table(
+        name="visit",
+        source="visit",
+        columns=(
+            Column(
+                name="ward",
+                kind=Kind.CATEGORY,
+                source="ward",
+                keys=WARDS,
+                because="list of wards, annual report 2025",
+            ),
+            Column(
+                name="start",
+                kind=Kind.DATE,
+                source="start",
+                lower=_day("2025-01-01"),
+                upper=_day("2026-12-31"),
+                because="period of the study",
+            ),
+            Column(
+                name="days",
+                kind=Kind.NUMBER,
+                source="days",
+                lower=0,
+                upper=60,
+                unit="d",
+                because="longest stay that the insurer pays",
+            ),
+            Column(name="drug", kind=Kind.TEXT, source="drug"),
+        ),
+    )
+
+
+def hospital(
+    *,
+    measure: Measure = Measure.ZCDP,
+    adjacency: Adjacency = Adjacency.ADD_REMOVE,
+    districts: tuple[str, ...] = DISTRICTS,
+    name: str = "north-hospital",
+) -> Dataset:
+    """A hospital's public description: persons with one row each, visits with several."""
+    return Dataset(
+        id=name,
+        lineage="north-ehr",
+        snapshot="2026-10-31",
+        unit=PrivacyUnit(entity=Entity.PATIENT, id_column="person_id"),
+        adjacency=adjacency,
+        measure=measure,
+        delta=Fraction(1, 10**6),
+        selection_delta=Fraction(5, 10**7),
+        population_at_most=10**6,
+        tables=(person_table(districts), visit_table()),
+        derived=(
+            Derived(
+                name="age_band",
+                of=BinOf(
+                    of=ColumnOf(table="person", column="age"), edges=(20, 30, 40, 50, 60, 70, 80)
+                ),
+            ),
+            Derived(
+                name="month",
+                of=PartOf(of=ColumnOf(table="visit", column="start"), part=DatePart.MONTH),
+            ),
+        ),
+    )
+
+
+SEX = ColumnOf(table="person", column="sex")
+DIABETES = ColumnOf(table="person", column="diabetes")
+AGE = ColumnOf(table="person", column="age")
+HAS_DIABETES = IsIn(of=DIABETES, values=(1,))
+ADULTS = Between(of=AGE, lower=30)
+
+
+def every_statistic() -> tuple[Statistic, ...]:
+    """One of each kind, and the forms a histogram takes."""
+    return (
+        Count(id="diabetes", table="person", where=HAS_DIABETES, title="Patients with diabetes"),
+        Histogram(id="districts", table="person", by=("district",), title="Patients by district"),
+        Histogram(id="age-sex", table="person", by=("age_band", "sex")),
+        Sum(id="bed-days", table="visit", column="days", per_patient=PerPatient(rows=5)),
+        Mean(id="sbp", table="person", column="systolic", by=("age_band", "sex"), where=ADULTS),
+        Variance(id="bmi", table="person", column="bmi", by=("sex",)),
+        Proportion(
+            id="prevalence",
+            table="person",
+            of=HAS_DIABETES,
+            by=("age_band",),
+            per=100,
+            title="Prevalence of diabetes by age",
+        ),
+        Quantiles(id="bmi-quartiles", table="person", column="bmi", by=("sex",), bins=48),
+        KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
+    )
+
+
+def wards_statistic() -> Histogram:
+    return Histogram(
+        id="wards", table="visit", by=("ward",), per_patient=PerPatient(cells=3), threshold=15
+    )
+
+
+def months_statistic() -> Histogram:
+    return Histogram(
+        id="months",
+        table="visit",
+        by=("month",),
+        counted=Counted.EVENTS,
+        per_patient=PerPatient(cells=4, rows=2),
+    )
+
+
+STUDY = Study(
+    id="bulletin-2026",
+    title="Diabetes and blood pressure, 2026",
+    purpose="Public-health bulletin of the North region",
+    audience="public",
+    period="2026",
+)
+
+
+def plan_of(
+    statistics: tuple[Statistic, ...], *, dataset: Dataset, nano: int = 40_000_000, study=STUDY
+) -> Plan:
+    """A plan in which every statistic has an equal share of ``nano``."""
+    asks = [Ask(statistic=statistic) for statistic in statistics]
+    return make_plan(asks, study=study, dataset=dataset, nano=nano)
+
+
+def _shape(index: int, cells: int) -> float:
+    """Return a smooth bump over the cells with some structure."""
+    at = (index + 0.5) / cells
+    return math.exp(-((at - 0.42) ** 2) / 0.08) + 0.15 * math.sin(7 * at) ** 2
+
+
+def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int = 6_000) -> Noisy:
+    """Return plausible noisy integers for a measurement: a bump plus a fixed pseudo-noise."""
+    aggregate, mechanism = measurement.aggregate, measurement.mechanism
+    if isinstance(mechanism, KeyThreshold):
+        return {key: count for key, count in DRUGS.items() if count >= mechanism.threshold()}
+    assert isinstance(aggregate, Aggregate)
+    cells = cell_count(aggregate.axes, dataset=dataset)
+    shapes = [_shape(index, cells) for index in range(cells)]
+    counts = [persons * shape / sum(shapes) for shape in shapes]
+    match aggregate.value:
+        case Centred():
+            answers = [
+                count * (-12 + 30 * index / cells + 5 * (index % 2))
+                for index, count in enumerate(counts)
+            ]
+        case CentredSquare():
+            answers = [count * 4_200.0 for count in counts]
+        case Plain():
+            answers = [count * 6.3 for count in counts]
+        case _:
+            answers = counts
+    spread = math.sqrt(mechanism.variance())
+    return tuple(
+        round(answer + spread * math.sin(12.9898 * (index + 1)))
+        for index, answer in enumerate(answers)
+    )
+
+
+def noisy_of(plan: Plan, *, answers: Mapping[str, Noisy] | None = None) -> NoisyAggregates:
+    """Fabricate the noisy aggregates of a plan; ``answers`` by "statistic/question" override."""
+    given = answers or {}
+    return NoisyAggregates(
+        plan=plan,
+        values=tuple(
+            given.get(f"{m.statistic}/{m.name}", made_up_answer(m, dataset=plan.dataset))
+            for m in plan.measurements
+        ),
+    )
+
+
+def entry_of(noisy: NoisyAggregates, *, number: int = 7, spent: int = 90_000_000) -> Entry:
+    """Fabricate the ledger entry that a release of ``noisy`` would have."""
+    import hashlib
+
+    plan = noisy.plan
+
+    def charge(scope: Scope, period: str, amount: int, before: int, cap: int) -> Charge:
+        return Charge(
+            scope=scope, period=period, amount=amount, before=before, after=before + amount, cap=cap
+        )
+
+    charges = [
+        charge(Scope.RELEASE, "", plan.nano, 0, max(100_000_000, plan.nano)),
+        charge(Scope.CALENDAR_YEAR, "2026", plan.nano, spent, spent + 3 * plan.nano),
+        charge(Scope.LIFETIME, "", plan.nano, 2 * spent, 2 * spent + 20 * plan.nano),
+    ]
+    if plan.atto:
+        cap = int(plan.dataset.selection_delta * 10**18)
+        charges.append(charge(Scope.LIFETIME_DELTA, "", plan.atto, plan.atto, cap))
+    return Entry(
+        number=number,
+        previous="11" * 32,
+        hash="22" * 32,
+        at="2026-11-02T09:30:00Z",
+        lineage=plan.dataset.lineage,
+        analyst="epidemiology",
+        request_key="bulletin-2026-1",
+        plan_digest=plan.digest(),
+        measure=plan.dataset.measure,
+        amount=Amount(nano=plan.nano, delta_atto=plan.atto),
+        charges=tuple(charges),
+        state=State.PUBLISHED,
+        payload_sha256=hashlib.sha256(noisy.payload()).hexdigest(),
+    )
+
+
+def signing_key() -> SigningKey:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return SigningKey(Ed25519PrivateKey.from_private_bytes(b"a test key, 32 bytes of no value"))
+
+
+def certificate_of(noisy: NoisyAggregates, *, number: int = 7) -> Json:
+    software = {"name": "confide", "version": "0", "source-sha256": "33" * 32, "python": "3.11"}
+    return certificate(
+        noisy,
+        entry=entry_of(noisy, number=number),
+        issuer=Issuer(organisation="North Hospital", contact="dpo@north.example"),
+        software=software,
+        signer=signing_key(),
+    )
+
+
+def release_of(
+    plan: Plan, *, answers: Mapping[str, Noisy] | None = None, number: int = 7
+) -> Release:
+    """Fabricate a whole release of a plan."""
+    noisy = noisy_of(plan, answers=answers)
+    return Release(
+        noisy=noisy,
+        estimates=noisy.estimates(),
+        certificate=certificate_of(noisy, number=number),
+    )

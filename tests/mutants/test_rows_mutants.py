@@ -1,0 +1,134 @@
+"""Deliberately broken ways to read rows, each of which a check of the suite must reject.
+
+The checks: agreement with the algebra in plain Python; additivity over patients; one sum for every
+row order; the guard in the query.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from confide.errors import EngineError
+from confide.rows import bounding
+from confide.rows.duckdb import open_engine
+from confide.tables.aggregate import CentredSquare, Plain
+from confide.tables.bound_contributions import CellBound, RowBound
+from confide.tables.filter import Between, IsIn
+from confide.tables.source import Source, SourceKind
+from reference_engine import Reference
+from rows_world import EVENTS, KEY, PERSON, ask, col, dataset, random_database
+
+pytestmark = pytest.mark.mutant
+
+OF = dataset()
+DATABASE = random_database(21)
+ASKED = (
+    ask(axes=[col("db"), col("code")], bounds=CellBound(max_cells=1)),
+    ask(axes=[col("db")], value=Plain(of=col("pressure")), bounds=RowBound(max_rows=1)),
+    ask(axes=[col("db")], where=IsIn(of=col("code"), values=(2,)), bounds=RowBound(max_rows=1)),
+    ask(axes=[col("db"), col("sex", "person")], bounds=RowBound(max_rows=2)),
+    ask(
+        value=CentredSquare(of=col("big")),
+        bounds=RowBound(max_rows=1),
+        where=Between(of=col("big")),
+    ),
+)
+FLAWS = [
+    "NaN passes",
+    "NULL becomes the upper bound",
+    "int64 wrap",
+    "no bound",
+    "bound after the sum",
+    "bound before the filter",
+    "fan-out",
+    "NFC and NFD twins",
+    "rows in load order",
+]
+
+
+def answers(frames, asked=ASKED, of=OF):
+    source = Source(kind=SourceKind.FRAMES)
+    with open_engine(source, base=Path(), dataset=of, hash_key=KEY, frames=frames) as engine:
+        return engine.aggregate(asked, dataset=of).reveal_to_gate()
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return answers(DATABASE.frames)
+
+
+def test_the_unbroken_evaluator_agrees(truth):
+    assert Reference(OF, DATABASE.rows, KEY).aggregate(ASKED) == truth
+
+
+@pytest.mark.parametrize("flaw", FLAWS)
+def test_agreement_rejects(truth, flaw):
+    assert Reference(OF, DATABASE.rows, KEY, flaw=flaw).aggregate(ASKED) != truth
+
+
+def test_row_order_rejects_the_load_order_as_order():
+    rng = np.random.default_rng(3)
+    shuffled = {}
+    for name, rows in DATABASE.rows.items():
+        shuffled[name] = [rows[i] for i in rng.permutation(len(rows))]
+    asked = ASKED[1:2]
+    for flaw, same in (("", True), ("rows in load order", False)):
+        before = Reference(OF, DATABASE.rows, KEY, flaw=flaw).aggregate(asked)
+        after = Reference(OF, shuffled, KEY, flaw=flaw).aggregate(asked)
+        assert (before == after) is same
+
+
+def test_the_guard_rejects_a_query_that_does_not_bound(monkeypatch):
+    def unbounded(rows, most, *, order, by=("p",)):
+        del most, order, by
+        return rows
+
+    monkeypatch.setattr(bounding, "_first", unbounded)
+    for asked in ASKED[:2]:
+        with pytest.raises(EngineError, match="contribution bound not enforced"):
+            answers(DATABASE.frames, asked=(asked,))
+
+
+def test_the_guard_rejects_a_bound_one_too_large(monkeypatch):
+    exact = bounding._first
+
+    def one_more(rows, most, **order):
+        return exact(rows, most + 1, **order)
+
+    monkeypatch.setattr(bounding, "_first", one_more)
+    with pytest.raises(EngineError, match="contribution bound not enforced"):
+        answers(DATABASE.frames, asked=ASKED[:1])
+
+
+def test_additivity_over_patients_rejects_an_order_that_others_can_shift():
+    """With rows ranked over the whole table, one patient's rows move another's."""
+    half = {}
+    for name, table in DATABASE.frames.items():
+        ids = table.column("pid").to_pylist()
+        half[name] = table.filter(pa.array([i is not None and i % 2 == 0 for i in ids]))
+    other = {}
+    for name, table in DATABASE.frames.items():
+        ids = table.column("pid").to_pylist()
+        other[name] = table.filter(pa.array([i is not None and i % 2 == 1 for i in ids]))
+    asked = ASKED[1:2]
+    whole, left, right = (
+        answers(frames, asked=asked)[0] for frames in (DATABASE.frames, half, other)
+    )
+    assert whole == tuple(a + b for a, b in zip(left, right, strict=True))
+
+    def shifted(frames):
+        """A patient keeps the row at place (number of rows of the table) mod (own rows)."""
+        rows = [r for r in frames["events"].to_pylist() if r["pid"] is not None]
+        own = {}
+        for row in rows:
+            own.setdefault(row["pid"], []).append(row["whole"])
+        return sum(int(r[len(rows) % len(r)] or 0) for r in own.values())
+
+    assert shifted(DATABASE.frames) != shifted(half) + shifted(other)
+
+
+def test_the_world_is_the_one_the_mutants_need():
+    assert PERSON.one_row_per_patient
+    assert not EVENTS.one_row_per_patient

@@ -1,0 +1,42 @@
+"""Read documentation pages: their headings and their code blocks."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = tuple(sorted([ROOT / "README.md", *DOCS.rglob("*.md")]))
+
+_BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_TITLE = re.compile(r'title="([\w.-]+)"')
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    title: str
+    text: str
+    line: int
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text("utf-8")
+    return [
+        Block(
+            language=found[1],
+            title=title[1] if (title := _TITLE.search(found[2])) else "",
+            text=found[3],
+            line=text.count("\n", 0, found.start()) + 2,
+        )
+        for found in _BLOCK.finditer(text)
+    ]
+
+
+def headings(page: Path) -> list[str]:
+    text = _BLOCK.sub("", page.read_text("utf-8"))
+    return [line.lstrip("#").strip() for line in text.splitlines() if re.match(r"#{1,6} ", line)]

@@ -1,0 +1,43 @@
+"""Exact sums are secret: they can be opened by one method and by nothing else."""
+
+import copy
+import json
+import pickle
+
+import pytest
+
+from confide.rows.engine import ExactAggregates
+
+SECRET = ExactAggregates(((479, 2215),))
+
+MISUSES = {
+    "compared": lambda e: e == e,
+    "compared with !=": lambda e: e != ((479,),),
+    "iterated": list,
+    "indexed": lambda e: e[0],
+    "counted": len,
+    "hashed": hash,
+    "tested": bool,
+    "copied": copy.copy,
+    "deep-copied": copy.deepcopy,
+    "pickled": pickle.dumps,
+    "written as JSON": json.dumps,
+    "given attributes": lambda e: setattr(e, "values", 1),
+    "read by vars": vars,
+}
+
+
+@pytest.mark.parametrize("misuse", MISUSES.values(), ids=MISUSES.keys())
+def test_exact_aggregates_cannot_be(misuse):
+    with pytest.raises((TypeError, AttributeError)):
+        misuse(SECRET)
+
+
+def test_exact_aggregates_print_as_secret():
+    for said in (repr(SECRET), str(SECRET), f"{SECRET}", f"{SECRET!r:>20}", "%s" % SECRET):
+        assert "479" not in said
+        assert "<secret>" in said
+
+
+def test_the_gate_reads_them():
+    assert SECRET.reveal_to_gate() == ((479, 2215),)

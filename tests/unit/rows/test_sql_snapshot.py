@@ -1,0 +1,129 @@
+"""The text of a few queries, to be read by people: what changes here changes what is computed."""
+
+import hashlib
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from confide.rows.duckdb import open_engine
+from confide.rows.sql import statements
+from confide.tables.aggregate import Centred
+from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
+from confide.tables.filter import Between
+from confide.tables.schema import Table
+from confide.tables.source import Source, SourceKind
+from rows_world import KEY, ask, category, col, dataset, menu, number, random_database
+
+VISITS = Table(
+    name="visits",
+    source="visits",
+    columns=(category("ward", {"A": 0, "B": 1}, 2), number("stay", 1, 30)),
+)
+OF = dataset(tables=(VISITS,), per_patient=())
+FRAME = pa.table({"pid": [1], "ward": ["A"], "stay": [2]})
+
+
+def text(*asked) -> list[str]:
+    source = Source(kind=SourceKind.FRAMES)
+    with open_engine(source, base=Path(), dataset=OF, hash_key=KEY, frames={"visits": FRAME}) as e:
+        return [s.query.sql("duckdb") for s in statements(asked, dataset=OF, layout=e._layout)]
+
+
+WARD, STAY = col("ward", "visits"), col("stay", "visits")
+KNOWN = Between(of=STAY)
+
+
+def test_a_histogram_of_two_wards_a_patient():
+    (sql,) = text(ask("visits", axes=[WARD], bounds=CellBound(max_cells=1)))
+    assert sql == HISTOGRAM
+
+
+def test_sum_and_count_share_one_statement():
+    asked = [
+        ask("visits", value=v, where=KNOWN, bounds=RowBound(max_rows=3))
+        for v in (Centred(of=STAY), None)
+    ]
+    assert len(text(*asked)) == 1
+    others = [
+        ask("visits", bounds=RowBound(max_rows=3)),
+        ask("visits", bounds=RowBound(max_rows=2)),
+    ]
+    assert len(text(*asked, *others)) == 3
+
+
+def test_no_text_holds_the_key():
+    engine_text = " ".join(
+        text(
+            ask("visits", bounds=RowBound(max_rows=3)),
+            ask("visits", axes=[WARD], bounds=CellBound(max_cells=1)),
+        )
+    )
+    from confide.rows.keyed_order import coefficients
+
+    assert "$k1" in engine_text
+    assert not any(str(value) in engine_text for value in coefficients(KEY).values())
+
+
+def test_the_same_question_has_the_same_text_in_every_process():
+    """Sets have no order; the digest pins one."""
+    of, asked = dataset(), menu()
+    frames = random_database(0).frames
+    source = Source(kind=SourceKind.FRAMES)
+    with open_engine(source, base=Path(), dataset=of, hash_key=KEY, frames=frames) as e:
+        twice = [
+            hashlib.sha256(
+                "\n".join(
+                    s.query.sql("duckdb") for s in statements(a, dataset=of, layout=e._layout)
+                ).encode()
+            ).hexdigest()
+            for a in (asked, tuple(reversed(tuple(reversed(asked)))))
+        ]
+    assert twice[0] == twice[1]
+
+
+HISTOGRAM = (
+    'WITH "t0" AS (SELECT "r"."p", CAST(CASE WHEN ("r"."r0" IS NULL) THEN NULL WHEN ("r"."r0" '
+    '= \'A\') THEN 0 WHEN ("r"."r0" = \'B\') THEN 1 ELSE NULL END AS BIGINT) AS "c0", CAST(CASE '
+    'WHEN (("r"."r1" IS NULL) OR ISNAN("r"."r1")) THEN NULL WHEN ((FLOOR("r"."r1") + CASE '
+    'WHEN (0.5 <= ("r"."r1" - FLOOR("r"."r1"))) THEN 1 ELSE 0 END) < 1) THEN 1 WHEN (30 < '
+    '(FLOOR("r"."r1") + CASE WHEN (0.5 <= ("r"."r1" - FLOOR("r"."r1"))) THEN 1 ELSE 0 END)) '
+    'THEN 30 ELSE TRY_CAST((FLOOR("r"."r1") + CASE WHEN (0.5 <= ("r"."r1" - FLOOR("r"."r1"))) '
+    'THEN 1 ELSE 0 END) AS BIGINT) END AS BIGINT) AS "c1" FROM (SELECT TRY_CAST("s"."pid" AS '
+    'BIGINT) AS "p", NULLIF(NFC_NORMALIZE(CAST("s"."ward" AS TEXT)), \'\') AS "r0", '
+    'TRY_CAST("s"."stay" AS DOUBLE) AS "r1" FROM "frame0" AS "s") AS "r" WHERE (NOT ("r"."p" '
+    'IS NULL))), "kept" AS MATERIALIZED (SELECT "p", "cell", "n" FROM (SELECT * FROM (SELECT '
+    '*, ROW_NUMBER() OVER (PARTITION BY "p" ORDER BY (((((("y" * "y") % 2147483647) * (("y" * '
+    '"y") % 2147483647)) % 2147483647) * "y") % 2147483647) NULLS FIRST, "cell" NULLS FIRST) '
+    'AS "rk" FROM (SELECT *, ((((((CAST($k5 AS BIGINT) * "x") + COALESCE((("cell" - 0) + 1), '
+    '0)) % 2147483647) * "x") + 0) % 2147483647) AS "y" FROM (SELECT *, (((((((((((CAST($k1 '
+    'AS BIGINT) * ((("p" % 2147483647) + 2147483647) % 2147483647)) + CAST($k2 AS BIGINT)) % '
+    '2147483647) * ((("p" % 2147483647) + 2147483647) % 2147483647)) + CAST($k3 AS BIGINT)) % '
+    '2147483647) * ((("p" % 2147483647) + 2147483647) % 2147483647)) + CAST($k4 AS BIGINT)) % '
+    '2147483647) % 2147483646) + 1) AS "x" FROM (SELECT "p", "cell", LEAST(COUNT(*), 1) AS '
+    '"n" FROM (SELECT "p", CAST(((0 * 2) + ("e0" - 0)) AS BIGINT) AS "cell" FROM (SELECT '
+    '"b"."c0" AS "e0", "b"."p" FROM "t0" AS "b" WHERE (TRUE AND (NOT ("b"."c0" IS NULL)))) AS '
+    '"q") AS "q" GROUP BY "p", "cell") AS "q") AS "q") AS "q") AS "q" WHERE ("rk" <= 1)) AS '
+    '"q") SELECT 0 AS "tag", "cell", CAST(SUM("n") AS INT128) AS "n" FROM "kept" GROUP BY '
+    '"cell" UNION ALL SELECT 1 AS "tag", NULL AS "cell", CAST(MAX("a") AS INT128) AS "n" FROM '
+    '(SELECT COUNT(*) AS "a", MAX("n") AS "b" FROM "kept" GROUP BY "p") AS "q" UNION ALL '
+    'SELECT 2 AS "tag", NULL AS "cell", CAST(MAX("b") AS INT128) AS "n" FROM (SELECT COUNT(*) '
+    'AS "a", MAX("n") AS "b" FROM "kept" GROUP BY "p") AS "q"'
+)
+
+
+@pytest.mark.parametrize("bounds", [RowBound(max_rows=1), CellBound(max_cells=1)])
+def test_every_statement_guards_its_bound(bounds):
+    (sql,) = text(ask("visits", axes=[WARD], bounds=bounds))
+    assert sql.count('SELECT 1 AS "tag"') == sql.count('SELECT 2 AS "tag"') == 1
+
+
+def test_the_bound_comes_after_the_filter_and_before_the_sum():
+    (sql,) = text(ask("visits", where=KNOWN, bounds=RowBound(max_rows=3)))
+    rank, filtered, total = sql.index("ROW_NUMBER"), sql.rindex("IS NULL"), sql.index("SUM(")
+    assert rank < filtered < total  # innermost is written last: filter inside rank, rank inside sum
+    assert OneEvent() != bounds_of(sql)
+
+
+def bounds_of(sql: str) -> int:
+    return int(sql.split('"rk" <= ')[1].split(")", maxsplit=1)[0])
