@@ -2,10 +2,9 @@
 
 Encoding is driven by the dataclasses themselves: a dataclass becomes an object with its class name
 under ``is`` and its fields, leaving out those equal to their default (so that a new optional field
-changes no old digest); a Fraction becomes "5/2"; an integer beyond ±(2⁵³ − 1) a text, as JSON has
-none; an enum its value; a tuple a list.  Decoding is
-driven by the declared types and refuses an unknown class, field or kind of value.  Bytes are
-RFC 8785 (JCS), so equal nouns have equal digests on every machine.
+changes no old digest); a Fraction becomes "5/2"; an enum its value; a tuple a list; an integer
+beyond ±(2⁵³−1), which JSON readers would round, its decimal text.  Decoding is driven by the
+declared types and refuses an unknown class, field or kind of value.  Bytes are RFC 8785 (JCS), so equal nouns have equal digests on every machine.
 
 References:
     [RFC8785] Rundgren, Jordan, Erdtman. JSON canonicalization scheme. 2020.
@@ -29,10 +28,8 @@ from confide.errors import ContractError, UnsupportedError
 Json: TypeAlias = Any
 """Objects, lists, texts, integers, booleans and null, as the json module reads them."""
 
-LARGEST_NUMBER = 2**53 - 1
-"""RFC 8785 has no larger integers; those of a noun (bounds, squared sensitivities) become texts."""
-
-_LONG = re.compile(r"-?[1-9][0-9]{15,99}", re.ASCII)
+LARGEST_JSON = 2**53 - 1
+_WIDE = re.compile(r"-?[1-9][0-9]{15,999}")
 
 
 def encode(noun: object) -> Json:
@@ -43,10 +40,10 @@ def encode(noun: object) -> Json:
             values; floats are refused, because they have no one canonical meaning.
     """
     match noun:
-        case int() if abs(noun) > LARGEST_NUMBER:
-            return str(noun)
-        case None | bool() | int() | str():
+        case None | bool() | str():
             return noun
+        case int():
+            return noun if abs(noun) <= LARGEST_JSON else str(noun)
         case Fraction():
             return str(noun)
         case enum.Enum():
@@ -124,10 +121,11 @@ def _decode_plain(hint: Any, value: Json) -> Any:
             return Fraction(value)
         except (ValueError, ZeroDivisionError):
             raise ContractError("Expected a fraction such as 5/2.") from None
-    if hint is int and isinstance(value, str) and _LONG.fullmatch(value):
-        if abs(int(value)) > LARGEST_NUMBER:
-            return int(value)
-    elif hint is None or hint is type(None):
+    if hint is int and isinstance(value, str) and _WIDE.fullmatch(value):
+        wide = int(value)
+        if abs(wide) > LARGEST_JSON:  # one noun has one text
+            return wide
+    if hint is None or hint is type(None):
         if value is None:
             return None
     elif isinstance(hint, type) and hint in (int, str, bool) and type(value) is hint:

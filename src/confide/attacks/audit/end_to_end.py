@@ -51,7 +51,7 @@ from confide.tables.source import Source, SourceKind
 Event: TypeAlias = tuple[int, float, str, str]
 """Person within the copy, change, code, note."""
 
-EPSILON, DELTA = Fraction(1), Fraction(1, 20)
+EPSILON, DELTA = Fraction(1), Fraction(1, 10**4)
 DIGITS = ("copy_high", "copy_low")
 
 
@@ -174,8 +174,9 @@ def _dataset(trial: Trial, *, copies: int) -> Dataset:
     return replace(
         dataset,
         measure=trial.measure,
-        delta=2 * DELTA,
-        selection_delta=DELTA,
+        delta=DELTA,
+        selection_delta=DELTA if trial.measure is Measure.PURE else Fraction(0),
+        population=100,
         derived=(*dataset.derived, *digits),
     )
 

@@ -123,12 +123,13 @@ class _Habits:
         )
 
     def opposite(self, *, entropy: Entropy) -> "_Habits":
-        """Return the other end; in other cells, half the time."""
+        """Return the other end, or other cells, or both."""
+        other_end = uniform_below(2, count=self.cell.size, entropy=entropy)
         elsewhere = uniform_below(2, count=self.cell.size, entropy=entropy)
         swapped = np.array([0, 2, 1, 3])[self.spread]
         return _Habits(
             directed=self.directed,
-            extreme=1 - self.extreme,
+            extreme=self.extreme ^ other_end,
             spread=np.where(elsewhere == 1, swapped, self.spread),
             cell=(self.cell + elsewhere) % 4,
         )
