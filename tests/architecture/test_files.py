@@ -4,6 +4,7 @@ import ast
 import re
 
 import pytest
+
 from pages import ROOT
 
 SOURCES = sorted((ROOT / "src" / "confide").rglob("*.py"))

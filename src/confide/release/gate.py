@@ -2,6 +2,7 @@
 
 ::
 
+    check the plan against its statistics         measurements and charges are derived again
     check the plan against the source's schema    no row is read, nothing is charged
     reserve the charge                            durable; refused for public reasons only
     record that reading begins                    durable
@@ -41,6 +42,7 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import canonical_bytes
 from confide.plans.events import events_json
 from confide.plans.plan import Measurement, Noisy, Plan
+from confide.plans.soundness import require_sound
 from confide.release.noisy import NoisyAggregates
 from confide.rows.engine import Engine, Exact, ExactAggregates
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, combined, parts
@@ -80,10 +82,12 @@ class Gate:
 
         Raises:
             PolicyError: If a cap would be passed, or the terms differ; nothing is charged.
-            ContractError: If the source lacks what the plan names; nothing is charged.
+            ContractError: If the plan does not follow from its statistics, or the source lacks what
+                it names; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
         progress("check")
+        require_sound(plan)
         self.engine.check(_asked(plan), dataset=plan.dataset)
         progress("charge")
         held = self.ledger.reserve(_request(plan, analyst=analyst, request_key=request_key))
