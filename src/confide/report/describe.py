@@ -20,10 +20,11 @@ from confide.report.words import Words
 from confide.statistics import STATISTICS
 from confide.statistics.histogram import Histogram
 from confide.statistics.proportion import Proportion
-from confide.tables.aggregate import Aggregate, KeyedAggregate, Ones
+from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, Ones
 from confide.tables.bound_contributions import CellBound, OneEvent
 from confide.tables.filter import Predicate
-from confide.tables.relation import resolve
+from confide.tables.relation import domain, resolve
+from confide.tables.schema import Dataset
 
 
 def kind_of(statistic: Statistic) -> str:
@@ -146,7 +147,10 @@ def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
             continue
         counts = vector(values)
         spread = math.sqrt(len(counts) * additive(measurement.mechanism).variance())
-        return Total(value=sum(counts), deviation=spread, once=_once(measurement))
+        weight = _weight(measurement, dataset=noisy.plan.dataset)
+        return Total(
+            value=round(sum(counts) / weight), deviation=spread / weight, once=_once(measurement)
+        )
     return None
 
 
@@ -154,7 +158,18 @@ def _counts(measurement: Measurement) -> bool:
     aggregate = measurement.aggregate
     if isinstance(aggregate, KeyedAggregate) or isinstance(measurement.mechanism, KeyThreshold):
         return False
+    if isinstance(aggregate, MomentAggregate):
+        return True
     return isinstance(aggregate, Aggregate) and isinstance(aggregate.value, Ones)
+
+
+def _weight(measurement: Measurement, *, dataset: Dataset) -> int:
+    """Return what one row adds to the sum of the whole vector."""
+    aggregate = measurement.aggregate
+    if isinstance(aggregate, MomentAggregate):
+        of = domain(aggregate.of, dataset=dataset)
+        return int((of.upper - of.lower) ** aggregate.degree)
+    return 1
 
 
 def _once(measurement: Measurement) -> bool:
