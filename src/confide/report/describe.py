@@ -52,7 +52,7 @@ def title_of(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     by = getattr(statistic, "by", ())
     if not by or kind_of(statistic) == "histogram":
         return subject
-    return words.say("title.by", subject=subject, groups=words.say("and").join(map(label, by)))
+    return words.say("title.by", subject=subject, groups=words.listed([label(name) for name in by]))
 
 
 def _subject(statistic: Statistic, *, plan: Plan, words: Words) -> str:
@@ -62,7 +62,7 @@ def _subject(statistic: Statistic, *, plan: Plan, words: Words) -> str:
         case "count":
             return words.say(f"title.count.{_counted(statistic)}", table=table)
         case "histogram":
-            groups = words.say("and").join(label(name) for name in getattr(statistic, "by", ()))
+            groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
             return words.say(f"title.histogram.{_counted(statistic)}", groups=groups)
         case "proportion" if isinstance(statistic, Proportion):
             condition = condition_text(statistic.of, dataset=plan.dataset, words=words)
@@ -116,7 +116,7 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
     if kind in ("count", "histogram", "key-selection"):
         return shown
     if kind == "proportion":
-        return words.say("axis.share", unit=shown)
+        return shown if unit == "1" else words.say("axis.share", unit=shown)
     column = label(str(getattr(statistic, "column", "")))
     if not shown or shown == column:
         return column
