@@ -22,6 +22,7 @@ from confide.tables.aggregate import (
     Centred,
     CentredSquare,
     KeyedAggregate,
+    MomentAggregate,
     Ones,
     Plain,
     reads,
@@ -102,6 +103,8 @@ def _uses(measurements: Sequence[Measurement]) -> tuple[_Use, ...]:
                 read: tuple[Expression, ...] = (*reads(value), *axes)
             case KeyedAggregate(key=key):
                 read = (key,)
+            case MomentAggregate(axes=axes, of=of):
+                read = (of, *axes)
             case _:
                 assert_never(aggregate)
         for expression in read:  # a condition is false, not unknown, where a value is missing
@@ -179,6 +182,10 @@ def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     aggregate = measurement.aggregate
     if isinstance(aggregate, KeyedAggregate):
         return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)
+    if isinstance(aggregate, MomentAggregate):
+        of = domain(aggregate.of, dataset=dataset)
+        degree = aggregate.degree
+        return Grid(step=of.scale**degree, unit=of.unit, squared=degree == 2)
     match aggregate.value:
         case Ones():
             return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)

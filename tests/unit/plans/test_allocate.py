@@ -26,7 +26,16 @@ from confide.plans.plan import NANO, Study
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import nano as on_grid
 from confide.privacy.measure import Measure
-from confide.statistics import Count, Histogram, KeySelection, Mean, Proportion, Sum, Variance
+from confide.statistics import (
+    Count,
+    Histogram,
+    KeySelection,
+    Mean,
+    Proportion,
+    Quantiles,
+    Sum,
+    Variance,
+)
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
 from noisy_answers import dataset, draws, estimate, moments
@@ -324,3 +333,29 @@ def test_the_split_of_a_mean_under_zcdp_is_at_most_16_percent_from_the_best():
         ours = noise["sum"].variance() + mean**2 * noise["count"].variance()
         best = (half + mean) ** 2 / (2 * 0.05)
         assert math.sqrt(ours / best) <= 1.16
+
+
+@pytest.mark.parametrize("measure", list(Measure))
+def test_the_forecast_of_a_median_is_the_half_length_of_its_interval(measure):
+    to = dataset(measure=measure)
+    spend = NANO // 4 if measure is Measure.PURE else NANO // 20
+    spec = Quantiles(
+        id="q",
+        table="participants",
+        column="pressure",
+        at=(Fraction(1, 2),),
+        bins=120,
+        expect=Fraction(2000),
+    )
+    plan = make_plan([Ask(statistic=spec)], study=STUDY, dataset=to, nano=spend)
+    rows = np.clip(np.random.default_rng(2).normal(140, 20, 2000), 80, 200)
+    counts = np.histogram(rows, np.array(spec.edges(to)))[0]
+    noise = plan.mechanisms("q")
+    lengths, errors = [], []
+    for noisy in draws({"histogram": tuple(counts.tolist())}, noise=noise, runs=300, seed=4):
+        found, _ = estimate(spec, noisy, to=to, noise=noise)
+        lengths.append(found.upper - found.lower)
+        errors.append(abs(found.value - np.median(rows)))
+    expected = forecast(plan, spec)
+    assert expected.half_width == pytest.approx(np.mean(lengths) / 2, rel=0.25)
+    assert np.quantile(errors, 0.95) <= expected.half_width

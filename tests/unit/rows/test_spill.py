@@ -6,7 +6,7 @@ from confide.rows.spill import SpillFolder
 LEFT_BEHIND = """
 import os, signal
 from confide.rows.spill import SpillFolder
-folder = SpillFolder()  # kept: a forgotten one removes itself
+folder = SpillFolder()
 print(folder.path, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
