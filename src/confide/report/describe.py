@@ -6,9 +6,9 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from confide.errors import UnsupportedError
-from confide.noise.threshold import KeyThreshold
 from confide.plans.estimates import Covers
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Measurement, Plan, Statistic
@@ -20,10 +20,10 @@ from confide.report.words import Words
 from confide.statistics import STATISTICS
 from confide.statistics.histogram import Histogram
 from confide.statistics.proportion import Proportion
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, Ones
+from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent
 from confide.tables.filter import Predicate
-from confide.tables.relation import domain, resolve
+from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
 
 
@@ -143,33 +143,26 @@ class Total:
 def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
     """Return the total of a statistic's noisy counts; None when it counts nothing."""
     for measurement, values in zip(noisy.plan.measurements, noisy.values, strict=True):
-        if measurement.statistic != statistic.id or not _counts(measurement):
+        each = _worth(measurement, noisy.plan.dataset)
+        if measurement.statistic != statistic.id or each is None:
             continue
-        counts = vector(values)
-        spread = math.sqrt(len(counts) * additive(measurement.mechanism).variance())
-        weight = _weight(measurement, dataset=noisy.plan.dataset)
+        numbers = vector(values)
+        spread = math.sqrt(len(numbers) * additive(measurement.mechanism).variance()) / each
         return Total(
-            value=round(sum(counts) / weight), deviation=spread / weight, once=_once(measurement)
+            value=round(Fraction(sum(numbers), each)), deviation=spread, once=_once(measurement)
         )
     return None
 
 
-def _counts(measurement: Measurement) -> bool:
-    aggregate = measurement.aggregate
-    if isinstance(aggregate, KeyedAggregate) or isinstance(measurement.mechanism, KeyThreshold):
-        return False
-    if isinstance(aggregate, MomentAggregate):
-        return True
-    return isinstance(aggregate, Aggregate) and isinstance(aggregate.value, Ones)
-
-
-def _weight(measurement: Measurement, *, dataset: Dataset) -> int:
-    """Return what one row adds to the sum of the whole vector."""
-    aggregate = measurement.aggregate
-    if isinstance(aggregate, MomentAggregate):
-        of = domain(aggregate.of, dataset=dataset)
-        return int((of.upper - of.lower) ** aggregate.degree)
-    return 1
+def _worth(measurement: Measurement, dataset: Dataset) -> int | None:
+    """Return what one row adds to the sum of all coordinates; None if that depends on the row."""
+    match measurement.aggregate:
+        case Aggregate(value=Ones()):
+            return 1
+        case MomentAggregate() as moments:
+            return moment_range(moments, dataset=dataset).magnitude
+        case _:
+            return None
 
 
 def _once(measurement: Measurement) -> bool:
