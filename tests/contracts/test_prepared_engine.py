@@ -137,7 +137,6 @@ def test_rows_at_the_same_place_are_kept_by_their_columns_in_both_ways(tmp_path)
     folder = written(tmp_path, base)
     with pytest.MonkeyPatch.context() as patch:
         from confide.rows import table_rows
-
         from confide.rows.build import num
 
         patch.setattr(table_rows, "fifth_power", lambda _: num(7))

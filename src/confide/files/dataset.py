@@ -90,6 +90,7 @@ class DatasetFile(Section):
     caps: CapsSection
     issuer: IssuerSection = Field(default_factory=IssuerSection)
     population_at_most: Counting = 10**10
+    population: Counting | None = None
     tables: dict[str, TableSection]
     derived: dict[str, DerivedSection] = Field(default_factory=dict)
     per_patient: dict[str, PerPatientSection] = Field(default_factory=dict)
@@ -149,6 +150,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         delta=accounting.delta,
         selection_delta=selection,
         population_at_most=file.population_at_most,
+        population=file.population,
         tables=tables,
     )
     dataset = with_values(dataset, per_patient=file.per_patient, derived=file.derived)

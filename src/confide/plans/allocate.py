@@ -5,8 +5,13 @@ Within a statistic its questions share by their weights.  All amounts are intege
 rounded down, and each noise scale is computed from its rounded amount.
 
 *Privacy:* charges add up to at most the total.  Under ``zcdp`` a question is answered with discrete
-Gaussian noise, ρ = Δ₂²/(2σ²) [CKS20, thm 4], or discrete Laplace noise, ρ = ε²/2 [BS16, prop. 1.4],
-whichever has the smaller variance at the same ρ; under ``pure`` with discrete Laplace, ε = Δ₁/b.
+Gaussian noise, ρ = Δ₂²/(2σ²) [CKS20, thm 4]; under ``pure`` with discrete Laplace, ε = Δ₁/b.
+
+*Utility:* under ``zcdp`` Laplace noise never has the smaller variance.  It costs ρ = ε²/2 [BS16,
+prop. 1.4], so the same ρ buys scale b = Δ₁/√(2ρ) ≥ Δ₂/√(2ρ) = σ, as integers have Δ₁ ≥ Δ₂.  At
+b = σ, with x = 1/(2σ), its variance is 1/(2 sinh² x); that of the Gaussian is at most 1/(4x²)
+[CKS20, sec. 3], which is less while sinh x < √2·x, that is for σ ≥ 0.34; and for σ < 1/2 each value
+but 0 is less likely under the Gaussian than under the Laplace law.
 
 References:
     [BS16] Bun, Steinke. Concentrated differential privacy. TCC 2016.
@@ -37,13 +42,14 @@ from confide.plans.plan import (
 )
 from confide.privacy.amount import ATTO, NANO, decimal_text, split
 from confide.privacy.measure import Measure
-from confide.tables.aggregate import Aggregate, KeyedAggregate, check_aggregate
+from confide.privacy.sensitivity import Sensitivity
+from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, check_aggregate
 from confide.tables.bound_contributions import rows_per_unit
 from confide.tables.schema import Dataset
 
 LEAST_NANO = 1
 MOST_NANO = 1000 * NANO
-_GRID = 2**20  # Laplace scales under zcdp are irrational: rounded up to this grid
+_GRID = 2**20  # ε of a key selection under zcdp is irrational: rounded down to this grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,24 +89,20 @@ def mechanism_for(question: Question, *, nano: int, atto: int, dataset: Dataset)
                 keys_per_person=rows_per_unit(bounds),
                 adjacency=dataset.adjacency,
             )
-        case Aggregate():
-            laplace = DiscreteLaplace(scale=_laplace_scale(sensitivity.l1, amount, dataset.measure))
-            if dataset.measure is Measure.PURE:
-                return laplace
-            gaussian = DiscreteGaussian(sigma_squared=sensitivity.l2_squared / (2 * amount))
-            return laplace if laplace.variance() < gaussian.variance() else gaussian
+        case Aggregate() | MomentAggregate():
+            return _additive(sensitivity, amount=amount, measure=dataset.measure)
         case _:
             assert_never(question.aggregate)
 
 
-def _laplace_scale(l1: int, amount: Fraction, measure: Measure) -> Fraction:
+def _additive(
+    sensitivity: Sensitivity, *, amount: Fraction, measure: Measure
+) -> DiscreteLaplace | DiscreteGaussian:
     match measure:
         case Measure.PURE:
-            return l1 / amount
-        case Measure.ZCDP:  # least b on the grid with (l1/b)²/2 ≤ ρ
-            square = l1**2 * _GRID**2 / (2 * amount)
-            root = math.isqrt(math.ceil(square))
-            return Fraction(root if root * root >= square else root + 1, _GRID)
+            return DiscreteLaplace(scale=sensitivity.l1 / amount)
+        case Measure.ZCDP:
+            return DiscreteGaussian(sigma_squared=sensitivity.l2_squared / (2 * amount))
         case _:
             assert_never(measure)
 
@@ -145,7 +147,10 @@ def least_nano(ask: Ask, *, dataset: Dataset) -> int:
     target = ask.error
 
     def reaches(nano: int) -> bool:
-        priced = _priced(questions, nano=nano, atto=atto, dataset=dataset)
+        try:
+            priced = _priced(questions, nano=nano, atto=atto, dataset=dataset)
+        except InvalidParameterError:  # so little budget that no sampler has so large a scale
+            return False
         forecast = ask.statistic.forecast(_mechanisms(priced), dataset=dataset, level=target.level)
         return met(target, forecast)
 

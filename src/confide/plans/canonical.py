@@ -2,9 +2,10 @@
 
 Encoding is driven by the dataclasses themselves: a dataclass becomes an object with its class name
 under ``is`` and its fields, leaving out those equal to their default (so that a new optional field
-changes no old digest); a Fraction becomes "5/2"; an enum its value; a tuple a list.  Decoding is
-driven by the declared types and refuses an unknown class, field or kind of value.  Bytes are
-RFC 8785 (JCS), so equal nouns have equal digests on every machine.
+changes no old digest); a Fraction becomes "5/2"; an enum its value; a tuple a list; an integer
+beyond ±(2⁵³−1), which JSON readers would round, its decimal text.  Decoding is driven by the
+declared types and refuses an unknown class, field or kind of value.  Bytes are RFC 8785 (JCS), so
+equal nouns have equal digests on every machine.
 
 References:
     [RFC8785] Rundgren, Jordan, Erdtman. JSON canonicalization scheme. 2020.
@@ -15,6 +16,7 @@ import dataclasses
 import enum
 import functools
 import hashlib
+import re
 import sys
 import types
 import typing
@@ -27,6 +29,9 @@ from confide.errors import ContractError, UnsupportedError
 Json: TypeAlias = Any
 """Objects, lists, texts, integers, booleans and null, as the json module reads them."""
 
+LARGEST_JSON = 2**53 - 1
+_WIDE = re.compile(r"-?[1-9][0-9]{15,999}")
+
 
 def encode(noun: object) -> Json:
     """Return the JSON value of a noun.
@@ -36,8 +41,10 @@ def encode(noun: object) -> Json:
             values; floats are refused, because they have no one canonical meaning.
     """
     match noun:
-        case None | bool() | int() | str():
+        case None | bool() | str():
             return noun
+        case int():
+            return noun if abs(noun) <= LARGEST_JSON else str(noun)
         case Fraction():
             return str(noun)
         case enum.Enum():
@@ -115,6 +122,10 @@ def _decode_plain(hint: Any, value: Json) -> Any:
             return Fraction(value)
         except (ValueError, ZeroDivisionError):
             raise ContractError("Expected a fraction such as 5/2.") from None
+    if hint is int and isinstance(value, str) and _WIDE.fullmatch(value):
+        wide = int(value)
+        if abs(wide) > LARGEST_JSON:  # one noun has one text
+            return wide
     if hint is None or hint is type(None):
         if value is None:
             return None

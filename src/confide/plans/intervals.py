@@ -1,19 +1,23 @@
 """Intervals for linear combinations of independent noises and a sampling error.
 
-*Utility:* for a sum with variance v and excess kurtosis κ the two-sided normal quantile z is
-widened by the first Cornish–Fisher term, z + κ(z³ − 3z)/24, which is exact for Gaussian noise and
-slightly conservative for Laplace (2.17 against 2.12 standard deviations at 95 %).
+*Utility:* a sum with variance v and excess kurtosis κ is within q√v with probability ``level`` for
+q = z + (ℓ − z)·(κ/3)^(3/4), between the normal quantile z (κ = 0) and the Laplace quantile
+ℓ = −ln(1 − level)/√2 (κ = 3), both of which it meets exactly.  Between them, for sums of normal and
+Laplace errors in any proportion, the coverage is within 0.004 of the level at 90, 95 and 99 %
+(a test computes it).  On the integers κ can pass 3; there it is cut.  Noise lives on a lattice, so
+half a step of it, in proportion to its part of the variance, is added to the half width: without
+that, a share of few patients at ε = 1 would be covered 92.7 % of the time instead of 95 %.
 
 References:
-    [CF38] Cornish, Fisher. Moments and cumulants in the specification of distributions. 1938.
-        https://doi.org/10.2307/1400905
     [Fie54] Fieller. Some problems in interval estimation. JRSS B 16(2), 1954.
         https://doi.org/10.1111/j.2517-6161.1954.tb00159.x
+    [Wil27] Wilson. Probable inference, the law of succession, and statistical inference. JASA 1927.
+        https://doi.org/10.1080/01621459.1927.10502953
 """
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -27,23 +31,55 @@ class Component:
     Attributes:
         variance: In squared units of the estimate.
         excess_kurtosis: Fourth standardised cumulant; 0 for a normal error.
+        step: Distance between neighbouring values, for noise on a lattice.
     """
 
     variance: float
     excess_kurtosis: float = 0.0
+    step: float = 0.0
+
+    def times(self, factor: float) -> "Component":
+        """Return the error that this one brings when it is multiplied.
+
+        Example:
+            >>> Component(variance=2.0, step=1.0).times(-3).variance
+            18.0
+        """
+        return Component(
+            variance=self.variance * factor**2,
+            excess_kurtosis=self.excess_kurtosis,
+            step=self.step * abs(factor),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """A share A/(A+B) of two noisy numbers, with its interval.
+
+    Attributes:
+        value: In [0, 1]; None when A + B leaves none.
+        standard_error: Of ``value``.
+        lower: At least 0 and at most ``value``.
+        upper: At most 1 and at least ``value``.
+    """
+
+    value: float | None
+    standard_error: float | None
+    lower: float
+    upper: float
 
 
 def noise_component(
     mechanism: DiscreteLaplace | DiscreteGaussian, *, factor: float = 1.0
 ) -> Component:
     """Return the error that one noisy coordinate, times ``factor``, brings."""
-    variance = mechanism.variance() * factor**2
+    variance, step = mechanism.variance() * factor**2, abs(factor)
     if isinstance(mechanism, DiscreteGaussian):
-        return Component(variance=variance)
+        return Component(variance=variance, step=step)
     # E Z⁴ = 2a(1+10a+a²)/(1−a)⁴ and Var Z = 2a/(1−a)², so the kurtosis is (1+10a+a²)/(2a).
     a = math.exp(-float(1 / mechanism.scale))
     kurtosis = (1 + 10 * a + a * a) / (2 * a) if a > 0 else 3.0
-    return Component(variance=variance, excess_kurtosis=min(kurtosis - 3, 1e6))
+    return Component(variance=variance, excess_kurtosis=min(kurtosis - 3, 1e6), step=step)
 
 
 def variance(components: Iterable[Component]) -> float:
@@ -57,14 +93,30 @@ def quantile(components: Iterable[Component], *, level: float) -> float:
     Example:
         >>> round(quantile([Component(variance=2.0)], level=0.95), 2)
         1.96
+        >>> round(quantile([Component(variance=2.0, excess_kurtosis=3.0)], level=0.95), 2)
+        2.12
     """
     parts = list(components)
     total = variance(parts)
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    normal = NormalDist().inv_cdf((1 + level) / 2)
     if total <= 0:
-        return z
+        return normal
     kappa = sum(part.excess_kurtosis * (part.variance / total) ** 2 for part in parts)
-    return z + min(kappa, 6.0) * max(z**3 - 3 * z, 0.0) / 24
+    laplace = -math.log1p(-level) / math.sqrt(2)
+    smooth = normal + (laplace - normal) * math.pow(min(max(kappa, 0.0), 3.0) / 3, 0.75)
+    step = sum(part.step * part.variance / total for part in parts)
+    return smooth + step / 2 / math.sqrt(total)
+
+
+def median_error(components: Iterable[Component]) -> float:
+    """Return the median absolute error of the sum.
+
+    Example:
+        >>> round(median_error([Component(variance=4.0)]), 2)
+        1.35
+    """
+    smooth = [replace(part, step=0.0) for part in components]
+    return quantile(smooth, level=0.5) * math.sqrt(variance(smooth))
 
 
 def ratio_interval(
@@ -83,3 +135,48 @@ def ratio_interval(
         return None
     root = math.sqrt(discriminant)
     return (-b - root) / (2 * a), (-b + root) / (2 * a)
+
+
+def share(
+    having: float, without: float, *, noise: Component, spread: float, least: float, level: float
+) -> Share:
+    """Return A/(A+B) of A = ``having``, B = ``without``, and where it is at ``level``.
+
+    (1−p)A − pB has noise variance s²((1−p)² + p²); a sample adds ``spread``·p(1−p).
+
+    Args:
+        having: Noisy A.
+        without: Noisy B.
+        noise: Error of each of the two, independent.
+        spread: Sampling variance of A at p, over p(1−p); 0 when the interval covers noise alone.
+        least: A + B below it gives no value.
+        level: Coverage.
+
+    Example:
+        300 of 1,000 patients with diabetes, no noise, Wilson's interval for their population:
+
+        >>> found = share(300, 700, noise=Component(variance=0.0), spread=1000, least=1, level=0.95)
+        >>> round(found.lower, 4), round(found.upper, 4)
+        (0.2724, 0.3291)
+    """
+    total = having + without
+    if total < least:
+        return Share(value=None, standard_error=None, lower=0.0, upper=1.0)
+    p = _within(having / total)
+    parts = [noise.times(1 - p), noise.times(p), Component(variance=spread * p * (1 - p))]
+    squared = quantile(parts, level=level) ** 2
+    fixed, sampled = squared * noise.variance, squared * spread
+    interval = ratio_interval(
+        having, total, coefficients=(fixed, sampled - 2 * fixed, 2 * fixed - sampled)
+    )
+    low, high = (0.0, 1.0) if interval is None else interval
+    return Share(
+        value=p,
+        standard_error=math.sqrt(variance(parts)) / total,
+        lower=min(_within(low), p),
+        upper=max(_within(high), p),
+    )
+
+
+def _within(p: float) -> float:
+    return min(1.0, max(0.0, p))

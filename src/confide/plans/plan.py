@@ -32,7 +32,7 @@ from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
-from confide.tables.aggregate import Aggregate, KeyedAggregate
+from confide.tables.aggregate import Measured
 from confide.tables.schema import Dataset
 
 # Ids name the published files, also on disks that do not tell capitals apart.
@@ -55,7 +55,7 @@ class Question:
     """
 
     name: str
-    aggregate: Aggregate | KeyedAggregate
+    aggregate: Measured
     sensitivity: Sensitivity
     weight: Fraction = Fraction(1)
 
@@ -106,7 +106,7 @@ class Measurement:
 
     statistic: str
     name: str
-    aggregate: Aggregate | KeyedAggregate
+    aggregate: Measured
     sensitivity: Sensitivity
     mechanism: Mechanism
     nano: int

@@ -2,6 +2,7 @@
 
 ::
 
+    check the plan against its statistics         measurements and charges are derived again
     check the plan against the source's schema    no row is read, nothing is charged
     reserve the charge                            durable; refused for public reasons only
     record that reading begins                    durable
@@ -18,7 +19,7 @@ References:
         https://arxiv.org/abs/1605.08294
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -41,8 +42,10 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import canonical_bytes
 from confide.plans.events import events_json
 from confide.plans.plan import Measurement, Noisy, Plan
+from confide.plans.soundness import require_sound
 from confide.release.noisy import NoisyAggregates
-from confide.rows.engine import Engine, ExactAggregates
+from confide.rows.engine import Engine, Exact, ExactAggregates
+from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, combined, parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +82,13 @@ class Gate:
 
         Raises:
             PolicyError: If a cap would be passed, or the terms differ; nothing is charged.
-            ContractError: If the source lacks what the plan names; nothing is charged.
+            ContractError: If the plan does not follow from its statistics, or the source lacks what
+                it names; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        aggregates = tuple(measurement.aggregate for measurement in plan.measurements)
         progress("check")
-        self.engine.check(aggregates, dataset=plan.dataset)
+        require_sound(plan)
+        self.engine.check(_asked(plan), dataset=plan.dataset)
         progress("charge")
         held = self.ledger.reserve(_request(plan, analyst=analyst, request_key=request_key))
         match held:
@@ -103,8 +107,7 @@ class Gate:
         self.ledger.start_reading(held)
         try:
             progress("read")
-            aggregates = tuple(measurement.aggregate for measurement in plan.measurements)
-            exact = self.engine.aggregate(aggregates, dataset=plan.dataset)
+            exact = self.engine.aggregate(_asked(plan), dataset=plan.dataset)
             progress("noise")
             payload = self._randomize(plan, exact).payload()
         except BaseException as failure:
@@ -118,14 +121,33 @@ class Gate:
         return self.ledger.commit(held, payload=payload), payload
 
     def _randomize(self, plan: Plan, exact: ExactAggregates) -> NoisyAggregates:
+        answers = iter(exact.reveal_to_gate())
         values = tuple(
-            _noisy(measurement, secret, entropy=self.entropy)
-            for measurement, secret in zip(plan.measurements, exact.reveal_to_gate(), strict=True)
+            _noisy(measurement, _secret(measurement, answers, plan=plan), entropy=self.entropy)
+            for measurement in plan.measurements
         )
         return NoisyAggregates(plan=plan, values=values)
 
 
-def _noisy(measurement: Measurement, secret: Noisy, *, entropy: Entropy) -> Noisy:
+def _asked(plan: Plan) -> tuple[Aggregate | KeyedAggregate, ...]:
+    """Return what the engine answers: moments as their parts, in the order of the plan."""
+    return tuple(part for measured in plan.measurements for part in parts(measured.aggregate))
+
+
+def _secret(measurement: Measurement, answers: Iterator[Exact], *, plan: Plan) -> Exact:
+    """Return the exact vector of a measurement from the next answers of the engine."""
+    if not isinstance(measurement.aggregate, MomentAggregate):
+        return next(answers)
+    sums = []
+    for _ in parts(measurement.aggregate):
+        answer = next(answers)
+        if not isinstance(answer, tuple):
+            raise UnsupportedError("The engine answered a vector with keys.")
+        sums.append(answer)
+    return combined(measurement.aggregate, sums, dataset=plan.dataset)
+
+
+def _noisy(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> Noisy:
     match measurement.mechanism:
         case DiscreteLaplace() | DiscreteGaussian() if isinstance(secret, tuple):
             return measurement.mechanism.randomize(secret, entropy=entropy)

@@ -15,7 +15,7 @@ from confide.plans.estimates import Estimate
 from confide.plans.plan import Noisy, Plan
 from confide.plans.simulation import Simulation
 from confide.statistics import read_plan
-from confide.tables.aggregate import KeyedAggregate, cell_count
+from confide.tables.aggregate import KeyedAggregate, vector_length
 
 FORMAT = "confide-noisy-1"
 
@@ -95,8 +95,8 @@ def read_payload(payload: bytes) -> NoisyAggregates:
         if keyed == isinstance(value, tuple):
             raise VerificationError("A noisy answer has the wrong shape.")
         if not isinstance(measurement.aggregate, KeyedAggregate) and isinstance(value, tuple):
-            cells = cell_count(measurement.aggregate.axes, dataset=plan.dataset)
-            if len(value) != cells:
+            length = vector_length(measurement.aggregate, dataset=plan.dataset)
+            if len(value) != length:
                 raise VerificationError("A noisy answer has the wrong number of cells.")
     return NoisyAggregates(plan=plan, values=values)
 

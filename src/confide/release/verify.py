@@ -16,10 +16,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from confide.errors import ConfideError, VerificationError
-from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, canonical_bytes
-from confide.plans.events import mechanism_loss
 from confide.plans.plan import Plan
+from confide.plans.soundness import asks_what_it_states, underpriced
 from confide.privacy.amount import ATTO, NANO
 from confide.release.certificate import NOISY_PATH, derived
 from confide.release.keys import is_signed_by
@@ -118,31 +117,13 @@ def _signature(certificate: Json) -> Check:
 
 def _plan(plan: Plan) -> Iterator[Check]:
     """Re-derive sensitivities from the statistics, and losses from noise and sensitivity."""
-    asked = [
-        (statistic.id, question)
-        for statistic in plan.statistics
-        for question in statistic.questions(plan.dataset)
-    ]
-    same = [(s, q.name, q.aggregate, q.sensitivity) for s, q in asked] == [
-        (m.statistic, m.name, m.aggregate, m.sensitivity) for m in plan.measurements
-    ]
+    same = asks_what_it_states(plan)
     yield Check(
         name="sensitivities",
         holds=same,
         detail="" if same else "a measurement is not what its statistic asks for",
     )
-    over = [
-        f"{m.statistic}/{m.name}"
-        for m in plan.measurements
-        if mechanism_loss(
-            m.mechanism,
-            l1=m.sensitivity.l1,
-            l2_squared=m.sensitivity.l2_squared,
-            measure=plan.dataset.measure,
-        )
-        > Fraction(m.nano, NANO)
-        or (isinstance(m.mechanism, KeyThreshold) and m.mechanism.delta > Fraction(m.atto, ATTO))
-    ]
+    over = underpriced(plan)
     yield Check(
         name="losses",
         holds=not over,

@@ -13,8 +13,6 @@ layout registered beforehand makes them small.
 """
 
 import contextlib
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +30,7 @@ from confide.rows.layout import Found, Ids, Layout, Located, ids_of, physical
 from confide.rows.prepared.copies import Copies, MakeCopies, UseCopies
 from confide.rows.prepared.manifest import Standing, copies_in
 from confide.rows.sources.prepare import Opened, in_catalog, prepared
+from confide.rows.spill import SpillFolder
 from confide.rows.sql import Statement, statements
 from confide.rows.table_rows import Scope
 from confide.tables.aggregate import Aggregate, KeyedAggregate
@@ -39,7 +38,6 @@ from confide.tables.schema import Dataset
 from confide.tables.source import Source
 
 ATTACHED = "source"
-TEMPORARY = "confide-"
 
 _Asked: TypeAlias = tuple[Aggregate | KeyedAggregate, ...]
 
@@ -63,7 +61,7 @@ class DuckDBEngine:
         dataset: Dataset,
         layout: Layout,
         parameters: Mapping[str, int],
-        temporary: Path,
+        spill: SpillFolder,
         standing: Standing = Standing.ABSENT,
         copies: Copies | None = None,
     ) -> None:
@@ -71,7 +69,7 @@ class DuckDBEngine:
         self._dataset = dataset
         self._layout = layout
         self._parameters = parameters
-        self._temporary = temporary
+        self._spill = spill
         self._standing = standing
         self._copies = copies
         self._last: dict[_Asked, tuple[_Ready, ...]] = {}
@@ -168,7 +166,7 @@ class DuckDBEngine:
     def close(self) -> None:
         """Close the connection and remove its temporary folder."""
         self._connection.close()
-        shutil.rmtree(self._temporary, ignore_errors=True)
+        self._spill.close()
 
     def __enter__(self) -> Self:
         return self
@@ -241,9 +239,9 @@ def open_engine(
         standing, copies = copies_in(
             copying.folder, dataset=dataset, opened=opened, hash_key=hash_key
         )
-    temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=writing))  # made with mode 0700
+    spill = SpillFolder(writing)
     connection = duckdb.connect(":memory:")
-    with _closing_on_error(connection, temporary):
+    with _closing_on_error(connection, spill):
         with _dropping_messages() as failed:
             if opened.attach is not None:
                 connection.execute(_attach(opened.attach).sql("duckdb"))
@@ -251,7 +249,7 @@ def open_engine(
                 connection.register(name, frame)
             settings = hardening(
                 opened if copies is None else replace(opened, files=opened.files + copies.files()),
-                temporary=temporary,
+                temporary=spill.path,
                 threads=threads,
                 memory_limit=memory_limit,
                 writing=writing,
@@ -269,7 +267,7 @@ def open_engine(
         dataset=dataset,
         layout=layout,
         parameters=parameters,
-        temporary=temporary,
+        spill=spill,
         standing=standing,
         copies=copies,
     )
@@ -376,7 +374,7 @@ def _dropping_messages() -> Iterator[list[str]]:
 
 
 @contextlib.contextmanager
-def _closing_on_error(connection: Any, temporary: Path) -> Iterator[None]:
+def _closing_on_error(connection: Any, spill: SpillFolder) -> Iterator[None]:
     opened = False
     try:
         yield
@@ -384,4 +382,4 @@ def _closing_on_error(connection: Any, temporary: Path) -> Iterator[None]:
     finally:
         if not opened:
             connection.close()
-            shutil.rmtree(temporary, ignore_errors=True)
+            spill.close()

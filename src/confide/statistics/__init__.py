@@ -20,7 +20,7 @@ from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
-from confide.tables.aggregate import Aggregate, KeyedAggregate
+from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.schema import Dataset
 
@@ -60,6 +60,7 @@ _NAMES: dict[str, Any] = {
         Not,
         Aggregate,
         KeyedAggregate,
+        MomentAggregate,
         DiscreteLaplace,
         DiscreteGaussian,
         KeyThreshold,

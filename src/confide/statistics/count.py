@@ -4,8 +4,11 @@
 add-remove and under substitution; counting events with at most m kept rows, by at most m.
 
 *Privacy:* Δ₁ = Δ₂ = 1 (patients) or m (events).
-*Utility:* unbiased; the interval is the exact quantile of the discrete noise; the posterior mean
-uses a flat prior on 0, 1, 2, … and is never negative.
+*Utility:* the noisy count is unbiased for the number of kept rows; a negative one is shown as 0 and
+flagged (the noisy payload holds it as it is, for those who add counts up).  The interval is the
+exact quantile of the discrete noise, so it covers at least as often as it says: the lattice adds up
+to P(|Z| = w).  The posterior mean uses a flat prior on 0, 1, 2, …; its interval is widened upwards
+to the posterior's own bound where the noisy count is near or below 0.
 
 References:
     [GRS12] Ghosh, Roughgarden, Sundararajan. Universally utility-maximizing privacy mechanisms.
@@ -16,6 +19,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import assert_never
+
+import numpy as np
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
@@ -107,8 +113,9 @@ class Count:
         noise = additive(mechanisms["count"])
         raw = coordinate(noisy["count"], 0)
         width = noise.half_width(float(self.level))
+        mean, most = _posterior(raw, noise=noise, level=float(self.level))
 
-        def published(quantity: str, value: float) -> Estimate:
+        def published(quantity: str, value: float, *, upper: int) -> Estimate:
             return Estimate(
                 statistic=self.id,
                 quantity=quantity,
@@ -116,24 +123,59 @@ class Count:
                 value=value,
                 standard_error=math.sqrt(noise.variance()),
                 lower=float(max(0, raw - width)),
-                upper=float(max(0, raw + width)),
+                upper=float(upper),
                 level=float(self.level),
                 covers=Covers.NOISE,
                 unit=self.counted.unit,
+                flags=("below zero",) if raw < 0 else (),
             )
 
         return (
-            published("count", float(raw)),
-            published("posterior mean", _posterior_mean(raw, noise=noise)),
+            published("count", float(max(0, raw)), upper=max(0, raw + width)),
+            published("posterior mean", mean, upper=max(raw + width, most)),
         )
 
 
-def _posterior_mean(raw: int, *, noise: DiscreteLaplace | DiscreteGaussian) -> float:
-    """Return E[c | raw] for a flat prior on c = 0, 1, 2, …, on a grid of at most 40,000 points."""
-    width = noise.half_width(1 - 1e-9)
-    if raw > width:
-        return float(raw)
-    grid = range(0, max(raw, 0) + width + 1, max(1, width // 10_000))
-    weights = [(count, noise.pmf(raw - count)) for count in grid]
-    total = sum(weight for _, weight in weights)
-    return sum(count * weight for count, weight in weights) / total if total > 0 else 0.0
+def _posterior(
+    raw: int, *, noise: DiscreteLaplace | DiscreteGaussian, level: float
+) -> tuple[float, int]:
+    """Return E[c | raw], and a bound that c passes with posterior chance at most 1 − level.
+
+    The prior is flat on c = 0, 1, 2, …; the bound is at least the mean.
+    """
+    if raw > noise.half_width(1 - 1e-9):
+        return float(raw), raw
+    match noise:
+        case DiscreteLaplace(scale=scale):
+            mean, most = _laplace_posterior(raw, scale=float(scale), level=level)
+        case DiscreteGaussian(sigma_squared=sigma_squared):
+            mean, most = _gaussian_posterior(raw, variance=float(sigma_squared), level=level)
+        case _:
+            assert_never(noise)
+    return mean, max(most, math.ceil(mean))
+
+
+def _laplace_posterior(raw: int, *, scale: float, level: float) -> tuple[float, int]:
+    """Return mean and quantile of P(c) ∝ a^|raw − c|: geometric to the right of max(raw, 0)."""
+    a, gap = math.exp(-1 / scale), -math.expm1(-1 / scale)
+    right, excess = 1 / gap, a / gap**2  # Σ aʲ and Σ j·aʲ over j ≥ 0
+    n = max(raw, 0)
+    lost = a**n  # weight of j ≥ n on the left, relative to all of it
+    left = a * (1 - lost) / gap  # Σ_{j=1..n} aʲ
+    below = excess * (1 - lost) - n * lost * (right - 1)  # Σ_{j=1..n} j·aʲ
+    total = right + left
+    mean = n + (excess - below) / total
+    beyond = (1 - level) * total / right  # P(c > n + j) = a^(j+1)·right/total
+    return mean, n + max(0, math.ceil(-scale * math.log(beyond)) - 1)
+
+
+def _gaussian_posterior(raw: int, *, variance: float, level: float) -> tuple[float, int]:
+    """Return mean and quantile by summing at most 20,000 points of P(c) ∝ exp(−(raw−c)²/(2σ²))."""
+    reach = math.ceil(7 * math.sqrt(variance)) + 7
+    step = max(1, reach // 10_000)
+    counts = np.arange(max(0, raw - reach), max(0, raw) + reach, step, dtype=np.float64)
+    exponents = -((counts - raw) ** 2) / (2 * variance)
+    weights = np.exp(exponents - exponents.max())
+    running = np.cumsum(weights)
+    index = int(np.searchsorted(running, level * running[-1]))
+    return float(np.dot(counts, weights) / running[-1]), int(counts[index]) + step - 1

@@ -1,14 +1,17 @@
 """Histogram and crosstab over public categories; every category is published, empty ones too.
 
 *Lemma:* a patient falls into at most k cells with r rows each, so Δ₁ = k·r and Δ₂² = k·r² under
-add-remove; under substitution both double, because cells of the old and of the new patient differ
-or cancel.
+add-remove; under substitution both double, when all cells of the old and of the new patient differ
+(with fewer than 2k cells some cannot: Δ₁ is at most r times the number of cells).
 
 *Privacy:* the set of published cells is public, so it says nothing about the data; a threshold and
 rounding look at noisy values only (post-processing).
-*Utility:* unbiased per cell; intervals hold per cell, and the forecast also states the simultaneous
-half width over all cells (Bonferroni).  A threshold τ shows an empty cell with probability
-P(Z ≥ τ), and hides a cell of c with probability P(c + Z < τ).
+*Utility:* the noisy counts are unbiased; a negative one is shown as 0 and flagged (the noisy
+payload holds it as it is, for those who add cells up).  Intervals hold per cell, over all cells
+that could have been shown; rounding moves their ends outwards to its multiples.  The forecast also
+states the simultaneous half width over all cells (Šidák).  A threshold τ shows an empty cell with
+probability P(Z ≥ τ), and hides a cell of c with probability P(c + Z < τ); among the small cells
+that pass it the lucky ones are over-represented.
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006, sec. 3.3.
@@ -142,23 +145,27 @@ class Histogram:
         keys = cell_keys(self._axes(dataset), dataset=dataset)
         counts = vector(noisy["count"])
         return tuple(
-            self._cell(key, raw, width=width + self.round_to // 2, deviation=deviation)
+            self._cell(key, raw, width=width, deviation=deviation)
             for key, raw in zip(keys, counts, strict=True)
         )
 
     def _cell(self, key: tuple[str, ...], raw: int, *, width: int, deviation: float) -> Estimate:
         withheld = self.threshold is not None and raw < self.threshold
-        rounded = (raw + self.round_to // 2) // self.round_to * self.round_to
+        step = self.round_to
+        rounded = (raw + step // 2) // step * step
+        low, high = (raw - width) // step * step, -(-(raw + width) // step) * step  # outwards
+        flags: tuple[str, ...] = ("below zero",) if raw < 0 else ()
+        flags = ("below threshold",) if withheld else flags
         return Estimate(
             statistic=self.id,
             quantity="count",
             key=key,
-            value=None if withheld else float(rounded),
+            value=None if withheld else float(max(0, rounded)),
             standard_error=None if withheld else deviation,
-            lower=None if withheld else float(max(0, rounded - width)),
-            upper=None if withheld else float(max(0, rounded + width)),
+            lower=None if withheld else float(max(0, low)),
+            upper=None if withheld else float(max(0, high)),
             level=float(self.level),
             covers=Covers.NOISE,
             unit=self.counted.unit,
-            flags=("below threshold",) if withheld else (),
+            flags=flags,
         )

@@ -1,35 +1,62 @@
-"""Mean of a clipped number, optionally by group: noisy centred sum over noisy count.
+"""Mean of a clipped number, optionally by group.
 
-*Lemma:* with h = ⌈(U−L)/2⌉ and m kept rows of a patient, Σ(x−c) moves by at most h·m and the count
-by at most m (twice as far under substitution for the signed sum).  Two measurements; losses add.
+*Lemma:* with R = U − L and m kept rows of a patient, the vector (Σ(U−x), Σ(x−L)) moves by at most
+Δ₁ = Δ₂ = m·R under add-remove, whatever the values; by 2m·R and √2·m·R under substitution.  It is
+one measurement.  Its sum is R times the number of rows, and the mean is L + R·A/(A+B).
+
+Under ``zcdp`` with add-remove, two measurements do better: with h = ⌈R/2⌉, Σ(x−c) moves by h·m and
+the count by m.  Losses add; the budget is split 3 to 1, best for a mean a third of the way from the
+centre to a bound, and at most 16 % above the best split for any other.
+
 The textbook's (U−L)/n holds for substitution with a *public* n; under add-remove n is private.
 
-*Privacy:* both measurements read the same kept rows, those whose value is known.
-*Utility:* the ratio has a bias of order 1/n²; the interval inverts |S − tN| (Fieller), so it stays
-valid for small groups, and is cut to the declared bounds.  The budget is split so that a mean a
-third of the way from the centre to a bound has the least variance.
+*Privacy:* all sums are over the same kept rows, those whose value is known.
+*Utility:* numbers in docs/design/007-mean.md.  The ratio has a bias of order 1/n²; the interval
+inverts the test of S = tN (Fieller), so it stays valid for small groups, where it may be all of
+[L, U].  It covers the noise, not sampling.
 
 References:
     [Fie54] Fieller. Some problems in interval estimation. JRSS B 16(2), 1954.
         https://doi.org/10.1111/j.2517-6161.1954.tb00159.x
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
         https://doi.org/10.1007/11681878_14
+    [Lor53] Lorentz. Bernstein polynomials. University of Toronto Press, 1953, sec. 1.1.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import noise_component, quantile, ratio_interval, variance
+from confide.plans.intervals import (
+    Component,
+    Share,
+    median_error,
+    noise_component,
+    quantile,
+    ratio_interval,
+    share,
+    variance,
+)
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate, Centred, Ones, cell_count, cell_keys, value_range
-from confide.tables.bound_contributions import sensitivity
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
+from confide.tables.aggregate import (
+    Aggregate,
+    Centred,
+    MomentAggregate,
+    Ones,
+    cell_count,
+    cell_keys,
+    moment_range,
+    value_range,
+)
+from confide.tables.bound_contributions import ValueRange, sensitivity
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.relation import Relation, centre, domain, resolve
@@ -75,7 +102,7 @@ class Mean:
         return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
-        """Return the centred sums and the counts of the same rows."""
+        """Return the distances to both bounds, or the centred sums and counts, of the same rows."""
         axes, column = self._axes(dataset), self._column(dataset)
         bounds = contribution_bounds(
             self.per_patient,
@@ -84,19 +111,40 @@ class Mean:
             counted=Counted.EVENTS,
             dataset=dataset,
         )
-        relation = Relation(table=self.table, where=All(of=(self.where, Between(of=column))))
-        return tuple(
-            Question(
+
+        def asked(
+            name: str, aggregate: Aggregate | MomentAggregate, *, values: ValueRange, weight: int
+        ) -> Question:
+            return Question(
                 name=name,
-                aggregate=Aggregate(relation=relation, axes=axes, value=value, bounds=bounds),
+                aggregate=aggregate,
                 sensitivity=sensitivity(
                     bounds,
-                    values=value_range(value, dataset=dataset, counted="rows"),
+                    values=values,
                     cells=cell_count(axes, dataset=dataset),
                     entity=dataset.unit.entity,
                     adjacency=dataset.adjacency,
                 ),
                 weight=Fraction(weight),
+            )
+
+        if not _apart(dataset):
+            moments = MomentAggregate(
+                relation=Relation(table=self.table, where=self.where),
+                axes=axes,
+                of=column,
+                degree=1,
+                bounds=bounds,
+            )
+            values = moment_range(moments, dataset=dataset)
+            return (asked("distances", moments, values=values, weight=1),)
+        relation = Relation(table=self.table, where=All(of=(self.where, Between(of=column))))
+        return tuple(
+            asked(
+                name,
+                Aggregate(relation=relation, axes=axes, value=value, bounds=bounds),
+                values=value_range(value, dataset=dataset, counted="rows"),
+                weight=weight,
             )
             for name, value, weight in (("sum", Centred(of=column), 3), ("count", Ones(), 1))
         )
@@ -115,18 +163,23 @@ class Mean:
                 hint="Write expect: {count: 500}, from a public source or an earlier certificate.",
             )
         of = self._domain(dataset)
-        _, half = centre(of)
-        parts = [
-            noise_component(additive(mechanisms["sum"])),
-            noise_component(additive(mechanisms["count"]), factor=_TYPICAL * half),
-        ]
-        deviation = float(of.scale) * math.sqrt(variance(parts)) / float(self.expect)
+        middle, half = centre(of)
+        if _apart(dataset):
+            parts = [
+                noise_component(additive(mechanisms["sum"])),
+                noise_component(additive(mechanisms["count"]), factor=_TYPICAL * half),
+            ]
+        else:
+            p = (1 + _TYPICAL) / 2
+            noise = additive(mechanisms["distances"])
+            parts = [noise_component(noise, factor=1 - p), noise_component(noise, factor=p)]
+        each = float(of.scale) / float(self.expect)
         return Forecast(
-            half_width=quantile(parts, level=float(level)) * deviation,
-            median_error=0.6745 * deviation,
+            half_width=each * quantile(parts, level=float(level)) * math.sqrt(variance(parts)),
+            median_error=each * median_error(parts),
             level=float(level),
             unit=of.unit,
-            planning=of.physical(sum(centre(of)[:1])),
+            planning=of.physical(middle),
             notes=(f"for groups of {self.expect} rows",),
         )
 
@@ -141,51 +194,88 @@ class Mean:
         """Return one mean a group, with the interval of its noise, in physical units."""
         del simulation
         keys = cell_keys(self._axes(dataset), dataset=dataset)
-        sums, counts = vector(noisy["sum"]), vector(noisy["count"])
         of = self._domain(dataset)
+        names = ("sum", "count") if _apart(dataset) else ("distances",)
+        vectors = [vector(noisy[name]) for name in names]
+        width = len(vectors[0]) // len(keys)
+        noises = [noise_component(additive(mechanisms[name])) for name in names]
+        solve = _ratio if _apart(dataset) else _balance
         return tuple(
-            self._group(key, float(total), float(number), mechanisms=mechanisms, of=of)
-            for key, total, number in zip(keys, sums, counts, strict=True)
+            self._published(
+                key,
+                *solve(
+                    [v for values in vectors for v in values[i * width : (i + 1) * width]],
+                    noises=noises,
+                    of=of,
+                    level=float(self.level),
+                ),
+                of=of,
+            )
+            for i, key in enumerate(keys)
         )
 
-    def _group(
-        self,
-        key: tuple[str, ...],
-        total: float,
-        number: float,
-        *,
-        mechanisms: Mapping[str, Mechanism],
-        of: Domain,
-    ) -> Estimate:
-        middle, half = centre(of)
-        in_sum, in_count = additive(mechanisms["sum"]), additive(mechanisms["count"])
-        ratio = max(-half, min(half, total / number)) if number >= 1 else 0.0
-        parts = [noise_component(in_sum), noise_component(in_count, factor=ratio)]
-        squared = quantile(parts, level=float(self.level)) ** 2
-        interval = ratio_interval(
-            total,
-            number,
-            coefficients=(squared * in_sum.variance(), 0.0, squared * in_count.variance()),
-        )
-        low, high = interval if interval is not None and number > 0 else (-half, half)
-        small = number < 10 * math.sqrt(in_count.variance())
-        usable = number >= 1 and interval is not None
+    def _published(self, key: tuple[str, ...], found: Share, few: bool, *, of: Domain) -> Estimate:
+        reach = of.upper - of.lower
+
+        def physical(p: float) -> float:
+            return of.physical(min(of.lower + reach * p, of.upper))
+
+        error = found.standard_error
         return Estimate(
             statistic=self.id,
             quantity="mean",
             key=key,
-            value=_physical(of, middle + ratio) if usable else None,
-            standard_error=float(of.scale) * math.sqrt(variance(parts)) / number
-            if usable
-            else None,
-            lower=_physical(of, middle + max(-half, low)),
-            upper=_physical(of, middle + min(half, high)),
+            value=None if found.value is None else physical(found.value),
+            standard_error=None if error is None else float(of.scale) * reach * error,
+            lower=physical(found.lower),
+            upper=physical(found.upper),
             level=float(self.level),
             covers=Covers.NOISE,
             unit=of.unit,
-            flags=("denominator too small",) if small else (),
+            flags=("denominator too small",) if few or found.value is None else (),
         )
 
 
-def _physical(of: Domain, canonical: float) -> float:
-    return float(of.scale) * min(max(canonical, of.lower), of.upper)
+def _apart(dataset: Dataset) -> bool:
+    """Return whether sum and count are measured apart; else as distances to the bounds."""
+    return dataset.measure is Measure.ZCDP and dataset.adjacency is Adjacency.ADD_REMOVE
+
+
+def _balance(
+    moments: Sequence[int], *, noises: Sequence[Component], of: Domain, level: float
+) -> tuple[Share, bool]:
+    """Return where the mean is between the bounds, from its distances to them, and if n is few."""
+    below, above = (float(v) for v in moments)  # Σ(U−x), Σ(x−L)
+    (noise,) = noises
+    found = share(above, below, noise=noise, spread=0.0, least=of.upper - of.lower, level=level)
+    return found, below + above < 10 * math.sqrt(2 * noise.variance)
+
+
+def _ratio(
+    moments: Sequence[int], *, noises: Sequence[Component], of: Domain, level: float
+) -> tuple[Share, bool]:
+    """Return the same from the centred sum and the count."""
+    total, number = (float(v) for v in moments)
+    middle, half = centre(of)
+    reach = of.upper - of.lower
+    few = number < 10 * math.sqrt(noises[1].variance)
+
+    def place(ratio: float) -> float:
+        return min(1.0, max(0.0, (middle - of.lower + ratio) / reach))
+
+    if number < 1:
+        return Share(value=None, standard_error=None, lower=0.0, upper=1.0), few
+    ratio = max(-half, min(half, total / number))
+    parts = [noises[0], noises[1].times(ratio)]
+    squared = quantile(parts, level=level) ** 2
+    coefficients = (squared * noises[0].variance, 0.0, squared * noises[1].variance)
+    interval = ratio_interval(total, number, coefficients=coefficients)
+    low, high = (-half, half) if interval is None else interval
+    value = place(ratio)
+    found = Share(
+        value=value,
+        standard_error=math.sqrt(variance(parts)) / number / reach,
+        lower=min(place(low), value),
+        upper=max(place(high), value),
+    )
+    return found, few

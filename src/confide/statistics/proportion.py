@@ -24,7 +24,7 @@ from fractions import Fraction
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import Component, noise_component, quantile, ratio_interval, variance
+from confide.plans.intervals import median_error, noise_component, quantile, share, variance
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
@@ -119,16 +119,16 @@ class Proportion:
                 f"The error of proportion {self.id!r} depends on the number of rows of a group.",
                 hint="Write expect: {count: 500}, from a public source or an earlier certificate.",
             )
-        share = 0.0 if self.expect_share is None else float(self.expect_share)
+        p = 0.0 if self.expect_share is None else float(self.expect_share)
         noise = additive(mechanisms["count"])
-        parts = [noise_component(noise, factor=1 - share), noise_component(noise, factor=share)]
-        deviation = self.per * math.sqrt(variance(parts)) / float(self.expect)
+        parts = [noise_component(noise, factor=1 - p), noise_component(noise, factor=p)]
+        each = self.per / float(self.expect)
         return Forecast(
-            half_width=quantile(parts, level=float(level)) * deviation,
-            median_error=0.6745 * deviation,
+            half_width=each * quantile(parts, level=float(level)) * math.sqrt(variance(parts)),
+            median_error=each * median_error(parts),
             level=float(level),
             unit=self._unit(),
-            planning=None if self.expect_share is None else self.per * share,
+            planning=None if self.expect_share is None else self.per * p,
             notes=(f"for groups of {self.expect} rows",),
         )
 
@@ -162,38 +162,30 @@ class Proportion:
     def _group(
         self, key: tuple[str, ...], having: float, without: float, *, mechanism: Mechanism
     ) -> tuple[Estimate, Estimate]:
-        noise, number = additive(mechanism), having + without
-        usable = number >= 1
-        share = min(1.0, max(0.0, having / number)) if usable else 0.5
-        small = number < 10 * math.sqrt(2 * noise.variance())
+        noise, number = noise_component(additive(mechanism)), having + without
+        small = number < 10 * math.sqrt(2 * noise.variance)
 
-        def published(covers: Covers, *, sampling: float) -> Estimate:
-            parts = [
-                noise_component(noise, factor=1 - share),
-                noise_component(noise, factor=share),
-                Component(variance=sampling * max(number, 0.0) * share * (1 - share)),
-            ]
-            squared = quantile(parts, level=float(self.level)) ** 2
-            s2, n = squared * noise.variance(), squared * sampling * max(number, 0.0)
-            # Var of (1−p)A − pB is s²(1 − 2p + 2p²), plus n·p(1−p) for the population.
-            interval = ratio_interval(having, number, coefficients=(s2, n - 2 * s2, 2 * s2 - n))
-            low, high = interval if interval is not None and number > 0 else (0.0, 1.0)
-            error = math.sqrt(variance(parts)) / number if usable else None
+        def published(covers: Covers, *, spread: float) -> Estimate:
+            found = share(
+                having, without, noise=noise, spread=spread, least=1, level=float(self.level)
+            )
             return Estimate(
                 statistic=self.id,
                 quantity="share",
                 key=key,
-                value=self.per * share if usable else None,
-                standard_error=None if error is None else self.per * error,
-                lower=self.per * min(1.0, max(0.0, low)),
-                upper=self.per * min(1.0, max(0.0, high)),
+                value=None if found.value is None else self.per * found.value,
+                standard_error=(
+                    None if found.standard_error is None else self.per * found.standard_error
+                ),
+                lower=self.per * found.lower,
+                upper=self.per * found.upper,
                 level=float(self.level),
                 covers=covers,
                 unit=self._unit(),
-                flags=("denominator too small",) if small else (),
+                flags=("denominator too small",) if small or found.value is None else (),
             )
 
         return (
-            published(Covers.NOISE, sampling=0.0),
-            published(Covers.SAMPLING_AND_NOISE, sampling=1.0),
+            published(Covers.NOISE, spread=0.0),
+            published(Covers.SAMPLING_AND_NOISE, spread=max(number, 0.0)),
         )

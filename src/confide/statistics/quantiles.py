@@ -6,8 +6,13 @@
 *Utility:* the cumulative counts are made monotone; a quantile is interpolated in its bin, so its
 error is at least a fraction of the bin.  The interval inverts, edge by edge, the test of
 "C(t) = q·N": with C the noisy cumulative count, C(t) − qN = (1−q)·ΣZ below t − q·ΣZ above, whose
-quantile is known; for the population N·q(1−q) is added.  It is the widest run of edges that are not
-rejected, so it is valid for each quantile by itself.
+quantile is known; for the population N·q(1−q) is added.  Edges are left out from both ends, as long
+as each is rejected, so that the interval misses only if one of the two edges of the quantile's own
+bin is; it is valid for each quantile by itself, and covers more than its level, by what bins add.
+
+The noise of all bins adds up in C: its standard deviation at the median is √bins/2 times that of
+one bin.  A hierarchy of sums would have about 0.6 of it at 64 bins under zCDP and none less under
+pure ε; so choose bins no finer than the reader needs.
 
 References:
     [Smi11] Smith. Privacy-preserving statistical estimation with optimal convergence rates. STOC
@@ -15,6 +20,7 @@ References:
     [RWB88] Robertson, Wright, Dykstra. Order restricted statistical inference. 1988, ch. 1.
 """
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +29,13 @@ from fractions import Fraction
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import Component, noise_component, quantile, variance
+from confide.plans.intervals import (
+    Component,
+    median_error,
+    noise_component,
+    quantile,
+    variance,
+)
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
@@ -142,15 +154,17 @@ class Quantiles:
             )
         of, edges = self._domain(dataset), self.edges(dataset)
         noise = additive(mechanisms["histogram"])
-        part = noise_component(noise, factor=0.5)
-        parts = [Component(variance=part.variance * (len(edges) - 1))]
-        in_rank = math.sqrt(variance(parts)) / float(self.expect)
+        bins = len(edges) - 1
         spread = float((of.upper - of.lower) * of.scale) / 6
-        deviation = in_rank * spread * math.sqrt(2 * math.pi)
-        bin_width = float((of.upper - of.lower) * of.scale) / (len(edges) - 1)
+        per_rank = spread * math.sqrt(2 * math.pi) / float(self.expect)
+        bin_width = float((of.upper - of.lower) * of.scale) / bins
+        part = noise_component(noise, factor=0.5)
+        kurtosis = part.excess_kurtosis / bins
+        parts = [Component(variance=part.variance * bins, excess_kurtosis=kurtosis)]
+        width = quantile(parts, level=float(level)) * math.sqrt(variance(parts))
         return Forecast(
-            half_width=quantile(parts, level=float(level)) * deviation + bin_width / 2,
-            median_error=0.6745 * deviation + bin_width / 4,
+            half_width=width * per_rank + bin_width / 2,
+            median_error=math.hypot(median_error(parts) * per_rank, bin_width / 8),
             level=float(level),
             unit=of.unit,
             planning=float((of.upper + of.lower) * of.scale) / 2,
@@ -190,41 +204,33 @@ class Quantiles:
         to: Dataset,
     ) -> Estimate:
         of, edges = self._domain(to), self.edges(to)
-        cumulative = [0, *_running(counts)]
-        number = cumulative[-1]
-        small = number < 10 * math.sqrt(noise.variance * len(counts))
+        cumulative = [0, *itertools.accumulate(counts)]
+        number, level = cumulative[-1], float(self.level)
         low, high = _inverted(
             cumulative,
             q=float(q),
             noise=noise,
             sampling=max(number, 0) if covers is Covers.SAMPLING_AND_NOISE else 0,
-            level=float(self.level),
+            level=level,
         )
-        usable = number >= 1
         point = _interpolated(_monotone(cumulative), edges, target=float(q) * number)
         lower, upper = edges[low], edges[high]
-        scale = float(of.scale)
+        few = number < 10 * math.sqrt(noise.variance * len(counts))
         return Estimate(
             statistic=self.id,
             quantity=f"quantile {float(q):g}",
             key=key,
-            value=scale * min(max(point, lower), upper) if usable else None,
-            standard_error=scale * (upper - lower) / (2 * 1.96) if usable else None,
-            lower=scale * lower,
-            upper=scale * upper,
-            level=float(self.level),
+            value=of.physical(min(max(point, lower), upper)) if number >= 1 else None,
+            standard_error=of.physical(upper - lower) / (2 * quantile((), level=level))
+            if number >= 1
+            else None,
+            lower=of.physical(lower),
+            upper=of.physical(upper),
+            level=level,
             covers=covers,
             unit=of.unit,
-            flags=("denominator too small",) if small else (),
+            flags=("denominator too small",) if few or number < 1 else (),
         )
-
-
-def _running(counts: Sequence[int]) -> list[int]:
-    total, sums = 0, []
-    for count in counts:
-        total += count
-        sums.append(total)
-    return sums
 
 
 def _monotone(cumulative: Sequence[int]) -> list[float]:
@@ -250,27 +256,38 @@ def _interpolated(cumulative: Sequence[float], edges: Sequence[int], *, target: 
 def _inverted(
     cumulative: Sequence[int], *, q: float, noise: Component, sampling: float, level: float
 ) -> tuple[int, int]:
-    """Return the indices of the outermost edges between which the quantile is not rejected.
+    """Return the indices of the outermost edges that stay when rejected ones are left out.
 
-    The quantile lies above edge t when C(t) < qN and below it when C(t) ≥ qN; the lower end is the
-    last edge at or below every edge where "C(t) < qN" is not rejected with confidence, and alike
-    above.
+    From the left, edges t are left out while C(t) is significantly below qN, so the quantile is
+    above t; from the right while it is significantly above.
     """
-    number, bins = cumulative[-1], len(cumulative) - 1
+    bins = len(cumulative) - 1
+
+    def rejected(t: int, *, sign: int) -> bool:
+        difference = sign * (cumulative[t] - q * cumulative[-1])
+        return difference > 0 and difference > _width(
+            t, bins=bins, q=q, noise=noise, sampling=sampling, level=level
+        )
+
     lower, upper = 0, bins
-    for t in range(1, bins):
-        below, above = t * (1 - q) ** 2, (bins - t) * q**2
-        parts = [
-            Component(
-                variance=noise.variance * (below + above),
-                excess_kurtosis=noise.excess_kurtosis / max(1, min(bins, 4)),
-            ),
-            Component(variance=sampling * q * (1 - q)),
-        ]
-        width = quantile(parts, level=level) * math.sqrt(variance(parts))
-        difference = cumulative[t] - q * number
-        if difference < -width and lower == t - 1:
-            lower = t
-        if difference > width and upper == bins:
-            upper = t
-    return (lower, upper) if lower < upper else (max(0, upper - 1), upper)
+    while lower < bins - 1 and rejected(lower + 1, sign=-1):
+        lower += 1
+    while upper > lower + 1 and rejected(upper - 1, sign=1):
+        upper -= 1
+    return lower, upper
+
+
+def _width(
+    t: int, *, bins: int, q: float, noise: Component, sampling: float, level: float
+) -> float:
+    """Return how far C(t) − qN may be from 0 if the quantile is at edge t."""
+    squares = t * (1 - q) ** 2 + (bins - t) * q**2
+    fourths = t * (1 - q) ** 4 + (bins - t) * q**4
+    parts = (
+        Component(
+            variance=noise.variance * squares,
+            excess_kurtosis=noise.excess_kurtosis * fourths / squares**2,
+        ),
+        Component(variance=sampling * q * (1 - q)),
+    )
+    return quantile(parts, level=level) * math.sqrt(variance(parts))

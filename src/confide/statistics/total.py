@@ -1,11 +1,13 @@
 """Sum of a clipped number over patients or events, optionally by group.
 
-*Lemma:* a row adds its canonical value v with |v| ≤ M = max(|L|, |U|), so with k cells of r rows a
-patient moves the vector by Δ₁ ≤ k·r·M under add-remove; see ``tables/bound_contributions.py``.
+*Lemma:* a row adds its canonical value v with |v| ≤ M = max(|L|, |U|), so a patient with at most m
+rows moves the vector by Δ₁ = m·M and Δ₂ = m·M under add-remove, and one with k cells of r rows by
+Δ₁ = k·r·M, Δ₂² = k·(r·M)²; see ``tables/bound_contributions.py``.
 
 *Privacy:* values are clipped to declared bounds on an integer grid before they are summed.
-*Utility:* unbiased for the sum of the clipped, kept values; clipping and contribution bounds bias
-it towards the bounds, by an amount that is itself private.
+*Utility:* the noisy sum is unbiased for the sum of the clipped, kept values (it is cut at 0 where
+no value has the other sign); clipping and contribution bounds bias that sum itself, by an amount
+that is private.  The interval is the exact quantile of the discrete noise.
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
@@ -121,15 +123,22 @@ class Sum:
         noise, of = additive(mechanisms["sum"]), self._domain(dataset)
         width = noise.half_width(float(self.level))
         keys = cell_keys(self._axes(dataset), dataset=dataset)
+        least, most = min(of.lower, 0), max(of.upper, 0)
+
+        def inside(canonical: int) -> float:
+            """Cut what no sum of such values can be: a negative sum of ages."""
+            low = canonical if least < 0 else max(canonical, 0)
+            return of.physical(low if most > 0 else min(low, 0))
+
         return tuple(
             Estimate(
                 statistic=self.id,
                 quantity="sum",
                 key=key,
-                value=of.physical(raw),
+                value=inside(raw),
                 standard_error=float(of.scale) * math.sqrt(noise.variance()),
-                lower=of.physical(raw - width),
-                upper=of.physical(raw + width),
+                lower=inside(raw - width),
+                upper=inside(raw + width),
                 level=float(self.level),
                 covers=Covers.NOISE,
                 unit=of.unit,

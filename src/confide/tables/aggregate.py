@@ -4,13 +4,18 @@ Almost every statistic is this one shape: each patient contributes a bounded int
 public cells, and the vectors are summed.  Cells are the product of public axes in row-major order
 (the last axis varies fastest); a row whose axis or value is NULL is dropped before bounding.
 
+A :class:`MomentAggregate` is a few such vectors of the same rows, mapped by an integer matrix to
+one vector of which a row moves the sum of all coordinates by a constant; engines answer its parts.
+
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
         https://doi.org/10.1007/11681878_14
+    [Lor53] Lorentz. Bernstein polynomials. University of Toronto Press, 1953, sec. 1.1.
 """
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -21,6 +26,7 @@ from confide.tables.bound_contributions import (
     rows_per_unit,
 )
 from confide.tables.expression import ColumnOf, Expression
+from confide.tables.filter import All, Between
 from confide.tables.relation import Relation, centre, check, column_of, domain
 from confide.tables.schema import Dataset, Kind
 
@@ -81,12 +87,43 @@ class KeyedAggregate:
     Attributes:
         relation: Which rows.
         key: Text column.
-        max_keys: Most keys that one privacy unit keeps.
+        bounds: Most keys that one privacy unit keeps.
     """
 
     relation: Relation
     key: ColumnOf
     bounds: ContributionBounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MomentAggregate:
+    """Number, sum and (degree 2) sum of squares of a value, as one vector of constant L1 size.
+
+    With R = U − L a row adds, in its cell, the Bernstein polynomials of its value x times R^degree:
+    (U−x, x−L), or ((U−x)², 2(U−x)(x−L), (x−L)²).  They are not negative and add up to R^degree,
+    whatever x: no part of the loss is spent on a direction in which nobody can move.
+
+    Attributes:
+        relation: Which rows; those whose value is unknown are left out.
+        axes: Expressions with labelled public domains; none: one cell.
+        of: Number.
+        degree: 1 for means, 2 for means and variances.
+        bounds: What one privacy unit keeps.
+    """
+
+    relation: Relation
+    axes: tuple[Expression, ...]
+    of: Expression
+    degree: int
+    bounds: ContributionBounds
+
+    def __post_init__(self) -> None:
+        if self.degree not in (1, 2):
+            raise InvalidParameterError(f"Expected degree 1 or 2, got degree={self.degree}.")
+
+
+Measured: TypeAlias = Aggregate | KeyedAggregate | MomentAggregate
+"""What a measurement may noise."""
 
 
 def reads(value: Value) -> tuple[Expression, ...]:
@@ -128,6 +165,64 @@ def value_range(value: Value, *, dataset: Dataset, counted: str) -> ValueRange:
             assert_never(value)
 
 
+def moment_range(aggregate: MomentAggregate, *, dataset: Dataset) -> ValueRange:
+    """Return how large the vector of one row of a moment aggregate is, in L1 and in L2."""
+    of = domain(aggregate.of, dataset=dataset)
+    step = _grid(of.unit, str(of.scale))
+    return ValueRange(
+        magnitude=(of.upper - of.lower) ** aggregate.degree,
+        signed=False,
+        unit=step if aggregate.degree == 1 else f"({step})²",
+        components=aggregate.degree + 1,
+    )
+
+
+def parts(aggregate: Measured) -> tuple[Aggregate | KeyedAggregate, ...]:
+    """Return the plain aggregates, over the same rows, that an engine answers."""
+    match aggregate:
+        case Aggregate() | KeyedAggregate():
+            return (aggregate,)
+        case MomentAggregate(relation=relation, axes=axes, of=of, degree=degree, bounds=bounds):
+            known = Relation(table=relation.table, where=All(of=(relation.where, Between(of=of))))
+            values: tuple[Value, ...] = (Ones(), Centred(of=of), CentredSquare(of=of))
+            return tuple(
+                Aggregate(relation=known, axes=axes, value=value, bounds=bounds)
+                for value in values[: degree + 1]
+            )
+        case _:
+            assert_never(aggregate)
+
+
+def combined(
+    aggregate: MomentAggregate, sums: Sequence[Sequence[int]], *, dataset: Dataset
+) -> tuple[int, ...]:
+    """Return the vector of a moment aggregate from the sums of its parts; cell by cell.
+
+    With y = x − c, x − L = y + (c−L) and U − x = (U−c) − y, so each polynomial is an integer
+    combination of 1, y and y².
+    """
+    of = domain(aggregate.of, dataset=dataset)
+    middle, _ = centre(of)
+    a, b = middle - of.lower, of.upper - middle
+    if aggregate.degree == 1:
+        return tuple(v for n, s in zip(*sums, strict=True) for v in (b * n - s, a * n + s))
+    return tuple(
+        v
+        for n, s, q in zip(*sums, strict=True)
+        for v in (
+            b * b * n - 2 * b * s + q,
+            2 * (a * b * n + (b - a) * s - q),
+            a * a * n + 2 * a * s + q,
+        )
+    )
+
+
+def vector_length(aggregate: Aggregate | MomentAggregate, *, dataset: Dataset) -> int:
+    """Return the number of coordinates of the vector."""
+    cells = cell_count(aggregate.axes, dataset=dataset)
+    return cells * (aggregate.degree + 1) if isinstance(aggregate, MomentAggregate) else cells
+
+
 def _grid(unit: str, scale: str) -> str:
     return (unit or "1") if scale == "1" else f"steps of {scale} {unit or '1'}"
 
@@ -146,7 +241,7 @@ def cell_keys(axes: tuple[Expression, ...], *, dataset: Dataset) -> tuple[tuple[
     return tuple(itertools.product(*labels))
 
 
-def check_aggregate(aggregate: Aggregate | KeyedAggregate, *, dataset: Dataset) -> None:
+def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
     """Refuse an aggregate that is undeclared, too large or could overflow.
 
     Raises:
@@ -167,16 +262,37 @@ def check_aggregate(aggregate: Aggregate | KeyedAggregate, *, dataset: Dataset) 
             check(relation, *axes, *reads(value), dataset=dataset)
             _check_cells(axes, dataset=dataset)
             for expression in reads(value):
-                if domain(expression, dataset=dataset).kind is Kind.CATEGORY:
-                    raise ContractError("Categories cannot be summed.", hint="Use a histogram.")
+                _check_number(expression, dataset=dataset)
             size = value_range(value, dataset=dataset, counted="rows").magnitude
-            if dataset.population_at_most * rows_per_unit(bounds) * size >= LARGEST_SUM:
-                raise InvalidParameterError(
-                    "The sum could overflow: population × rows × largest value reaches 2^126.",
-                    hint="Narrow the bounds, use a coarser grid, or lower population-at-most.",
-                )
+            _check_size(size, bounds=bounds, dataset=dataset)
+        case MomentAggregate(bounds=bounds):
+            for part in parts(aggregate):
+                check_aggregate(part, dataset=dataset)
+            size = moment_range(aggregate, dataset=dataset).magnitude
+            _check_size(size, bounds=bounds, dataset=dataset)
         case _:
             assert_never(aggregate)
+
+
+def _check_number(expression: Expression, *, dataset: Dataset) -> None:
+    match domain(expression, dataset=dataset).kind:
+        case Kind.NUMBER:
+            return
+        case Kind.CATEGORY | Kind.TEXT:
+            raise ContractError("Categories cannot be summed.", hint="Use a histogram.")
+        case Kind.DATE:
+            raise ContractError(
+                "Dates cannot be summed.",
+                hint="Declare a per-patient value days-between, or use a histogram by year.",
+            )
+
+
+def _check_size(size: int, *, bounds: ContributionBounds, dataset: Dataset) -> None:
+    if dataset.population_at_most * rows_per_unit(bounds) * size >= LARGEST_SUM:
+        raise InvalidParameterError(
+            "The sum could overflow: population × rows × largest value reaches 2^126.",
+            hint="Narrow the bounds, use a coarser grid, or lower population-at-most.",
+        )
 
 
 def _check_cells(axes: tuple[Expression, ...], *, dataset: Dataset) -> None:

@@ -12,7 +12,8 @@ v, substitution by v − w for two such vectors):
 - substitution: ‖v − w‖₁ ≤ 2‖v‖₁; where values are ≥ 0, each coordinate moves by at most its own
   maximum and ‖v − w‖₂² ≤ ‖v‖₂² + ‖w‖₂², so L2² doubles; signed values may oppose in the same
   cells, so L2² quadruples;
-- one event (the privacy unit is the row): v has one coordinate of size ≤ h.
+- one event (the privacy unit is the row): v has one cell of size ≤ h;
+- a row that adds a vector u ≥ 0 with ‖u‖₁ ≤ h to its cell: the same bounds, since ‖u‖₂ ≤ ‖u‖₁.
 
 Each is attained (the sensitivity search of the audit finds a pair that reaches it).
 
@@ -93,14 +94,17 @@ class ValueRange:
     """How large the value of one kept row can be.
 
     Attributes:
-        magnitude: Largest absolute value, at least 1.
+        magnitude: Largest absolute value, or L1 norm of several components; at least 1.
         signed: Whether both signs occur.
         unit: "persons", "visits", "tenths of mm[Hg]".
+        components: Coordinates that a row adds to in its cell; their L1 norm is the magnitude, and
+            one of them alone may hold it all.
     """
 
     magnitude: int
     signed: bool
     unit: str
+    components: int = 1
 
 
 def sensitivity(
@@ -144,7 +148,7 @@ def sensitivity(
         case Adjacency.ADD_REMOVE, _:
             l1, l2_squared, linf = spread * each, spread * each**2, each
         case Adjacency.SUBSTITUTE, False:
-            touched = min(2 * spread, cells)
+            touched = min(2 * spread, cells * values.components)
             l1, l2_squared, linf = touched * each, touched * each**2, each
         case Adjacency.SUBSTITUTE, True:
             l1, l2_squared, linf = 2 * spread * each, 4 * spread * each**2, 2 * each
@@ -161,12 +165,18 @@ def sensitivity(
 
 
 def _because(bounds: ContributionBounds, *, values: ValueRange, adjacency: Adjacency) -> str:
-    size = f"each worth at most {values.magnitude} {values.unit}"
+    unit = "" if values.unit == "1" else f" {values.unit}"
+    if values.magnitude == 1 and unit in (" persons", " rows"):
+        size = "each counted once"
+    else:
+        size = f"each worth at most {values.magnitude}{unit}"
     match bounds:
         case RowBound(max_rows=m):
-            kept = f"a patient keeps at most {m} row(s), {size}"
+            kept = f"a patient keeps at most {_many(m, 'row')}, {size}"
+        case CellBound(max_cells=1, max_rows_per_cell=r):
+            kept = f"a patient keeps at most {_many(r, 'row')}, in one cell, {size}"
         case CellBound(max_cells=k, max_rows_per_cell=r):
-            kept = f"a patient keeps at most {k} cell(s) with {r} row(s) each, {size}"
+            kept = f"a patient keeps at most {_many(k, 'cell')} with {_many(r, 'row')} each, {size}"
         case OneEvent():
             kept = f"one event is one row, {size}"
         case _:
@@ -179,3 +189,7 @@ def _because(bounds: ContributionBounds, *, values: ValueRange, adjacency: Adjac
         case _:
             assert_never(adjacency)
     return f"{kept}, {move} [DMNS06, def. 3]."
+
+
+def _many(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -7,7 +7,12 @@ category, or days since 1970-01-01; NULL means that the row is left out wherever
 *Privacy:* a clip bound taken from the data is a leak, so a number or date without declared bounds
 is refused, and the description is part of every plan's digest.
 
+A mechanism that publishes the whole table with probability δ is (0, δ)-DP, so δ is policy here: at
+most 10⁻⁶, or, with a public number of patients n, δ·n ≤ 10⁻² and δ ≤ 10⁻⁴.
+
 References:
+    [DR14] Dwork, Roth. The algorithmic foundations of differential privacy. 2014, sec. 2.3.
+        https://doi.org/10.1561/0400000042
     [UCUM] Schadow, McDonald. The unified code for units of measure. https://ucum.org
 """
 
@@ -21,6 +26,11 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import PrivacyUnit
 from confide.tables.expression import Expression
 from confide.tables.per_patient import PerPatientValue
+
+LARGEST_DELTA = Fraction(1, 10**4)
+USUAL_DELTA = Fraction(1, 10**6)
+LARGEST_EXPECTED_LEAKS = Fraction(1, 100)
+"""A mechanism that publishes each record with probability δ is (0, δ)-DP; it may leak this many."""
 
 LARGEST_VALUE = 2**53
 """Canonical integers stay where a double is exact, so that cleaning a double loses nothing."""
@@ -240,6 +250,7 @@ class Dataset:
         delta: δ at which zCDP losses are shown as ε; includes ``selection_delta``.
         selection_delta: Lifetime cap on the summed δ of key selections; 0 forbids them.
         population_at_most: Public cap on the number of patients, to exclude overflow.
+        population: Public planning number of patients, where known; bounds δ.
         tables: Declared tables.
         per_patient: Declared values, one per patient, from that patient's own rows.
         derived: Declared bins and calendar parts.
@@ -257,6 +268,7 @@ class Dataset:
     population_at_most: int = 10**10
     per_patient: tuple[PerPatientValue, ...] = ()
     derived: tuple[Derived, ...] = ()
+    population: int | None = None
 
     def __post_init__(self) -> None:
         names = [table.name for table in self.tables]
@@ -276,6 +288,30 @@ class Dataset:
             raise ContractError("Expected selection-delta < delta under zcdp.")
         if not 1 <= self.population_at_most <= 10**12:
             raise InvalidParameterError("Expected 1 ≤ population-at-most ≤ 1e12.")
+        if self.population is not None and not 1 <= self.population <= self.population_at_most:
+            raise InvalidParameterError("Expected 1 ≤ population ≤ population-at-most.")
+        self._check_delta()
+
+    def _check_delta(self) -> None:
+        """Refuse a δ with which publishing whole records would be allowed [DR14, sec. 2.3]."""
+        if self.delta > LARGEST_DELTA:
+            raise ContractError(
+                f"Expected delta ≤ {float(LARGEST_DELTA):g}, got {float(self.delta):g}: publishing "
+                "the whole table with that probability would be allowed.",
+                hint=f'Write delta: "{float(USUAL_DELTA):g}".',
+            )
+        if self.population is None:
+            if self.delta > USUAL_DELTA:
+                raise ContractError(
+                    f"A delta above {float(USUAL_DELTA):g} needs the public number of patients.",
+                    hint=f'Write delta: "{float(USUAL_DELTA):g}", or add population: 900.',
+                )
+        elif self.delta * self.population > LARGEST_EXPECTED_LEAKS:
+            raise ContractError(
+                f"Expected delta × population ≤ {float(LARGEST_EXPECTED_LEAKS):g}, got "
+                f"{float(self.delta * self.population):g}: that many whole records could leak.",
+                hint=f'Write delta: "1e-{2 + len(str(self.population - 1))}".',
+            )
 
     def table(self, name: str) -> Table:
         """Return a declared table.

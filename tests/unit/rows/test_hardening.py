@@ -106,7 +106,7 @@ def test_a_sort_larger_than_memory_spills_into_the_temporary_folder_and_leaves_n
     )
     pq.write_table(table, tmp_path / "secrets")
     _, engine = opened(tmp_path, ".", kind=SourceKind.PARQUET, memory_limit="100MB", threads=1)
-    temporary = engine._temporary
+    temporary = engine._spill.path
     assert stat.S_IMODE(temporary.stat().st_mode) == 0o700
     with engine:
         spilled = engine._connection.execute(
@@ -261,7 +261,7 @@ def test_a_person_id_that_is_a_date_is_refused(tmp_path):
 
 
 def test_frames_that_mix_types_are_refused_without_a_value():
-    import pandas as pd
+    pd = pytest.importorskip("pandas")
 
     frame = pd.DataFrame({"pid": [1, 2], "note": [CANARY, 7]})
     with pytest.raises(ContractError, match="one type") as caught:

@@ -13,8 +13,9 @@ extreme, so that the bounds are reached.
 *Privacy:* no data of anybody are read.
 
 References:
-    [BTPW21] Bichsel, Steffen, Bogunovic, Vechev. DP-Sniper: black-box discovery of differential
-        privacy violations using classifiers. IEEE S&P 2021. https://arxiv.org/abs/2109.14570
+    [Casa22] Casacuberta, Shoemate, Vadhan, Wagaman. Widespread underestimation of sensitivity in
+        differentially private libraries and how to fix it. CCS 2022.
+        https://arxiv.org/abs/2207.10635
 """
 
 from collections.abc import Mapping, Sequence
@@ -122,12 +123,13 @@ class _Habits:
         )
 
     def opposite(self, *, entropy: Entropy) -> "_Habits":
-        """Return the other end; in other cells, half the time."""
+        """Return the other end, or other cells, or both."""
+        other_end = uniform_below(2, count=self.cell.size, entropy=entropy)
         elsewhere = uniform_below(2, count=self.cell.size, entropy=entropy)
         swapped = np.array([0, 2, 1, 3])[self.spread]
         return _Habits(
             directed=self.directed,
-            extreme=1 - self.extreme,
+            extreme=self.extreme ^ other_end,
             spread=np.where(elsewhere == 1, swapped, self.spread),
             cell=(self.cell + elsewhere) % 4,
         )

@@ -14,7 +14,7 @@ References:
         https://arxiv.org/abs/2207.10635
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -42,16 +42,20 @@ from confide.statistics import (
     Sum,
     Variance,
 )
-from confide.tables.aggregate import Aggregate, KeyedAggregate
+from confide.tables.aggregate import (
+    KeyedAggregate,
+    Measured,
+    MomentAggregate,
+    combined,
+    parts,
+)
 from confide.tables.expression import ColumnOf, ValueOf
 from confide.tables.filter import AnyOf, Between, IsIn, Not
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 
 Vectors: TypeAlias = Sequence[Exact]
-Evaluate: TypeAlias = Callable[
-    [Mapping[str, Any], Dataset, tuple[Aggregate | KeyedAggregate, ...]], Vectors
-]
+Evaluate: TypeAlias = Callable[[Mapping[str, Any], Dataset, tuple[Measured, ...]], Vectors]
 Claim: TypeAlias = Callable[[Statistic, Dataset], Sequence[Question]]
 HASH_KEY = b"order of rows in generated data"
 
@@ -95,9 +99,7 @@ class Found:
 
 
 def exact_vectors(
-    frames: Mapping[str, Any],
-    dataset: Dataset,
-    aggregates: tuple[Aggregate | KeyedAggregate, ...],
+    frames: Mapping[str, Any], dataset: Dataset, aggregates: tuple[Measured, ...]
 ) -> Vectors:
     """Return exact vectors by the engine that releases use."""
     with open_engine(
@@ -107,7 +109,18 @@ def exact_vectors(
         hash_key=HASH_KEY,
         frames=frames,
     ) as engine:
-        return engine.aggregate(aggregates, dataset=dataset).reveal_to_gate()
+        asked_for = tuple(part for aggregate in aggregates for part in parts(aggregate))
+        answers = iter(engine.aggregate(asked_for, dataset=dataset).reveal_to_gate())
+    return [_whole(aggregate, answers, dataset=dataset) for aggregate in aggregates]
+
+
+def _whole(aggregate: Measured, answers: Iterator[Exact], *, dataset: Dataset) -> Exact:
+    """Return the exact vector of an aggregate from the engine's next answers, as the gate does."""
+    own = [next(answers) for _ in parts(aggregate)]
+    if not isinstance(aggregate, MomentAggregate):
+        return own[0]
+    sums = [answer for answer in own if isinstance(answer, tuple)]
+    return combined(aggregate, sums, dataset=dataset)
 
 
 def asked(statistic: Statistic, dataset: Dataset) -> Sequence[Question]:
@@ -148,16 +161,16 @@ def search(
         adjacency: [(s.id, q) for s in statistics for q in claims(s, dataset)]
         for adjacency, dataset in datasets.items()
     }
-    any_of_them = datasets[Adjacency.ADD_REMOVE]
-    aggregates = tuple(
-        _batched(question.aggregate, databases=drawn.databases)
-        for _, question in questions[Adjacency.ADD_REMOVE]
-    )
+    # A statistic may ask other questions under the other adjacency; each vector is taken once.
+    wanted = list(dict.fromkeys(q.aggregate for asked in questions.values() for _, q in asked))
+    batched = tuple(_batched(aggregate, databases=drawn.databases) for aggregate in wanted)
     present, absent, replaced = (
-        [
-            _by_database(vector, databases=drawn.databases)
-            for vector in evaluate(frames, any_of_them, aggregates)
-        ]
+        {
+            aggregate: _by_database(vector, databases=drawn.databases)
+            for aggregate, vector in zip(
+                wanted, evaluate(frames, datasets[Adjacency.ADD_REMOVE], batched), strict=True
+            )
+        }
         for frames in (drawn.present, drawn.absent, drawn.replaced)
     )
     neighbour = {Adjacency.ADD_REMOVE: absent, Adjacency.SUBSTITUTE: replaced}
@@ -165,19 +178,17 @@ def search(
         _compared(
             name,
             question,
-            first=present[position],
-            second=neighbour[adjacency][position],
+            first=present[question.aggregate],
+            second=neighbour[adjacency][question.aggregate],
             entity=entity,
             adjacency=adjacency,
         )
         for adjacency in Adjacency
-        for position, (name, question) in enumerate(questions[adjacency])
+        for name, question in questions[adjacency]
     )
 
 
-def _batched(
-    aggregate: Aggregate | KeyedAggregate, *, databases: int
-) -> Aggregate | KeyedAggregate:
+def _batched(aggregate: Measured, *, databases: int) -> Measured:
     """Return the aggregate over all databases at once; keys carry their database already."""
     if isinstance(aggregate, KeyedAggregate):
         return aggregate

@@ -25,7 +25,7 @@ from confide.tables.aggregate import (
     check_aggregate,
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
-from confide.tables.expression import ColumnOf
+from confide.tables.expression import ColumnOf, DatePart, PartOf
 from confide.tables.filter import Between, Everything, Predicate
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table
@@ -91,7 +91,10 @@ def _of_column(
     match column.kind:
         case Kind.CATEGORY if cell_count((of,), dataset=dataset) <= MOST_CELLS:
             yield Aggregate(relation=relation, axes=(of,), value=Ones(), bounds=bounds)
-        case Kind.NUMBER | Kind.DATE:
+        case Kind.DATE:
+            year = PartOf(of=of, part=DatePart.YEAR)
+            yield Aggregate(relation=relation, axes=(year,), value=Ones(), bounds=bounds)
+        case Kind.NUMBER:
             for value in (Centred(of=of), CentredSquare(of=of)):  # one pass for both
                 yield Aggregate(relation=relation, axes=(), value=value, bounds=bounds)
         case Kind.TEXT if streams(dataset):

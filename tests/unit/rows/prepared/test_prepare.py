@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import rows_world
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
 from confide.rows.duckdb import open_engine
@@ -22,7 +23,6 @@ from confide.tables.bound_contributions import OneEvent
 from confide.tables.source import Source, SourceKind
 from contracts.engine_contract import exact
 from contracts.test_prepared_engine import opened, preparation, written
-import rows_world
 from rows_world import Database, ask, number, random_database
 
 TESTS = Path(__file__).parents[3]
@@ -69,14 +69,14 @@ def test_an_interrupted_run_goes_on_where_it_was(folder):
     of = dataset()
     work = preparation(folder, of)
 
-    class Stopped(Exception):
+    class StoppedError(Exception):
         pass
 
     def stop(stage):
         if stage == "rank events":
-            raise Stopped
+            raise StoppedError
 
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         work.prepare(progress=stop)
     assert read_manifest(work.folder) is None
     assert "would make this much cheaper" in reading(folder, of, work)
@@ -156,10 +156,14 @@ def test_patients_keep_their_index_in_the_next_snapshot(folder):
 
 
 def test_the_steward_learns_exact_facts(tmp_path):
-    person = pa.table({"pid": [1, 1, 2, None], "sex": ["8507"] * 4, "age": [1, 2, 3, 4], "db": [0] * 4})
+    person = pa.table(
+        {"pid": [1, 1, 2, None], "sex": ["8507"] * 4, "age": [1, 2, 3, 4], "db": [0] * 4}
+    )
     events = random_database(1).frames["events"].slice(0, 5)
     events = events.set_column(0, "pid", pa.array([1, 1, 1, 2, None]))
-    work = preparation(written(tmp_path, Database(frames={"person": person, "events": events})), dataset())
+    work = preparation(
+        written(tmp_path, Database(frames={"person": person, "events": events})), dataset()
+    )
     people, rows = work.prepare().facts
     assert (people.rows, people.without_person, people.patients, people.repeated) == (4, 1, 2, 1)
     assert (rows.rows, rows.without_person, rows.patients, rows.most_rows) == (5, 1, 2, 3)
@@ -225,7 +229,7 @@ def killed(folder, kills):
         text=True,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    old, new, _ = done.stdout.split()
+    old, new = done.stdout.split()
     assert int(old) + int(new) == kills
     return int(old)
 

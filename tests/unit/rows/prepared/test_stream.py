@@ -44,7 +44,13 @@ def test_a_sorted_stream_is_never_refused_and_keeps_the_first_rows(stream, m):
 
 @pytest.mark.parametrize(
     ("stream", "m"),
-    [([0, 0, 1, 1, 1, 2], 2), ([0, 1, 0, 1, 0, 1], 1), ([3, 0, 3, 0, 3], 2), ([], 1), ([1, 0, 1], 2)],
+    [
+        ([0, 0, 1, 1, 1, 2], 2),
+        ([0, 1, 0, 1, 0, 1], 1),
+        ([3, 0, 3, 0, 3], 2),
+        ([], 1),
+        ([1, 0, 1], 2),
+    ],
 )
 def test_the_query_keeps_and_refuses_what_the_lemma_says(stream, m):
     with duckdb.connect() as connection:

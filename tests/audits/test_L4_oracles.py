@@ -1,0 +1,56 @@
+"""L2 and L4 as a site runs them, and the report of the whole audit."""
+
+from fractions import Fraction
+
+import pytest
+
+from confide.attacks.audit.oracles import oracle_checks
+from confide.attacks.audit.outcome import AuditCheck, Layer
+from confide.attacks.audit.run import SAMPLERS, fit_check, run_audit
+from confide.noise.discrete_laplace import DiscreteLaplace
+from seeded import SeededEntropy
+
+
+@pytest.mark.L4
+@pytest.mark.parametrize("check", oracle_checks(), ids=lambda check: check.name)
+def test_every_number_known_in_closed_form_comes_out(check: AuditCheck) -> None:
+    assert check.passed, (check.measured, check.claimed)
+
+
+@pytest.mark.L2
+@pytest.mark.parametrize("noise", SAMPLERS, ids=str)
+def test_every_sampler_fits_its_law(noise) -> None:
+    assert fit_check(noise, draws=20_000, entropy=SeededEntropy(3)).passed
+
+
+class Louder(DiscreteLaplace):
+    """Says one scale and draws another."""
+
+    __slots__ = ()
+
+    def sample(self, count: int, *, entropy):
+        wrong = DiscreteLaplace(scale=self.scale * Fraction(101, 100))
+        return wrong.sample(count, entropy=entropy)
+
+
+@pytest.mark.L2
+@pytest.mark.audit
+def test_a_scale_that_is_one_percent_off_is_found_in_a_million_draws() -> None:
+    noise = Louder(scale=Fraction(10))
+    assert not fit_check(noise, draws=1_000_000, entropy=SeededEntropy(3)).passed
+
+
+@pytest.mark.audit
+def test_the_full_audit_passes_on_this_machine() -> None:
+    report = run_audit(quick=False, progress=lambda _: None)
+    assert report.passed, report.failures
+    assert {check.layer for check in report.checks} == set(Layer)
+
+
+@pytest.mark.audit
+def test_the_quick_audit_passes_within_a_minute_and_tells_its_parts() -> None:
+    parts: list[str] = []
+    report = run_audit(quick=True, progress=parts.append)
+    assert report.passed, report.failures
+    assert report.seconds < 120
+    assert len(parts) == len(set(parts))
