@@ -34,6 +34,7 @@ from confide.release.noisy import read_payload
 from confide.release.release import Release
 from confide.release.software import software
 from confide.rows.engine import Engine
+from confide.tables.aggregate import parts
 
 if TYPE_CHECKING:
     from confide.rows.prepared.build import Preparation
@@ -175,7 +176,7 @@ class Workspace:
         Raises:
             ContractError: If the source lacks what the plan names.
         """
-        aggregates = tuple(measurement.aggregate for measurement in plan.measurements)
+        aggregates = tuple(part for each in plan.measurements for part in parts(each.aggregate))
         return self._open_engine().explain(aggregates, dataset=plan.dataset)
 
     def spent(self) -> Spent:
