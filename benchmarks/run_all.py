@@ -4,27 +4,32 @@ Run: make bench
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import venv
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PEERS = ("opendp",)
+PEERS = ("opendp", "smartnoise", "diffprivlib", "pythondp")
 INSIDE = {"noise.py": "opendp"}
 """Scripts that time a peer in their own process, so that they run in its environment."""
 
 
-def make_environment(peer: str) -> Path:
-    """Return the interpreter of the peer's environment, made on first use."""
+def make_environment(peer: str) -> Path | None:
+    """Return the interpreter of the peer's environment, made on first use; None if it cannot be."""
     folder = HERE.parent / f".venv-bench-{peer}"
     python = folder / "bin" / "python"
     if not python.exists():
         print(f"making {folder.name}", flush=True)
         venv.create(folder, with_pip=True)
-        subprocess.run(
-            [python, "-m", "pip", "install", "--quiet", "-r", HERE / f"{peer}.txt"], check=True
+        done = subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", "-r", HERE / f"{peer}.txt"], check=False
         )
+        if done.returncode:
+            print(f"{peer} cannot be installed here and is left out", flush=True)
+            shutil.rmtree(folder)
+            return None
     return python
 
 
