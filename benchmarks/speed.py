@@ -158,7 +158,7 @@ class Peer:
     def __init__(self, name: str, *, file: Path) -> None:
         python = HERE.parent / f".venv-bench-{name}" / "bin" / "python"
         self.process = subprocess.Popen(
-            [python, HERE / "peers" / f"{name}.py", file],
+            [python, HERE / "peers" / f"with_{name}.py", file],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -242,7 +242,9 @@ def confide_system(folder: Path, *, prepared: bool, filtered: bool) -> Here:
 
 
 def measure(systems: dict, *, runs: int) -> dict[str, dict[str, Run]]:
-    found = {task: {name: Run() for name, s in systems.items() if task in s.tasks} for task in TASKS}
+    found = {
+        task: {name: Run() for name, s in systems.items() if task in s.tasks} for task in TASKS
+    }
     for task in TASKS:
         for turn in range(runs + 1):  # the first warms up
             for name, run in found[task].items():
@@ -260,7 +262,10 @@ def measure(systems: dict, *, runs: int) -> dict[str, dict[str, Run]]:
 
 def lines_of(task: str, runs: dict[str, Run]) -> list[str]:
     exact = runs["without privacy"].numbers
-    lines = [f"| {task} | CPU s | wall s | × without privacy | mean error |", "|---|--:|--:|--:|--:|"]
+    lines = [
+        f"| {task} | CPU s | wall s | × without privacy | mean error |",
+        "|---|--:|--:|--:|--:|",
+    ]
     for name, run in runs.items():
         if run.error or not run.cpu:
             lines.append(f"| {name} | failed: {run.error.split(':')[0]} | | | |")
@@ -270,7 +275,9 @@ def lines_of(task: str, runs: dict[str, Run]) -> list[str]:
         ratio = cpu / statistics.median(runs[base].cpu)
         error = ""
         if exact and run.numbers and name != base:
-            gaps = [abs(run.numbers[key] - true) for key, true in exact.items() if key in run.numbers]
+            gaps = [
+                abs(run.numbers[key] - true) for key, true in exact.items() if key in run.numbers
+            ]
             error = f"{statistics.mean(gaps):.3g}" if gaps else ""
         elif "keys" in run.numbers:
             error = f"{run.numbers['keys']} keys"
@@ -309,8 +316,10 @@ def page_of(rows: int, *, runs: int, alone: bool, folder: Path) -> list[str]:
     lines = [
         f"## {rows:,} events of {rows // ROWS_A_PATIENT:,} patients",
         "",
-        f"Preparing: {cpu / rows * 1e6 / 2:.2f} µs of CPU a row and table, {wall:.1f} s for two "
-        f"tables; {size:.0f} MB of copies for {file.stat().st_size / 1e6:.0f} MB of Parquet.",
+        (
+            f"Preparing: {cpu / rows * 1e6 / 2:.2f} µs of CPU a row and table, {wall:.1f} s in all; "
+            f"{size:.0f} MB of copies for {file.stat().st_size / 1e6:.0f} MB of Parquet."
+        ),
         "",
     ]
     for task in TASKS:
@@ -330,8 +339,10 @@ def main() -> None:
     arguments.add_argument("--alone", action="store_true", help="without the peers")
     given = arguments.parse_args()
     lines = [
-        f"Python {platform.python_version()}, DuckDB {duckdb.__version__}, "
-        f"{os.cpu_count()} cores; median of {given.runs} interleaved runs.",
+        (
+            f"Python {platform.python_version()}, DuckDB {duckdb.__version__}, "
+            f"{os.cpu_count()} cores; median of {given.runs} interleaved runs."
+        ),
         "",
     ]
     for rows in given.rows.split(","):

@@ -12,18 +12,19 @@ import pyarrow.parquet as pq
 import pytest
 
 import rows_world
-from confide.errors import ContractError
+from confide.errors import ContractError, EngineError
 from confide.privacy.unit import Entity
 from confide.rows.duckdb import open_engine
 from confide.rows.prepared import build
 from confide.rows.prepared.copies import UseCopies
 from confide.rows.prepared.manifest import MANIFEST, read_manifest
 from confide.tables.aggregate import Ones
-from confide.tables.bound_contributions import OneEvent
+from confide.tables.bound_contributions import OneEvent, RowBound
+from confide.tables.filter import IsIn
 from confide.tables.source import Source, SourceKind
 from contracts.engine_contract import exact
 from contracts.test_prepared_engine import opened, preparation, written
-from rows_world import Database, ask, number, random_database
+from rows_world import Database, ask, col, number, random_database
 
 TESTS = Path(__file__).parents[3]
 
@@ -241,3 +242,22 @@ def test_twenty_kills_never_leave_a_half_copy_in_use(folder):
 @pytest.mark.audit
 def test_a_hundred_kills_never_leave_a_half_copy_in_use(folder):
     assert killed(folder, 100) > 0
+
+
+def test_a_copy_out_of_order_is_refused_not_answered(folder):
+    """Whatever happens to a file, nobody keeps more than the bound: the guard is in the query."""
+    of = dataset()
+    work = preparation(folder, of)
+    manifest = work.prepare()
+    path = work.folder / manifest.generation / "t1.parquet"
+    rows = pq.read_table(path)
+    pq.write_table(rows.take(pa.array(list(range(rows.num_rows))[::-1])), path)
+    body = json.loads((work.folder / MANIFEST).read_text())
+    body["sizes"]["t1.parquet"] = path.stat().st_size
+    (work.folder / MANIFEST).write_text(json.dumps(body))
+    filtered = ask(where=IsIn(of=col("code"), values=(0, 1, 2, 3, 4)), bounds=RowBound(max_rows=1))
+    with (
+        opened(folder, of, copying=UseCopies(folder=work.folder)) as engine,
+        pytest.raises(EngineError, match="not enforced"),
+    ):
+        engine.aggregate((filtered,), dataset=of)

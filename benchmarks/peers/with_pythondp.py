@@ -1,14 +1,9 @@
 """python-dp (Google's library): Laplace noise of its own on sums bounded by hand in pandas."""
 
 import sys
-from pathlib import Path
-
-sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != Path(__file__).parent]
 
 import pandas as pd
 from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
-
-sys.path.append(str(Path(__file__).parent))
 from worker import serve
 
 FILE = sys.argv[1]
@@ -22,7 +17,9 @@ def first_five(*names):
 
 def histogram():
     noise = LaplaceMechanism(1.0, 5.0)
-    counts = first_five("code")["code"].value_counts().reindex(range(100_000, 102_000), fill_value=0)
+    counts = (
+        first_five("code")["code"].value_counts().reindex(range(100_000, 102_000), fill_value=0)
+    )
     return {str(code): noise.add_noise(int(n)) for code, n in counts.items()}
 
 

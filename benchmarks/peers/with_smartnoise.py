@@ -5,17 +5,12 @@ meant per column.
 """
 
 import sys
-from pathlib import Path
-
-sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != Path(__file__).parent]
 
 import duckdb
 from snsql import Privacy
 from snsql.metadata import Metadata
 from snsql.sql import PrivateReader
 from snsql.sql.reader.postgres import PostgresReader
-
-sys.path.append(str(Path(__file__).parent))
 from worker import serve
 
 DATA = {
@@ -58,9 +53,7 @@ class OnDuckDB(PostgresReader):
 def reader(epsilon, *, censor=False):
     data = {**DATA[""]["public"]["events"], "censor_dims": censor}
     metadata = Metadata.from_dict({"": {"public": {"events": data}}})
-    return PrivateReader(
-        READER, metadata, privacy=Privacy(epsilon=epsilon, delta=1e-6)
-    )
+    return PrivateReader(READER, metadata, privacy=Privacy(epsilon=epsilon, delta=1e-6))
 
 
 READER = OnDuckDB(sys.argv[1])

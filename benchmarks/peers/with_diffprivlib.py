@@ -2,16 +2,11 @@
 
 import sys
 import warnings
-from pathlib import Path
-
-sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != Path(__file__).parent]
 
 import pyarrow.parquet as pq
 from diffprivlib.tools import histogram as dp_histogram
 from diffprivlib.tools import mean as dp_mean
 from diffprivlib.tools import quantile
-
-sys.path.append(str(Path(__file__).parent))
 from worker import serve
 
 warnings.simplefilter("ignore")

@@ -3,14 +3,9 @@
 import datetime as dt
 import sys
 import warnings
-from pathlib import Path
-
-sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != Path(__file__).parent]
 
 import opendp.prelude as dp
 import polars as pl
-
-sys.path.append(str(Path(__file__).parent))
 from worker import serve
 
 warnings.simplefilter("ignore")
@@ -18,7 +13,9 @@ dp.enable_features("contrib")
 FILE = sys.argv[1]
 CODES = pl.LazyFrame({"code": pl.Series(range(100_000, 102_000), dtype=pl.Int32)})
 SITES = pl.LazyFrame({"site": pl.Series(range(1, 21), dtype=pl.Int32)})
-DAYS = pl.LazyFrame({"visit_day": pl.Series([dt.date(2023, 1, 1) + dt.timedelta(i) for i in range(1095)])})
+DAYS = pl.LazyFrame(
+    {"visit_day": pl.Series([dt.date(2023, 1, 1) + dt.timedelta(i) for i in range(1095)])}
+)
 HALVES = [40 + i / 2 for i in range(441)]
 TENTHS = pl.col("tenths").fill_null(1500)
 
