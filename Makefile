@@ -24,7 +24,7 @@ SOURCES := pyproject.toml constraints.txt
 TESTS := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check static audit bench clean
+.PHONY: help demo test check static audit bench docs clean
 .DELETE_ON_ERROR:
 
 help:
@@ -34,6 +34,7 @@ help:
 	@echo 'make check             format, lint, types, import rules, then the fast tests'
 	@echo 'make audit             the long suite: samplers, black-box attacks, crash tests'
 	@echo 'make bench             benchmarks; peers are installed apart, in .venv-bench-*'
+	@echo 'make docs              write the generated pages: schemas, help of every command'
 	@echo 'make clean             remove .venv, .venv-bench-* and caches'
 
 $(BIN)/python:
@@ -83,6 +84,9 @@ audit: $(call stamp,$(EXTRAS))
 
 bench: $(call stamp,$(EXTRAS))
 	$(BIN)/python benchmarks/run_all.py
+
+docs: $(call stamp,$(EXTRAS))
+	$(BIN)/python docs/generate.py
 
 clean:
 	rm -rf $(VENV) .venv-bench-* .mypy_cache .ruff_cache .import_linter_cache .hypothesis

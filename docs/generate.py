@@ -4,10 +4,8 @@ Run by ``make docs``; a test fails when a written page is not what this says.
 """
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 from confide.files.schema import FILES, json_schema
 
@@ -27,17 +25,32 @@ def schemas() -> dict[str, str]:
     }
 
 
+def commands() -> tuple[tuple[str, ...], ...]:
+    """Return every command and subcommand, the program itself first."""
+    from typer.main import get_command
+
+    from confide.cli import app
+
+    found: list[tuple[str, ...]] = []
+
+    def walk(command: Any, path: tuple[str, ...]) -> None:
+        found.append(path)
+        for name, inner in getattr(command, "commands", {}).items():
+            walk(inner, (*path, name))
+
+    walk(get_command(app), ())
+    return tuple(found)
+
+
 def help_text(command: tuple[str, ...]) -> str:
-    """Return what `confide COMMAND --help` prints, 80 columns wide and without colour."""
-    plain = {"NO_COLOR": "1", "COLUMNS": "80", "TERM": "dumb", "_TYPER_FORCE_DISABLE_TERMINAL": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "confide", *command, "--help"],
-        check=True,
-        capture_output=True,
-        text=True,
-        env=os.environ | plain,
-    )
-    return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+    """Return what `confide COMMAND --help` prints, 100 columns wide and without colour."""
+    from typer.testing import CliRunner
+
+    from confide.cli import app
+
+    plain = {"NO_COLOR": "1", "COLUMNS": "100", "TERM": "dumb"}
+    done = CliRunner(env=plain).invoke(app, [*command, "--help"], prog_name="confide")
+    return "\n".join(line.rstrip() for line in done.output.strip("\n").splitlines()).strip("\n")
 
 
 def with_help(page: str) -> str:

@@ -253,7 +253,8 @@ class Reference:
                 sums[cell] += term
         if self.flaw == "bound after the sum" and not isinstance(a.bounds, OneEvent):
             most = getattr(a.bounds, "max_rows", None) or a.bounds.max_rows_per_cell
-            sums = [min(s, most * len(by_person(rows))) for s in sums]
+            people = len(by_person(rows))
+            sums = [min(s, most * people) for s in sums]
         if self.flaw == "int64 wrap":
             sums = [(s + 2**63) % 2**64 - 2**63 for s in sums]
         return tuple(sums)

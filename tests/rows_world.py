@@ -70,7 +70,7 @@ PERSON = Table(
     columns=(
         category("sex", {"8507": 0, "8532": 1}, 3, other=2),
         number("age", 0, 120),
-        category("db", {str(i): i for i in range(DATABASES)}, DATABASES),
+        number("db", 0, DATABASES),
     ),
 )
 EVENTS = Table(
@@ -101,13 +101,18 @@ EVENTS = Table(
         ),
         Column(name="note", kind=Kind.TEXT, source="note"),
         category("wide", {code: i % 37 for i, code in enumerate(WIDE)}, 38, other=37),
-        category("db", {str(i): i for i in range(DATABASES)}, DATABASES),
+        number("db", 0, DATABASES),
     ),
 )
 
 
 def col(name: str, table: str = "events") -> ColumnOf:
     return ColumnOf(table=table, column=name)
+
+
+EDGES = tuple(range(DATABASES + 1))
+DB = BinOf(of=col("db"), edges=EDGES)
+DB_OF_PERSON = BinOf(of=col("db", "person"), edges=EDGES)
 
 
 def val(name: str) -> ValueOf:
@@ -166,7 +171,7 @@ def ask(table="events", axes=(), value=None, bounds=None, where=None) -> Aggrega
 
 def menu() -> tuple[Aggregate | KeyedAggregate, ...]:
     """Every operator at least once; the first axis is the database where it can be."""
-    db, of_person = col("db"), col("db", "person")
+    db, of_person = DB, DB_OF_PERSON
     known = Between(of=col("pressure"))
     two = CellBound(max_cells=2, max_rows_per_cell=2)
     return (

@@ -4,6 +4,7 @@ import ast
 import re
 
 import pytest
+
 from pages import ROOT
 
 SOURCES = sorted((ROOT / "src" / "confide").rglob("*.py"))
@@ -44,7 +45,9 @@ def test_a_source_file_says_what_it_is_and_sows_no_seed(path):
 def test_no_file_holds_a_path_or_word_of_the_machine_it_was_written_on():
     places = ["work", "root", "home/[a-z]", "Users/[A-Z]", "opt/(?:pypi|wheels)"]
     forbidden = re.compile(
-        r"(?<![\w.}/])/(?:" + "|".join(places) + r")(?=/|\b)"  # not URLs, not relative paths
+        r"(?<![\w.}/])/(?:"
+        + "|".join(places)
+        + r")(?=/|\b)"  # not URLs, not relative paths
         + r"|BEGIN (?:RSA |EC |OPENSSH )?PRIVATE KEY-----\n\w|extra-index-url"
     )
     here = ROOT / "tests" / "architecture" / "test_files.py"

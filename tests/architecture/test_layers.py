@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+
 from pages import ROOT
 
 HEAVY = ("numpy", "duckdb", "sqlglot", "pandas", "polars", "pyarrow", "torch", "scipy", "altair")

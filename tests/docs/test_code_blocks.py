@@ -1,9 +1,9 @@
 """Every YAML and Python block of the documentation is read and run, page by page."""
 
-import os
 from pathlib import Path
 
 import pytest
+
 from cohort import write_cohort
 from pages import DOCS, PAGES, blocks, name_of
 
@@ -32,7 +32,7 @@ def workplace(cohort, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_the_code_of_the_page_runs(page: Path, workplace: Path):
-    assert Path(os.getcwd()) == workplace
+    assert Path.cwd() == workplace
     names: dict[str, object] = {"__name__": "page"}
     for block in blocks(page):
         if block.title:

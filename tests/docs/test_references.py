@@ -4,6 +4,7 @@ import ast
 import re
 
 import pytest
+
 from pages import DOCS, ROOT
 
 _KEY = r"[A-Z][A-Za-z]*\d{0,4}[A-Z]?"

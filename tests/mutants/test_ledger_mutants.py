@@ -186,7 +186,7 @@ def test_a_check_outside_the_transaction_of_a_blind_ledger_overspends(tmp_path, 
     def grant_all(self, entry):
         self.keys[book.key_of(entry)] = entry.number
 
-    def add_blindly(database, *, lineage, scope, units, expect):  # noqa: ARG001 - the whole port
+    def add_blindly(database, *, lineage, scope, units, expect):
         database.execute("PRAGMA ignore_check_constraints = ON")
         database.execute(
             "UPDATE counter SET spent = spent + ? WHERE lineage = ? AND scope = ?",

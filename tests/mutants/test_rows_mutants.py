@@ -18,17 +18,17 @@ from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.filter import Between, IsIn
 from confide.tables.source import Source, SourceKind
 from reference_engine import Reference
-from rows_world import EVENTS, KEY, PERSON, ask, col, dataset, random_database
+from rows_world import DB, EVENTS, KEY, PERSON, ask, col, dataset, random_database
 
 pytestmark = pytest.mark.mutant
 
 OF = dataset()
 DATABASE = random_database(21)
 ASKED = (
-    ask(axes=[col("db"), col("code")], bounds=CellBound(max_cells=1)),
-    ask(axes=[col("db")], value=Plain(of=col("pressure")), bounds=RowBound(max_rows=1)),
-    ask(axes=[col("db")], where=IsIn(of=col("code"), values=(2,)), bounds=RowBound(max_rows=1)),
-    ask(axes=[col("db"), col("sex", "person")], bounds=RowBound(max_rows=2)),
+    ask(axes=[DB, col("code")], bounds=CellBound(max_cells=1)),
+    ask(axes=[DB], value=Plain(of=col("pressure")), bounds=RowBound(max_rows=1)),
+    ask(axes=[DB], where=IsIn(of=col("code"), values=(2,)), bounds=RowBound(max_rows=1)),
+    ask(axes=[DB, col("sex", "person")], bounds=RowBound(max_rows=2)),
     ask(
         value=CentredSquare(of=col("big")),
         bounds=RowBound(max_rows=1),

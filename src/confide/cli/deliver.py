@@ -94,18 +94,19 @@ def loss_body(plan: "Plan") -> dict[str, Any]:
     from confide.report.words import load_words
 
     words, dataset = load_words("en"), plan.dataset
-    meaning = meaning_of(plan.loss, plan=plan)
+    unit, adjacency = dataset.unit.entity, dataset.adjacency
+    meaning = meaning_of(plan.loss, delta=dataset.delta)
     shown = meaning.shown
-    delta = shown.delta if isinstance(shown, ApproxDP) else 0
+    told = adjacency_text(unit, adjacency=adjacency, words=words)
     return {
-        "unit": dataset.unit.entity.value,
-        "adjacency": dataset.adjacency.value,
+        "unit": unit.value,
+        "adjacency": adjacency.value,
         "measure": dataset.measure.value,
-        "charged": str(plan.nano),
+        "nano": str(plan.nano),
         "epsilon": f"{float(shown.epsilon):.4f}",
-        "delta": f"{float(delta):g}",
-        "text": f"{loss_text(shown, words=words)}: {adjacency_text(dataset, words=words)}",
-        "odds": list(odds_sentences(meaning, dataset=dataset, words=words)),
+        "delta": f"{float(shown.delta if isinstance(shown, ApproxDP) else 0):g}",
+        "text": f"{loss_text(shown, words=words)}: {told}",
+        "odds": list(odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)),
     }
 
 

@@ -34,7 +34,8 @@ def plain(text: str) -> str:
         >>> plain("sepsis\x1b[2J")
         'sepsis\\x1b[2J'
     """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    spaced = text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{NARROW NO-BREAK SPACE}", " ")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in spaced)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,39 +69,34 @@ def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
 
 
 def _measurement(each: "Measurement", *, planned: "Plan") -> dict[str, Any]:
+    from confide.report.bounding import grid_of, law_text, measured_text
+    from confide.report.words import load_words
+
+    words = load_words("en")
     sensitivity = each.sensitivity
+    grid = grid_of(each, dataset=planned.dataset)
     return {
         "statistic": each.statistic,
         "name": each.name,
+        "measured": measured_text(each, words=words),
         "sensitivity": {
             "l1": str(sensitivity.l1),
             "l2": f"{math.sqrt(sensitivity.l2_squared):.6g}",
             "unit": sensitivity.unit,
+            "text": grid.text(sensitivity.l1, words=words),
             "because": sensitivity.because,
         },
-        "noise": noise_words(each, unit=sensitivity.unit),
+        "noise": law_text(each.mechanism, grid=grid, words=words),
         "cost-share": f"{each.nano / planned.nano:.4f}",
         "delta": f"{each.atto / 10**18:g}",
     }
 
 
-def noise_words(each: "Measurement", *, unit: str) -> str:
-    """Return the law of a measurement's noise in words."""
-    from confide.noise.discrete_gaussian import DiscreteGaussian
-    from confide.noise.discrete_laplace import DiscreteLaplace
-    from confide.noise.threshold import KeyThreshold
-
-    match each.mechanism:
-        case DiscreteGaussian(sigma_squared=square):
-            return f"discrete Gaussian, σ = {math.sqrt(square):.4g} {unit}"
-        case DiscreteLaplace(scale=scale):
-            return f"discrete Laplace, b = {float(scale):.4g} {unit}"
-        case KeyThreshold() as threshold:
-            least = f"keys need {threshold.threshold()} {unit}"
-            return f"discrete Laplace, b = {float(threshold.noise().scale):.4g} {unit}; {least}"
-
-
 def _statistics(planned: "Plan", *, workspace: "Workspace") -> list[dict[str, Any]]:
+    from confide.report.numbers import significant
+    from confide.report.words import load_words
+
+    words = load_words("en")
     found = []
     for name, forecast in workspace.forecast(planned).items():
         entry: dict[str, Any] = {"id": name}
@@ -110,6 +105,7 @@ def _statistics(planned: "Plan", *, workspace: "Workspace") -> list[dict[str, An
         else:
             entry |= {
                 "plus-minus": f"{forecast.half_width:.6g}",
+                "text": words.amount(significant(forecast.half_width), forecast.unit),
                 "level": f"{forecast.level:g}",
                 "unit": forecast.unit,
                 "notes": list(forecast.notes),
@@ -158,8 +154,8 @@ def show_plan(body: dict[str, Any]) -> None:
         sensitivity = each["sensitivity"]
         rows.append(
             (
-                f"{each['statistic']} / {each['name']}",
-                f"{sensitivity['l1']} {sensitivity['unit']}",
+                f"{each['statistic']}: {each['measured']}",
+                sensitivity["text"],
                 each["noise"],
                 _plus_minus(forecasts[each["statistic"]]),
                 f"{100 * float(each['cost-share']):.1f} %",
@@ -193,7 +189,7 @@ def _plus_minus(forecast: dict[str, Any]) -> str:
     if "unknown" in forecast:
         return "not known before"
     share = f"{100 * float(forecast['level']):g} %"
-    return f"±{forecast['plus-minus']} {forecast['unit']} ({share})".replace("  ", " ")
+    return f"±{forecast['text']} ({share})"
 
 
 def _cap_row(cap: dict[str, Any]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, r
 from confide.files.texts import (
     Counting,
     Exact,
+    Level,
     Positive,
     Section,
     beside,
@@ -75,7 +76,7 @@ class ErrorSection(Section):
     within_share: Positive | None = None
     mdape: Positive | None = None
     width: str | int | Fraction | None = None
-    level: Exact = _LEVEL
+    level: Level = _LEVEL
 
 
 class ExpectSection(Section):
@@ -114,7 +115,7 @@ class StatisticSection(Section):
     threshold: Counting | None = None
     round_to: Counting = 1
     per_patient: PerPatientBounds = Field(default_factory=PerPatientBounds)
-    level: Exact = _LEVEL
+    level: Level = _LEVEL
     expect: ExpectSection = Field(default_factory=ExpectSection)
     error: ErrorSection | None = None
     share: Positive | None = None

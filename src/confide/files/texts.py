@@ -40,6 +40,13 @@ def _positive(value: object) -> Fraction:
     return number
 
 
+def _level(value: object) -> Fraction:
+    number = exact(value)
+    if not 0 < number < 1:
+        raise ValueError("expected a level between 0 and 1, such as 0.95")
+    return number
+
+
 def _whole(value: object) -> int:
     number = exact(value)
     if number.denominator != 1:
@@ -67,6 +74,7 @@ _NUMBER_SCHEMA = {"type": ["string", "number"], "description": "An exact number:
 
 Exact = Annotated[Fraction, BeforeValidator(exact), WithJsonSchema(_NUMBER_SCHEMA)]
 Positive = Annotated[Fraction, BeforeValidator(_positive), WithJsonSchema(_NUMBER_SCHEMA)]
+Level = Annotated[Fraction, BeforeValidator(_level), WithJsonSchema(_NUMBER_SCHEMA)]
 Whole = Annotated[int, BeforeValidator(_whole), WithJsonSchema({"type": ["integer", "string"]})]
 Counting = Annotated[
     int, BeforeValidator(_count), WithJsonSchema({"type": ["integer", "string"], "minimum": 1})

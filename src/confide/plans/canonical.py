@@ -4,7 +4,8 @@ Encoding is driven by the dataclasses themselves: a dataclass becomes an object 
 under ``is`` and its fields, leaving out those equal to their default (so that a new optional field
 changes no old digest); a Fraction becomes "5/2"; an enum its value; a tuple a list; an integer
 beyond ±(2⁵³−1), which JSON readers would round, its decimal text.  Decoding is driven by the
-declared types and refuses an unknown class, field or kind of value.  Bytes are RFC 8785 (JCS), so equal nouns have equal digests on every machine.
+declared types and refuses an unknown class, field or kind of value.  Bytes are RFC 8785 (JCS), so
+equal nouns have equal digests on every machine.
 
 References:
     [RFC8785] Rundgren, Jordan, Erdtman. JSON canonicalization scheme. 2020.

@@ -22,6 +22,7 @@ from confide.tables.aggregate import (
     Centred,
     CentredSquare,
     KeyedAggregate,
+    MomentAggregate,
     Ones,
     Plain,
     reads,
@@ -100,6 +101,8 @@ def _uses(measurements: Sequence[Measurement]) -> tuple[_Use, ...]:
         match aggregate:
             case Aggregate(axes=axes, value=value):
                 read: tuple[Expression, ...] = (*reads(value), *axes)
+            case MomentAggregate(axes=axes, of=of):
+                read = (of, *axes)
             case KeyedAggregate(key=key):
                 read = (key,)
             case _:
@@ -179,6 +182,10 @@ def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     aggregate = measurement.aggregate
     if isinstance(aggregate, KeyedAggregate):
         return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)
+    if isinstance(aggregate, MomentAggregate):
+        of = domain(aggregate.of, dataset=dataset)
+        step = of.scale**aggregate.degree
+        return Grid(step=step, unit=of.unit, squared=aggregate.degree == 2)
     match aggregate.value:
         case Ones():
             return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)

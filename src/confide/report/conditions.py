@@ -60,7 +60,7 @@ def condition_text(predicate: Predicate, *, dataset: Dataset, words: Words) -> s
             if rest > 0:
                 shown.append(words.say_count("condition.rest", rest))
             name = expression_text(of, dataset=dataset, words=words)
-            return words.say("condition.is", name=name, values=words.say("or").join(shown))
+            return words.say("condition.is", name=name, values=words.listed(shown, joint="or"))
         case All(of=parts):
             return _joined(parts, joint="and", dataset=dataset, words=words)
         case AnyOf(of=parts):

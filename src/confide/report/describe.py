@@ -6,9 +6,9 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from confide.errors import UnsupportedError
-from confide.noise.threshold import KeyThreshold
 from confide.plans.estimates import Covers
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Measurement, Plan, Statistic
@@ -20,10 +20,11 @@ from confide.report.words import Words
 from confide.statistics import STATISTICS
 from confide.statistics.histogram import Histogram
 from confide.statistics.proportion import Proportion
-from confide.tables.aggregate import Aggregate, KeyedAggregate, Ones
+from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent
 from confide.tables.filter import Predicate
 from confide.tables.relation import resolve
+from confide.tables.schema import Dataset
 
 
 def kind_of(statistic: Statistic) -> str:
@@ -52,7 +53,7 @@ def title_of(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     by = getattr(statistic, "by", ())
     if not by or kind_of(statistic) == "histogram":
         return subject
-    return words.say("title.by", subject=subject, groups=words.say("and").join(map(label, by)))
+    return words.say("title.by", subject=subject, groups=words.listed([label(name) for name in by]))
 
 
 def _subject(statistic: Statistic, *, plan: Plan, words: Words) -> str:
@@ -62,7 +63,7 @@ def _subject(statistic: Statistic, *, plan: Plan, words: Words) -> str:
         case "count":
             return words.say(f"title.count.{_counted(statistic)}", table=table)
         case "histogram":
-            groups = words.say("and").join(label(name) for name in getattr(statistic, "by", ()))
+            groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
             return words.say(f"title.histogram.{_counted(statistic)}", groups=groups)
         case "proportion" if isinstance(statistic, Proportion):
             condition = condition_text(statistic.of, dataset=plan.dataset, words=words)
@@ -116,7 +117,7 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
     if kind in ("count", "histogram", "key-selection"):
         return shown
     if kind == "proportion":
-        return words.say("axis.share", unit=shown)
+        return shown if unit == "1" else words.say("axis.share", unit=shown)
     column = label(str(getattr(statistic, "column", "")))
     if not shown or shown == column:
         return column
@@ -142,19 +143,26 @@ class Total:
 def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
     """Return the total of a statistic's noisy counts; None when it counts nothing."""
     for measurement, values in zip(noisy.plan.measurements, noisy.values, strict=True):
-        if measurement.statistic != statistic.id or not _counts(measurement):
+        each = _worth(measurement, noisy.plan.dataset)
+        if measurement.statistic != statistic.id or each is None:
             continue
-        counts = vector(values)
-        spread = math.sqrt(len(counts) * additive(measurement.mechanism).variance())
-        return Total(value=sum(counts), deviation=spread, once=_once(measurement))
+        numbers = vector(values)
+        spread = math.sqrt(len(numbers) * additive(measurement.mechanism).variance()) / each
+        return Total(
+            value=round(Fraction(sum(numbers), each)), deviation=spread, once=_once(measurement)
+        )
     return None
 
 
-def _counts(measurement: Measurement) -> bool:
-    aggregate = measurement.aggregate
-    if isinstance(aggregate, KeyedAggregate) or isinstance(measurement.mechanism, KeyThreshold):
-        return False
-    return isinstance(aggregate, Aggregate) and isinstance(aggregate.value, Ones)
+def _worth(measurement: Measurement, dataset: Dataset) -> int | None:
+    """Return what one row adds to the sum of all coordinates; None if that depends on the row."""
+    match measurement.aggregate:
+        case Aggregate(value=Ones()):
+            return 1
+        case MomentAggregate() as moments:
+            return moment_range(moments, dataset=dataset).magnitude
+        case _:
+            return None
 
 
 def _once(measurement: Measurement) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from confide.budget.ledger import Scope, Spent
-from confide.errors import ContractError, VerificationError
+from confide.errors import ContractError, UnknownNameError, VerificationError
 from confide.plans.allocate import forecast
 from confide.plans.canonical import Json
 from confide.plans.plan import Measurement, Plan, Statistic
@@ -38,8 +38,9 @@ from confide.report.odds_words import (
     odds_sentences,
     shown_at,
 )
-from confide.report.words import Words
+from confide.report.words import Words, load_words
 
+_TOPICS = ("epsilon", "plan", "certificate")
 _USUAL = tuple(Fraction(text) for text in ("0.1", "0.5", "1", "2", "4"))
 
 
@@ -119,6 +120,39 @@ def explain_loss(
         sentences=tuple(sentences),
         grids=(odds_grid(words=words),),
     )
+
+
+def explain(topic: str, *, language: str = "en") -> str:
+    """Return what ε, a plan or a certificate is, in plain lines, before there is any data.
+
+    Args:
+        topic: "epsilon", "plan" or "certificate".
+        language: Of the text.
+
+    Raises:
+        UnknownNameError: If there is no such topic.
+
+    Example:
+        >>> explain("plan").splitlines()[0]
+        'A plan is everything that a release will do and cost, fixed before any record is read.'
+    """
+    words = load_words(language)
+    if topic not in _TOPICS:
+        raise UnknownNameError("topic", topic, known=_TOPICS)
+    lines = list(words.each(f"explain.topic.{topic}"))
+    if topic == "epsilon":
+        grid = odds_grid(words=words)
+        lines += ["", grid.title, *_aligned(grid)]
+    return "\n".join(lines)
+
+
+def _aligned(grid: TextGrid) -> list[str]:
+    rows = (grid.head, *grid.rows)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(grid.head))]
+    return [
+        "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
+        for row in rows
+    ]
 
 
 def odds_grid(*, words: Words, epsilons: tuple[Fraction, ...] = _USUAL) -> TextGrid:

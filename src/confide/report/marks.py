@@ -26,6 +26,8 @@ from confide.report.style import (
     WIDTH,
 )
 
+_MOST_STEPS = 60  # a law on few integers is drawn as steps, not as a curve
+
 Row: TypeAlias = dict[str, Any]
 Chart: TypeAlias = Any
 """An Altair chart; Altair has no types that mypy could check."""
@@ -180,10 +182,15 @@ def heat_map(rows: Sequence[Row], *, frame: Frame, titles: tuple[str, str]) -> C
     import altair as alt
 
     shown = [row for row in rows if row["value"] is not None]
-    dark = 0.55 * max((row["value"] for row in shown), default=1.0)
+    dark = 0.8 * max((row["value"] for row in shown), default=1.0)
     values = [row | {"dark": row["value"] is not None and row["value"] > dark} for row in rows]
     data = alt.Data(values=values)
-    x = alt.X("series:N", sort=None, title=titles[1], axis=alt.Axis(labelAngle=0, orient="top"))
+    x = alt.X(
+        "series:N",
+        sort=None,
+        title=titles[1],
+        axis=alt.Axis(labelAngle=0, orient="top", grid=False),
+    )
     y = alt.Y("group:N", sort=None, title=titles[0], axis=alt.Axis(titleAngle=-90))
     scale = alt.Scale(range=list(SEQUENTIAL), domainMin=0)
     rect = alt.Chart(data).mark_rect(stroke=PAPER, strokeWidth=2)
@@ -204,7 +211,9 @@ def plausible(curve: Sequence[tuple[float, float]], *, row: Row, frame: Frame) -
     single = alt.Data(values=[row])
     x = _value_axis(frame)
     up = alt.Y("plausible:Q", axis=None, scale=alt.Scale(domain=[-0.28, 1.02]))
-    area = alt.Chart(hill).mark_area(color=PALE, line={"color": MAIN, "strokeWidth": 1.2})
+    steps = "step" if len(curve) < _MOST_STEPS else "linear"
+    outline = {"color": MAIN, "strokeWidth": 1.2, "interpolate": steps}
+    area = alt.Chart(hill).mark_area(color=PALE, line=outline, interpolate=steps)
     foot = alt.datum(-0.16)
     rule = alt.Chart(single).mark_rule(strokeWidth=OUTER + 0.6, color=MAIN, strokeCap="round")
     point = alt.Chart(single).mark_point(size=DOT * 1.5, color=MAIN, fill=MAIN, opacity=1)

@@ -1,10 +1,10 @@
 """A paragraph for the methods section of a paper, as Markdown, with its references.
 
 States unit, adjacency, ε, δ, ρ, mechanisms with scales, bounds with sources, software and the
-certificate, as reporting guidelines for differentially private releases ask [DHS24].
+certificate, as reporting guidelines for differentially private releases ask [NDLH25].
 
 References:
-    [DHS24] Near, Darais, Lefkovitz, Howarth. Guidelines for evaluating differential privacy
+    [NDLH25] Near, Darais, Lefkovitz, Howarth. Guidelines for evaluating differential privacy
         guarantees. NIST SP 800-226, 2025. https://doi.org/10.6028/NIST.SP.800-226
 """
 

@@ -13,8 +13,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from confide.errors import ContractError
-from confide.plans.canonical import canonical_bytes
+from confide.errors import ContractError, VerificationError
+from confide.plans.canonical import Json, canonical_bytes
 from confide.release.certificate import NOISY_PATH
 from confide.release.export import tables
 from confide.release.release import Release
@@ -27,6 +27,7 @@ from confide.report.table import frame, parquet_bytes
 from confide.report.words import Words, load_words
 
 REPORT, CERTIFICATE, METHODS = "report.html", "certificate.json", "methods.md"
+_NAMES = {REPORT, CERTIFICATE, METHODS, NOISY_PATH, "tables", "figures"}
 
 
 def save(
@@ -91,16 +92,25 @@ def _check_place(release: Release, out: Path) -> None:
     """Refuse a place that holds anything but this release."""
     if not out.exists() and not out.is_symlink():
         return
-    if out.is_dir() and not any(out.iterdir()):
-        return
-    held = None
-    if (out / CERTIFICATE).is_file():
-        held = read_certificate(out / CERTIFICATE).get("id")
-    if held is None or held != release.certificate["id"]:
+    names = {path.name for path in out.iterdir()} if out.is_dir() else {out.name}
+    if names and not (names <= _NAMES and _holds(release, out / CERTIFICATE)):
         raise ContractError(
             f"Expected a new or empty folder, got {out.name!r}, which holds something else.",
-            hint="Choose another --out; a release is never written over another one.",
+            hint="Choose another folder; a release is never written over anything else.",
         )
+
+
+def _holds(release: Release, path: Path) -> bool:
+    """Return whether a certificate is of this release: the same entry of the same ledger."""
+    try:
+        held = read_certificate(path)
+        return bool(_identity(held) == _identity(release.certificate))
+    except (VerificationError, KeyError, TypeError):
+        return False
+
+
+def _identity(certificate: Json) -> tuple[Json, ...]:
+    return certificate["id"], certificate["issuer"]["key"], certificate["accounting"]["hash"]
 
 
 def _write(files: dict[str, bytes], out: Path) -> None:

@@ -9,7 +9,7 @@ missing placeholder and an unused one are errors, so a translation cannot silent
 import functools
 import string
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
@@ -58,6 +58,17 @@ class Words:
     def say_count(self, key: str, count: int, /, **parts: str) -> str:
         """Return the sentence ``key.one`` or ``key.many``, with the placeholder {count}."""
         return self.say(f"{key}.{'one' if count == 1 else 'many'}", count=f"{count:,}", **parts)
+
+    def listed(self, items: Sequence[str], *, joint: str = "and") -> str:
+        """Return items as a list in a sentence.
+
+        Example:
+            >>> load_words("en").listed(["age band", "sex", "ward"])
+            'age band, sex and ward'
+        """
+        *most, last = items
+        head = self.say("comma").join(most)
+        return f"{head}{self.say(joint)}{last}" if most else last
 
     def unit(self, code: str) -> str:
         """Return how a unit is printed; a UCUM code without a translation stays as it is.

@@ -113,5 +113,8 @@ class Engine(Protocol):
             EngineError: If reading failed; carries the class of the failure and no data.
         """
 
+    def problems(self) -> Mapping[str, str]:
+        """Return why declared tables cannot be used, by table; from names and types alone."""
+
     def close(self) -> None:
         """Close the connection and remove temporary files."""

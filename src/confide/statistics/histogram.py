@@ -145,7 +145,7 @@ class Histogram:
         keys = cell_keys(self._axes(dataset), dataset=dataset)
         counts = vector(noisy["count"])
         return tuple(
-            self._cell(key, raw, width=width + self.round_to // 2, deviation=deviation)
+            self._cell(key, raw, width=width, deviation=deviation)
             for key, raw in zip(keys, counts, strict=True)
         )
 

@@ -218,7 +218,7 @@ class Mean:
         reach = of.upper - of.lower
 
         def physical(p: float) -> float:
-            return float(of.scale) * min(of.lower + reach * p, of.upper)
+            return of.physical(min(of.lower + reach * p, of.upper))
 
         error = found.standard_error
         return Estimate(
@@ -232,7 +232,7 @@ class Mean:
             level=float(self.level),
             covers=Covers.NOISE,
             unit=of.unit,
-            flags=("denominator too small",) if few else (),
+            flags=("denominator too small",) if few or found.value is None else (),
         )
 
 

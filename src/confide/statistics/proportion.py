@@ -182,7 +182,7 @@ class Proportion:
                 level=float(self.level),
                 covers=covers,
                 unit=self._unit(),
-                flags=("denominator too small",) if small else (),
+                flags=("denominator too small",) if small or found.value is None else (),
             )
 
         return (

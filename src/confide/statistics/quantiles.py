@@ -215,22 +215,21 @@ class Quantiles:
         )
         point = _interpolated(_monotone(cumulative), edges, target=float(q) * number)
         lower, upper = edges[low], edges[high]
-        scale = float(of.scale)
         few = number < 10 * math.sqrt(noise.variance * len(counts))
         return Estimate(
             statistic=self.id,
             quantity=f"quantile {float(q):g}",
             key=key,
-            value=scale * min(max(point, lower), upper) if number >= 1 else None,
-            standard_error=scale * (upper - lower) / (2 * quantile((), level=level))
+            value=of.physical(min(max(point, lower), upper)) if number >= 1 else None,
+            standard_error=of.physical(upper - lower) / (2 * quantile((), level=level))
             if number >= 1
             else None,
-            lower=scale * lower,
-            upper=scale * upper,
+            lower=of.physical(lower),
+            upper=of.physical(upper),
             level=level,
             covers=covers,
             unit=of.unit,
-            flags=("denominator too small",) if few else (),
+            flags=("denominator too small",) if few or number < 1 else (),
         )
 
 

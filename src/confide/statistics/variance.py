@@ -189,7 +189,7 @@ class Variance:
 
         def published(quantity: str, at: _Place, *, start: int, covers: Covers) -> Estimate:
             def physical(p: float) -> float:
-                return scale * (start + reach * p)
+                return of.physical(start + reach * p)
 
             return Estimate(
                 statistic=self.id,
@@ -202,7 +202,7 @@ class Variance:
                 level=level,
                 covers=covers,
                 unit=of.unit,
-                flags=("denominator too small",) if few else (),
+                flags=("denominator too small",) if few or at.value is None else (),
             )
 
         return (

@@ -5,10 +5,10 @@ import os
 import stat
 
 import pytest
-from command_line import confide
-from small_clinic import make_clinic
 
+from command_line import confide
 from confide import __version__
+from small_clinic import make_clinic
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_plan_shows_sensitivity_noise_error_cost_caps_and_odds_without_the_data(
     (tmp_path / "patients.csv").unlink()
     ran = confide("plan", clinic.study)
     assert ran.code == 0
-    for word in ("diabetes / count", "1 persons", "discrete Gaussian", "±20 persons (95 %)"):
+    for word in ("diabetes: The count", "1 patient", "discrete Gaussian", "±20 patients (95 %)"):
         assert word in ran.out
     for word in ("because a patient keeps", "free after", "calendar year", "1 in 100 outsiders"):
         assert word in ran.out
@@ -223,6 +223,24 @@ def test_caps_that_changed_are_refused_until_an_officer_takes_them(tmp_path):
     assert confide("plan", clinic.study).code == 0
 
 
+def test_explain_says_what_an_epsilon_means_as_odds():
+    ran = confide("explain", "epsilon", "0.5", "--delta", "1e-6", "--json")
+    assert ran.json["schema"] == "confide.explain/1"
+    assert any("1 in 100 outsiders" in sentence for sentence in ran.json["sentences"])
+    assert "Other values of ε" in confide("explain").out
+
+
+def test_explain_refuses_what_is_no_loss():
+    assert confide("explain", "epsilon", "much").code == 7
+    assert confide("explain", "epsilon", "0").code == 7
+
+
+def test_explain_tells_a_plan_and_a_certificate(released):
+    clinic, out, _ = released
+    assert confide("explain", "plan", clinic.study, "--json").json["tables"]
+    assert confide("explain", "certificate", out, "--json").json["tables"]
+
+
 def test_progress_names_stages_on_stderr_and_quiet_drops_it(tmp_path):
     clinic = make_clinic(tmp_path / "site")
     loud = confide("run", clinic.study, "--out", tmp_path / "out")
@@ -240,7 +258,7 @@ def test_json_is_the_only_thing_on_stdout(released):
 def test_labels_cannot_command_the_terminal(tmp_path):
     clinic = make_clinic(tmp_path)
     clinic.study.write_text(
-        "study: {id: s, title: \"\\e[2Jgone[bold]\"}\n"
+        'study: {id: s, title: "\\e[2Jgone[bold]"}\n'
         "statistics: [{id: n, kind: count, table: patients, error: {within: 20}}]\n"
     )
     out = confide("plan", clinic.study).out

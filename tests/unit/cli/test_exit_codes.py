@@ -5,10 +5,9 @@ import sys
 import time
 
 import pytest
-from command_line import confide
-from small_clinic import CANARY, make_clinic
 
 import confide as package
+from command_line import confide
 from confide.cli.border import exit_code
 from confide.errors import (
     BudgetExhaustedError,
@@ -22,6 +21,7 @@ from confide.errors import (
     UnknownNameError,
     VerificationError,
 )
+from small_clinic import CANARY, make_clinic
 
 
 @pytest.fixture(autouse=True)
@@ -168,3 +168,16 @@ def test_importing_the_package_loads_nothing_heavy(record_property):
     record_property("import_confide_seconds", round(took, 3))
     assert done.stdout.strip() == "False"
     assert package.__version__
+
+
+@pytest.mark.parametrize("level", ["0", "1", "2", "-0.5"])
+def test_a_level_that_is_no_probability_is_refused_before_anything_is_charged(tmp_path, level):
+    clinic = make_clinic(tmp_path)
+    clinic.study.write_text(
+        "study: {id: s}\n"
+        f"statistics: [{{id: n, kind: count, table: patients, level: {level}}}]\n"
+        "spend: {at-most: {epsilon: 0.1}}\n"
+    )
+    ran = confide("run", clinic.study, "--out", tmp_path / "out")
+    assert ran.code == 7
+    assert "between 0 and 1" in ran.err

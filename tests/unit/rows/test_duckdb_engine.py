@@ -1,7 +1,6 @@
 """DuckDB under the engine contract, from frames, a DuckDB file, Parquet and CSV."""
 
 import contextlib
-import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +32,7 @@ def opened(kind, folder, of, *, path="", frames=None, threads=2):
 
 
 class TestFrames(EngineContract):
-    seeds = (1, 2)
+    seeds = (1,)
 
     def open(self, database, *, of, threads=2):
         return opened(SourceKind.FRAMES, Path(), of, frames=database.frames, threads=threads)
@@ -60,6 +59,14 @@ class OnDisk(EngineContract):
     test_check_accepts_what_aggregate_answers = None
     test_an_empty_source_counts_zero_everywhere = None
     test_columns_without_any_value_follow_the_null_policy = None
+    test_another_data_set_than_the_opened_one_is_refused = None
+    test_a_join_that_could_multiply_rows_is_refused = None
+    test_sums_that_could_overflow_are_refused = None
+    test_key_selection_refuses_bounds_other_than_keys = None
+    test_values_defined_by_themselves_are_refused = None
+    test_days_between_values_that_are_no_dates_are_refused = None
+    test_undeclared_names_are_refused = None
+    test_the_answer_is_secret = None
 
 
 class TestDuckDBFile(OnDisk):
@@ -71,7 +78,7 @@ class TestDuckDBFile(OnDisk):
             for name, table in database.frames.items():
                 connection.register("given", table)
                 connection.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
-        os.chmod(path, 0o400)
+        path.chmod(0o400)
         return path.name
 
 
@@ -98,8 +105,6 @@ class TestCSV(OnDisk):
                 values = table.column(field.name)
                 if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
                     values = pc.if_else(pc.match_substring(values, "\0"), "x", values)
-                elif field.name == "db":
-                    values = values.cast(pa.int64())
                 columns[field.name] = values
             frames[name] = pa.table(columns)
         return Database(frames=frames)

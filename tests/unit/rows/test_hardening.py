@@ -1,7 +1,6 @@
 """The engine's connection opens the declared files and nothing else, and prints no cell."""
 
 import hashlib
-import os
 import stat
 from pathlib import Path
 
@@ -81,7 +80,7 @@ def test_the_connection_refuses_everything_but_its_declared_file(tmp_path, state
     with engine, pytest.raises(duckdb.Error):
         engine._connection.execute(statement.format(outside=outside, folder=tmp_path)).fetchall()
     assert a_python_variable.num_rows == 1
-    assert sorted(os.listdir(tmp_path)) == ["outside.csv", "warehouse.duckdb"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["outside.csv", "warehouse.duckdb"]
 
 
 def test_the_source_is_never_written_and_may_be_read_only(tmp_path):
@@ -92,7 +91,7 @@ def test_the_source_is_never_written_and_may_be_read_only(tmp_path):
     with engine:
         assert engine.aggregate((ask("secrets"),), dataset=of).reveal_to_gate() == ((20,),)
     assert before == (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
-    assert os.listdir(tmp_path) == [path.name]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_sort_larger_than_memory_spills_into_the_temporary_folder_and_leaves_nothing(tmp_path):
@@ -106,8 +105,8 @@ def test_a_sort_larger_than_memory_spills_into_the_temporary_folder_and_leaves_n
         }
     )
     pq.write_table(table, tmp_path / "secrets")
-    of, engine = opened(tmp_path, ".", kind=SourceKind.PARQUET, memory_limit="100MB", threads=1)
-    temporary = engine._temporary
+    _, engine = opened(tmp_path, ".", kind=SourceKind.PARQUET, memory_limit="100MB", threads=1)
+    temporary = engine._spill.path
     assert stat.S_IMODE(temporary.stat().st_mode) == 0o700
     with engine:
         spilled = engine._connection.execute(
@@ -262,7 +261,7 @@ def test_a_person_id_that_is_a_date_is_refused(tmp_path):
 
 
 def test_frames_that_mix_types_are_refused_without_a_value():
-    import pandas as pd
+    pd = pytest.importorskip("pandas")
 
     frame = pd.DataFrame({"pid": [1, 2], "note": [CANARY, 7]})
     with pytest.raises(ContractError, match="one type") as caught:

@@ -1,6 +1,5 @@
 """10,000 hostile names and codes: each stays a quoted identifier or a literal; none is executed."""
 
-import itertools
 from pathlib import Path
 
 import duckdb
@@ -11,7 +10,6 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.rows.duckdb import open_engine
-from confide.rows.sql import statements
 from confide.tables.aggregate import KeyedAggregate
 from confide.tables.bound_contributions import CellBound
 from confide.tables.filter import IsIn
@@ -31,12 +29,8 @@ A_TABLE, CODES, TABLES = 100, 23, 5
 
 def hostile(count: int, seed: int) -> list[str]:
     rng = np.random.default_rng(seed)
-    made: dict[str, None] = {}
-    for number in itertools.count():
-        picked = [PIECES[i] for i in rng.integers(len(PIECES), size=rng.integers(1, 5))]
-        made[f"{''.join(picked)}{number}"] = None
-        if len(made) == count:
-            return list(made)
+    picked = [rng.integers(len(PIECES), size=rng.integers(1, 5)) for _ in range(count)]
+    return [f"{''.join(PIECES[i] for i in those)}#{number}" for number, those in enumerate(picked)]
 
 
 def hostile_table(number: int) -> tuple[Table, list[str], list[str]]:
@@ -80,19 +74,18 @@ def test_hostile_names_and_codes_are_never_executed(number):
         source, base=Path(), dataset=of, hash_key=KEY, frames={table.source: frame}
     ) as engine:
         engine._connection.execute("CREATE TABLE canary AS SELECT 1 AS alive")
-        engine.check(asked, dataset=of)
         counts, keys = engine.aggregate(asked, dataset=of).reveal_to_gate()
         assert engine._connection.execute("SELECT alive FROM canary").fetchall() == [(1,)]
-        for statement in statements(asked, dataset=of, layout=engine._layout):
-            assert_only_data(statement.query, names)
+        for ready in engine._ready(asked, dataset=of):
+            assert_only_data(ready.statement.query, ready.sql, names)
     assert counts[:2] == (1, 1)
     assert set(keys) == {codes[0].replace("e\u0301", "é"), codes[1].replace("e\u0301", "é")}
 
 
-def assert_only_data(query: exp.Query, names: list[str]) -> None:
+def assert_only_data(query: exp.Query, sql: str, names: list[str]) -> None:
     """DuckDB's own parser finds one SELECT in the text; names of the data are identifiers of it."""
     assert isinstance(query, exp.Select | exp.Union)
-    found = duckdb.extract_statements(query.sql("duckdb"))
+    found = duckdb.extract_statements(sql)
     assert [statement.type for statement in found] == [duckdb.StatementType.SELECT]
     assert {c.name for c in query.find_all(exp.Column) if c.table == "s"} == {"pid", *names}
 
@@ -110,18 +103,16 @@ def test_hostile_file_names_are_paths_and_nothing_else(tmp_path, name):
     pq.write_table(pa.table({"pid": [1, 2, 3]}), tmp_path / "axb")
     of = dataset(tables=(Table(name="t", source=name, columns=()),), per_patient=())
     source = Source(kind=SourceKind.PARQUET, path=".")
-    try:
-        engine = open_engine(source, base=tmp_path, dataset=of, hash_key=KEY)
-    except ContractError as refused:
-        assert "may not contain" in str(refused)
-        assert any(character in name for character in "*?[")
+    if any(character in name for character in "*?["):
+        with pytest.raises(ContractError, match="may not contain"):
+            open_engine(source, base=tmp_path, dataset=of, hash_key=KEY)
         return
-    with engine:
+    with open_engine(source, base=tmp_path, dataset=of, hash_key=KEY) as engine:
         assert engine.aggregate((ask("t"),), dataset=of).reveal_to_gate() == ((2,),)
 
 
-def test_a_table_of_six_hundred_columns_compiles_and_runs():
-    names = [f"c{i}" for i in range(600)]
+def test_a_table_of_three_hundred_columns_compiles_and_runs():
+    names = [f"c{i}" for i in range(300)]
     columns = tuple(
         Column(name=name, kind=Kind.NUMBER, source=name, lower=0, upper=2**40) for name in names
     )

@@ -15,7 +15,7 @@ from confide.tables.schema import Column, Kind, Table
 from confide.tables.source import Source, SourceKind
 from rows_world import KEY, ask, category, col, dataset
 
-PATIENTS, CODES = 20_000, 20
+PATIENTS, CODES = 10_000, 20
 EVENTS = Table(
     name="events",
     source="events",

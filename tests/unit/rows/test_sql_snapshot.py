@@ -67,7 +67,7 @@ def test_no_text_holds_the_key():
 
 def test_the_same_question_has_the_same_text_in_every_process():
     """Sets have no order; the digest pins one."""
-    of, asked = dataset(), menu()
+    of, asked = dataset(), menu()[::5]
     frames = random_database(0).frames
     source = Source(kind=SourceKind.FRAMES)
     with open_engine(source, base=Path(), dataset=of, hash_key=KEY, frames=frames) as e:
