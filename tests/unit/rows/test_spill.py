@@ -6,7 +6,8 @@ from confide.rows.spill import SpillFolder
 LEFT_BEHIND = """
 import os, signal
 from confide.rows.spill import SpillFolder
-print(SpillFolder().path, flush=True)
+folder = SpillFolder()
+print(folder.path, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
