@@ -14,7 +14,8 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.canonical import Json
 from confide.plans.contribution import Counted, PerPatient
-from confide.plans.plan import Measurement, Noisy, Plan, Statistic, Study
+from confide.plans.mechanisms import additive
+from confide.plans.plan import Measurement, Mechanism, Noisy, Plan, Statistic, Study
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
@@ -30,7 +31,15 @@ from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
-from confide.tables.aggregate import Aggregate, Centred, CentredSquare, Plain, cell_count
+from confide.tables.aggregate import (
+    Aggregate,
+    Centred,
+    CentredSquare,
+    MomentAggregate,
+    Plain,
+    cell_count,
+    combined,
+)
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.filter import Between, IsIn
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
@@ -253,6 +262,8 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
     aggregate, mechanism = measurement.aggregate, measurement.mechanism
     if isinstance(mechanism, KeyThreshold):
         return {key: count for key, count in DRUGS.items() if count >= mechanism.threshold()}
+    if isinstance(aggregate, MomentAggregate):
+        return _made_up_moments(aggregate, mechanism, dataset=dataset, persons=persons)
     assert isinstance(aggregate, Aggregate)
     cells = cell_count(aggregate.axes, dataset=dataset)
     shapes = [_shape(index, cells) for index in range(cells)]
@@ -272,6 +283,21 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
     spread = math.sqrt(mechanism.variance())
     return tuple(
         round(answer + spread * math.sin(12.9898 * (index + 1)))
+        for index, answer in enumerate(answers)
+    )
+
+
+def _made_up_moments(
+    aggregate: MomentAggregate, mechanism: Mechanism, *, dataset: Dataset, persons: int
+) -> Noisy:
+    cells = cell_count(aggregate.axes, dataset=dataset)
+    counts = [persons // cells] * cells
+    sums = [[round(n * (-12 + 30 * i / cells)) for i, n in enumerate(counts)]]
+    squares = [[n * 4_200 for n in counts]] if aggregate.degree == 2 else []
+    answers = combined(aggregate, (counts, *sums, *squares), dataset=dataset)
+    spread = math.sqrt(additive(mechanism).variance())
+    return tuple(
+        answer + round(spread * math.sin(12.9898 * (index + 1)))
         for index, answer in enumerate(answers)
     )
 

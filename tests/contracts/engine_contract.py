@@ -275,7 +275,7 @@ class EngineContract:
             self.open(self.adapted(random_database(2)), of=of) as engine,
             pytest.raises(ContractError, match="defined by itself"),
         ):
-            engine.check((ask(value=Plain(of=val("a"))),), dataset=of)
+            engine.check((ask(where=Between(of=val("a"))),), dataset=of)
 
     def test_days_between_values_that_are_no_dates_are_refused(self):
         odd = (

@@ -101,10 +101,10 @@ def _uses(measurements: Sequence[Measurement]) -> tuple[_Use, ...]:
         match aggregate:
             case Aggregate(axes=axes, value=value):
                 read: tuple[Expression, ...] = (*reads(value), *axes)
-            case KeyedAggregate(key=key):
-                read = (key,)
             case MomentAggregate(axes=axes, of=of):
                 read = (of, *axes)
+            case KeyedAggregate(key=key):
+                read = (key,)
             case _:
                 assert_never(aggregate)
         for expression in read:  # a condition is false, not unknown, where a value is missing
@@ -184,8 +184,8 @@ def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
         return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)
     if isinstance(aggregate, MomentAggregate):
         of = domain(aggregate.of, dataset=dataset)
-        degree = aggregate.degree
-        return Grid(step=of.scale**degree, unit=of.unit, squared=degree == 2)
+        step = of.scale**aggregate.degree
+        return Grid(step=step, unit=of.unit, squared=aggregate.degree == 2)
     match aggregate.value:
         case Ones():
             return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)

@@ -5,6 +5,7 @@ and at the end of the process, and one that a killed process left behind is remo
 engine that opens.
 """
 
+import contextlib
 import os
 import re
 import shutil
@@ -46,8 +47,9 @@ def _sweep(parent: Path) -> None:
     """Remove our folders whose process is gone."""
     for path in parent.glob("confide-*"):
         named = _NAME.match(path.name)
-        if named and path.stat().st_uid == os.getuid() and not _alive(int(named.group(1))):
-            shutil.rmtree(path, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another process may sweep at the same time
+            if named and path.stat().st_uid == os.getuid() and not _alive(int(named.group(1))):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _alive(process: int) -> bool:

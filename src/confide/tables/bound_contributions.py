@@ -165,12 +165,18 @@ def sensitivity(
 
 
 def _because(bounds: ContributionBounds, *, values: ValueRange, adjacency: Adjacency) -> str:
-    size = f"each worth at most {values.magnitude} {values.unit}"
+    unit = "" if values.unit == "1" else f" {values.unit}"
+    if values.magnitude == 1 and unit in (" persons", " rows"):
+        size = "each counted once"
+    else:
+        size = f"each worth at most {values.magnitude}{unit}"
     match bounds:
         case RowBound(max_rows=m):
-            kept = f"a patient keeps at most {m} row(s), {size}"
+            kept = f"a patient keeps at most {_many(m, 'row')}, {size}"
+        case CellBound(max_cells=1, max_rows_per_cell=r):
+            kept = f"a patient keeps at most {_many(r, 'row')}, in one cell, {size}"
         case CellBound(max_cells=k, max_rows_per_cell=r):
-            kept = f"a patient keeps at most {k} cell(s) with {r} row(s) each, {size}"
+            kept = f"a patient keeps at most {_many(k, 'cell')} with {_many(r, 'row')} each, {size}"
         case OneEvent():
             kept = f"one event is one row, {size}"
         case _:
@@ -183,3 +189,7 @@ def _because(bounds: ContributionBounds, *, values: ValueRange, adjacency: Adjac
         case _:
             assert_never(adjacency)
     return f"{kept}, {move} [DMNS06, def. 3]."
+
+
+def _many(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

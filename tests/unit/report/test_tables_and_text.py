@@ -85,8 +85,7 @@ def test_a_missing_value_is_left_out_or_makes_a_condition_false(words):
 def test_scales_are_told_in_physical_units(words, release):
     bmi = next(s for s in release.plan.statistics if s.id == "bmi")
     said = " ".join(bounded(bmi, plan=release.plan, words=words))
-    assert "at most 24 kg/m² in total" in said  # half of 12..60, not of 120..600 tenths
-    assert "at most 576 (kg/m²)² in total" in said
+    assert "at most 2,304 (kg/m²)² in total" in said  # 48² for 12..60, not 480² tenths
 
 
 def test_the_costs_of_the_statistics_add_up_to_the_whole(release, words):
