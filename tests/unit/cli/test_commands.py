@@ -110,12 +110,15 @@ def test_described_tables_are_the_declared_ones():
     assert declare(parse_yaml(text, name="x"), path=Path("x")).dataset.tables == tables
 
 
-def test_plan_shows_sensitivity_noise_error_cost_caps_and_odds_without_the_data(tmp_path):
+def test_plan_shows_sensitivity_noise_error_cost_caps_and_odds_without_the_data(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "160")  # so that no phrase is broken over two lines
     clinic = make_clinic(tmp_path)
     (tmp_path / "patients.csv").unlink()
     ran = confide("plan", clinic.study)
     assert ran.code == 0
-    for word in ("diabetes: The", "1 patient", "discrete Gaussian", "±20 patients (95 %)"):
+    for word in ("diabetes: The count", "1 patient", "discrete Gaussian", "±20 patients (95 %)"):
         assert word in ran.out
     for word in ("because a patient keeps", "free after", "calendar year", "1 in 100 outsiders"):
         assert word in ran.out

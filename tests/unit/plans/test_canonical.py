@@ -137,8 +137,8 @@ def test_the_digest_of_a_plan_is_stable():
         b'{"aggregate":{"axes":[],"bounds":{"is":"CellBound","max_cells":1},"is":"Aggregate",'
         b'"relation":{"is":"Relation","table":"participants"},"value":{"is":"Ones"}},'
         b'"is":"Measurement","mechanism":{"is":"DiscreteLaplace","scale":"1"},"name":"count",'
-        b'"nano":1000000000,"sensitivity":{"because":"a patient keeps at most 1 cell(s) with 1 '
-        b'row(s) each, each worth at most 1 persons, and is added or removed [DMNS06, def. 3].",'
+        b'"nano":1000000000,"sensitivity":{"because":"a patient keeps at most 1 row, in one '
+        b'cell, each counted once, and is added or removed [DMNS06, def. 3].",'
         b'"entity":"patient","is":"Sensitivity","l1":1,"l2_squared":1,"linf":1,'
         b'"unit":"persons"},"statistic":"c"}'
     )

@@ -113,6 +113,4 @@ def test_a_patient_of_many_visits_moves_the_mean_by_rows_times_range():
     spec = Mean(id="m", table="visits", column="days", per_patient=PerPatient(rows=4))
     (question,) = spec.questions(TO)
     assert question.sensitivity.l1 == Fraction(120)
-    assert question.sensitivity.because.startswith(
-        "a patient keeps at most 1 cell(s) with 4 row(s)"
-    )
+    assert question.sensitivity.because.startswith("a patient keeps at most 4 rows, in one cell")
