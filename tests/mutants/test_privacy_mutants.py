@@ -430,10 +430,12 @@ def plan_of(frames, *, peeking: bool):
 
 
 def digests(pairs: int, *, peeking: bool) -> set[str]:
+    """Return the digests of one study planned beside many small databases and their neighbours."""
+    drawn = neighbours(1 + pairs // 10, entity=Entity.PATIENT, entropy=SeededEntropy(1))
     found = set()
-    for seed in range(pairs):
-        drawn = neighbours(1, entity=Entity.PATIENT, entropy=SeededEntropy(seed))
-        for frames in (drawn.present, drawn.absent):
+    for pair in range(pairs):
+        for rows in (drawn.present, drawn.absent):
+            frames = {name: table.slice(3 * pair % 300, 12) for name, table in rows.items()}
             found.add(plan_of(frames, peeking=peeking))
     return found
 
