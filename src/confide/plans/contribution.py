@@ -1,4 +1,4 @@
-"""What each patient may contribute to a statistic, as a study states it, and the bounds it gives.
+"""What each patient may contribute to a statistic, the bounds it gives, and the question it makes.
 
 One patient is one privacy unit: without a bound on rows or cells one patient could move a sum by
 any amount, so a bound is required wherever the schema does not give it.  With the event as the
@@ -7,11 +7,30 @@ unit, one row is one unit and there is nothing to bound.
 
 import enum
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError, UnboundedError
+from confide.plans.plan import Question
 from confide.privacy.unit import Entity
-from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.aggregate import (
+    MOST_CELLS,
+    Aggregate,
+    KeyedAggregate,
+    Measured,
+    MomentAggregate,
+    Ones,
+    cell_count,
+    moment_range,
+    value_range,
+)
+from confide.tables.bound_contributions import (
+    CellBound,
+    ContributionBounds,
+    OneEvent,
+    RowBound,
+    sensitivity,
+)
 from confide.tables.expression import Expression
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
@@ -107,3 +126,46 @@ def _event_bounds(stated: PerPatient, *, table: str, fixed: bool) -> Contributio
     if fixed:
         return CellBound(max_cells=1, max_rows_per_cell=stated.rows)
     return RowBound(max_rows=stated.rows)
+
+
+def question(
+    name: str,
+    aggregate: Measured,
+    *,
+    dataset: Dataset,
+    counted: str = "rows",
+    weight: Fraction | int = 1,
+) -> Question:
+    """Return a question about an aggregate, with the sensitivity that its bounds give it.
+
+    Args:
+        name: Unique within the statistic.
+        aggregate: The exact vector.
+        dataset: Public facts.
+        counted: What a row is called where rows are counted.
+        weight: Share of the statistic's budget, relative to its other questions.
+    """
+    match aggregate:
+        case Aggregate(axes=axes, value=value):
+            values = value_range(value, dataset=dataset, counted=counted)
+            cells = cell_count(axes, dataset=dataset)
+        case MomentAggregate(axes=axes):
+            values = moment_range(aggregate, dataset=dataset)
+            cells = cell_count(axes, dataset=dataset)
+        case KeyedAggregate():
+            values = value_range(Ones(), dataset=dataset, counted=counted)
+            cells = MOST_CELLS  # any number: the keys are not public
+        case _:
+            assert_never(aggregate)
+    return Question(
+        name=name,
+        aggregate=aggregate,
+        sensitivity=sensitivity(
+            aggregate.bounds,
+            values=values,
+            cells=cells,
+            entity=dataset.unit.entity,
+            adjacency=dataset.adjacency,
+        ),
+        weight=Fraction(weight),
+    )

@@ -35,6 +35,7 @@ from confide.report.odds_words import (
     advantage_text,
     loss_text,
     meaning_of,
+    meaning_of_stated,
     odds_sentences,
     shown_at,
 )
@@ -113,7 +114,11 @@ def explain_loss(
                 textbook=epsilon_text(textbook),
             )
         )
-    meaning = meaning_of(loss, delta=delta)
+    meaning = (
+        meaning_of_stated(loss)
+        if isinstance(loss, ApproxDP) and loss.delta > 0 < loss.epsilon
+        else meaning_of(loss, delta=delta)
+    )
     sentences += odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)
     return Explanation(
         title=words.say("explain.loss-title", loss=loss_text(loss, words=words)),

@@ -4,11 +4,16 @@
 passes ε only on outputs of total probability δ.  For ρ-zCDP that ε is ρ + 2√(ρ ln 1/δ), by the tail
 bound inside [BS16, prop. 1.3]; the tighter ε of (ε, δ)-DP does not bound single outputs, so it is
 used for tests only.  For key selection the excluded event is that a key of one person alone slips
-through, of probability δ, and the rest is pure.  Probabilities are rounded up.
+through, of probability δ, and the rest is pure.  Of an (ε, δ) about which nothing else is known,
+only this follows: P[S] ≤ e^ε·Q[S] + δ for S = {o : P(o) > e^(2ε)·Q(o)} gives P[S] ≤ δ/(1 − e^(−ε)),
+so single outputs move the odds by at most e^(2ε) but for that probability [KS14, lem. 3.3].
+Probabilities are rounded up.
 
 References:
     [BS16] Bun, Steinke. Concentrated differential privacy. TCC 2016.
         https://arxiv.org/abs/1605.02065
+    [KS14] Kasiviswanathan, Smith. On the "semantics" of differential privacy. J. Privacy and
+        Confidentiality 6(1), 2014. https://doi.org/10.29012/jpc.v6i1.634
     [NSCKR23] Nanayakkara, Smart, Cummings, Kaptchuk, Redmiles. What are the chances? Explaining the
         epsilon parameter in differential privacy. USENIX Security 2023.
         https://arxiv.org/abs/2303.00738
@@ -70,6 +75,22 @@ def meaning_of(loss: PrivacyLoss, *, delta: Fraction) -> Meaning:
             return Meaning(shown=shown, pointwise=PureDP(epsilon=simple), exception=delta)
         case _:
             assert_never(loss)
+
+
+def meaning_of_stated(loss: ApproxDP) -> Meaning:
+    """Return what an (ε, δ) means when nothing is known of the mechanism behind it.
+
+    Example:
+        >>> told = meaning_of_stated(ApproxDP(epsilon=Fraction(1), delta=Fraction("1e-6")))
+        >>> told.pointwise.epsilon, float(told.exception)
+        (Fraction(2, 1), 1.582e-06)
+    """
+    share = float(loss.delta) / -math.expm1(-float(loss.epsilon))
+    return Meaning(
+        shown=loss,
+        pointwise=PureDP(epsilon=2 * loss.epsilon),
+        exception=min(Fraction(1), Fraction(math.ceil(share * 1e9), 10**9)),
+    )
 
 
 def shown_at(loss: PrivacyLoss, *, delta: Fraction) -> ApproxDP | PureDP:

@@ -2,18 +2,19 @@
 
 *Privacy:* what is spilled is patient data, so the folder has mode 0700, is removed with the engine
 and at the end of the process, and one that a killed process left behind is removed by the next
-engine that opens.
+engine that opens.  Who is alive is told by a lock that the kernel drops with its process, so that
+containers which share a temporary folder do not take each other for dead.
 """
 
 import contextlib
+import fcntl
 import os
-import re
 import shutil
 import tempfile
 import weakref
 from pathlib import Path
 
-_NAME = re.compile(r"confide-(\d+)-")
+_PREFIX, _LOCK = "confide-spill-", "owner.lock"
 
 
 class SpillFolder:
@@ -31,33 +32,29 @@ class SpillFolder:
     def __init__(self, parent: Path | None = None) -> None:
         parent = Path(tempfile.gettempdir()) if parent is None else parent
         _sweep(parent)
-        self.path = Path(tempfile.mkdtemp(prefix=f"confide-{os.getpid()}-", dir=parent))
-        self._finalizer = weakref.finalize(self, _remove, self.path, os.getpid())
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+        lock = os.open(self.path / _LOCK, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        self._finalizer = weakref.finalize(self, _remove, self.path, lock, os.getpid())
 
     def close(self) -> None:
         """Remove the folder; again is harmless."""
         self._finalizer()
 
 
-def _remove(path: Path, owner: int) -> None:
+def _remove(path: Path, lock: int, owner: int) -> None:
     if os.getpid() == owner:  # a forked child must not remove its parent's folder
         shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
 
 
 def _sweep(parent: Path) -> None:
     """Remove our folders whose process is gone."""
-    for path in parent.glob("confide-*"):
-        named = _NAME.match(path.name)
-        with contextlib.suppress(FileNotFoundError):  # another process may sweep at the same time
-            if named and path.stat().st_uid == os.getuid() and not _alive(int(named.group(1))):
+    for path in parent.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # locked, another user's, not locked yet, or gone
+            lock = os.open(path / _LOCK, os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
+            finally:
+                os.close(lock)

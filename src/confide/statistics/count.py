@@ -25,13 +25,12 @@ import numpy as np
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.contribution import Counted, PerPatient, contribution_bounds
+from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import additive, coordinate
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate, Ones, cell_count, value_range
-from confide.tables.bound_contributions import sensitivity
+from confide.tables.aggregate import Aggregate, Ones
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation
 from confide.tables.schema import Dataset
@@ -66,23 +65,17 @@ class Count:
         bounds = contribution_bounds(
             self.per_patient, table=self.table, axes=(), counted=self.counted, dataset=dataset
         )
-        values = value_range(Ones(), dataset=dataset, counted=self.counted.unit)
         return (
-            Question(
-                name="count",
-                aggregate=Aggregate(
+            question(
+                "count",
+                Aggregate(
                     relation=Relation(table=self.table, where=self.where),
                     axes=(),
                     value=Ones(),
                     bounds=bounds,
                 ),
-                sensitivity=sensitivity(
-                    bounds,
-                    values=values,
-                    cells=cell_count((), dataset=dataset),
-                    entity=dataset.unit.entity,
-                    adjacency=dataset.adjacency,
-                ),
+                dataset=dataset,
+                counted=self.counted.unit,
             ),
         )
 

@@ -24,13 +24,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
-from confide.plans.contribution import Counted, PerPatient, contribution_bounds
+from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate, Ones, cell_count, cell_keys, value_range
-from confide.tables.bound_contributions import sensitivity
+from confide.tables.aggregate import Aggregate, Ones, cell_count, cell_keys
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, resolve
@@ -85,21 +84,16 @@ class Histogram:
             self.per_patient, table=self.table, axes=axes, counted=self.counted, dataset=dataset
         )
         return (
-            Question(
-                name="count",
-                aggregate=Aggregate(
+            question(
+                "count",
+                Aggregate(
                     relation=Relation(table=self.table, where=self.where),
                     axes=axes,
                     value=Ones(),
                     bounds=bounds,
                 ),
-                sensitivity=sensitivity(
-                    bounds,
-                    values=value_range(Ones(), dataset=dataset, counted=self.counted.unit),
-                    cells=cell_count(axes, dataset=dataset),
-                    entity=dataset.unit.entity,
-                    adjacency=dataset.adjacency,
-                ),
+                dataset=dataset,
+                counted=self.counted.unit,
             ),
         )
 

@@ -23,18 +23,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError, UnboundedError
-from confide.plans.contribution import PerPatient
+from confide.plans.contribution import PerPatient, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import keyed, threshold
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.privacy.unit import Entity
-from confide.tables.aggregate import MOST_CELLS, KeyedAggregate, Ones, value_range
+from confide.tables.aggregate import KeyedAggregate
 from confide.tables.bound_contributions import (
     CellBound,
     ContributionBounds,
-    OneEvent,
-    sensitivity,
 )
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import Everything, Predicate
@@ -68,7 +66,10 @@ class KeySelection:
 
     def _bounds(self, dataset: Dataset) -> ContributionBounds:
         if dataset.unit.entity is Entity.EVENT:
-            return OneEvent()
+            raise ContractError(
+                "Key selection counts patients, and here the event is the privacy unit.",
+                hint="Declare the categories and use a histogram, or protect patients.",
+            )
         if dataset.table(self.table).one_row_per_patient:
             return CellBound(max_cells=1)
         if self.per_patient.cells is None:
@@ -84,20 +85,14 @@ class KeySelection:
         if not isinstance(key, ColumnOf):
             raise ContractError(f"Key selection {self.id!r} needs a text column.")
         bounds = self._bounds(dataset)
-        counted = "rows" if isinstance(bounds, OneEvent) else "persons"
         return (
-            Question(
-                name="keys",
-                aggregate=KeyedAggregate(
+            question(
+                "keys",
+                KeyedAggregate(
                     relation=Relation(table=self.table, where=self.where), key=key, bounds=bounds
                 ),
-                sensitivity=sensitivity(
-                    bounds,
-                    values=value_range(Ones(), dataset=dataset, counted=counted),
-                    cells=MOST_CELLS,
-                    entity=dataset.unit.entity,
-                    adjacency=dataset.adjacency,
-                ),
+                dataset=dataset,
+                counted="persons",
             ),
         )
 

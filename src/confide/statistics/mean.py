@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
-from confide.plans.contribution import Counted, PerPatient, contribution_bounds
+from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.intervals import (
     Component,
@@ -51,12 +51,8 @@ from confide.tables.aggregate import (
     Centred,
     MomentAggregate,
     Ones,
-    cell_count,
     cell_keys,
-    moment_range,
-    value_range,
 )
-from confide.tables.bound_contributions import ValueRange, sensitivity
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.relation import Relation, centre, domain, resolve
@@ -112,22 +108,6 @@ class Mean:
             dataset=dataset,
         )
 
-        def asked(
-            name: str, aggregate: Aggregate | MomentAggregate, *, values: ValueRange, weight: int
-        ) -> Question:
-            return Question(
-                name=name,
-                aggregate=aggregate,
-                sensitivity=sensitivity(
-                    bounds,
-                    values=values,
-                    cells=cell_count(axes, dataset=dataset),
-                    entity=dataset.unit.entity,
-                    adjacency=dataset.adjacency,
-                ),
-                weight=Fraction(weight),
-            )
-
         if not _apart(dataset):
             moments = MomentAggregate(
                 relation=Relation(table=self.table, where=self.where),
@@ -136,14 +116,13 @@ class Mean:
                 degree=1,
                 bounds=bounds,
             )
-            values = moment_range(moments, dataset=dataset)
-            return (asked("distances", moments, values=values, weight=1),)
+            return (question("distances", moments, dataset=dataset),)
         relation = Relation(table=self.table, where=All(of=(self.where, Between(of=column))))
         return tuple(
-            asked(
+            question(
                 name,
                 Aggregate(relation=relation, axes=axes, value=value, bounds=bounds),
-                values=value_range(value, dataset=dataset, counted="rows"),
+                dataset=dataset,
                 weight=weight,
             )
             for name, value, weight in (("sum", Centred(of=column), 3), ("count", Ones(), 1))

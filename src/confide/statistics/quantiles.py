@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
-from confide.plans.contribution import Counted, PerPatient, contribution_bounds
+from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.intervals import (
     Component,
@@ -39,8 +39,7 @@ from confide.plans.intervals import (
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate, Ones, cell_count, cell_keys, value_range
-from confide.tables.bound_contributions import sensitivity
+from confide.tables.aggregate import Aggregate, Ones, cell_keys
 from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, domain, resolve
@@ -121,21 +120,15 @@ class Quantiles:
             dataset=dataset,
         )
         return (
-            Question(
-                name="histogram",
-                aggregate=Aggregate(
+            question(
+                "histogram",
+                Aggregate(
                     relation=Relation(table=self.table, where=self.where),
                     axes=axes,
                     value=Ones(),
                     bounds=bounds,
                 ),
-                sensitivity=sensitivity(
-                    bounds,
-                    values=value_range(Ones(), dataset=dataset, counted="rows"),
-                    cells=cell_count(axes, dataset=dataset),
-                    entity=dataset.unit.entity,
-                    adjacency=dataset.adjacency,
-                ),
+                dataset=dataset,
             ),
         )
 

@@ -19,13 +19,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from confide.plans.contribution import Counted, PerPatient, contribution_bounds
+from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate, Plain, cell_count, cell_keys, value_range
-from confide.tables.bound_contributions import sensitivity
+from confide.tables.aggregate import Aggregate, Plain, cell_keys
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.relation import Relation, domain, resolve
@@ -79,21 +78,15 @@ class Sum:
         )
         known = All(of=(self.where, Between(of=column)))
         return (
-            Question(
-                name="sum",
-                aggregate=Aggregate(
+            question(
+                "sum",
+                Aggregate(
                     relation=Relation(table=self.table, where=known),
                     axes=axes,
                     value=Plain(of=column),
                     bounds=bounds,
                 ),
-                sensitivity=sensitivity(
-                    bounds,
-                    values=value_range(Plain(of=column), dataset=dataset, counted="rows"),
-                    cells=cell_count(axes, dataset=dataset),
-                    entity=dataset.unit.entity,
-                    adjacency=dataset.adjacency,
-                ),
+                dataset=dataset,
             ),
         )
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
-from confide.plans.contribution import Counted, PerPatient, contribution_bounds
+from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.intervals import (
     Component,
@@ -42,11 +42,8 @@ from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.tables.aggregate import (
     MomentAggregate,
-    cell_count,
     cell_keys,
-    moment_range,
 )
-from confide.tables.bound_contributions import sensitivity
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, domain, resolve
@@ -108,19 +105,7 @@ class Variance:
             degree=2,
             bounds=bounds,
         )
-        return (
-            Question(
-                name="moments",
-                aggregate=aggregate,
-                sensitivity=sensitivity(
-                    bounds,
-                    values=moment_range(aggregate, dataset=dataset),
-                    cells=cell_count(axes, dataset=dataset),
-                    entity=dataset.unit.entity,
-                    adjacency=dataset.adjacency,
-                ),
-            ),
-        )
+        return (question("moments", aggregate, dataset=dataset),)
 
     def forecast(
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction

@@ -16,6 +16,8 @@ References:
 import datetime as dt
 import itertools
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError, UnknownNameError
@@ -95,17 +97,29 @@ def _bins(inner: Domain, edges: tuple[int, ...]) -> Domain:
         )
     last = len(edges) - 2
     labels = tuple(
-        f"[{_label(inner, low)}, {_label(inner, high)}{']' if i == last else ')'}"
+        _range_label(inner, low, high if i == last else high - 1)
         for i, (low, high) in enumerate(itertools.pairwise(edges))
     )
     return Domain(kind=Kind.CATEGORY, lower=0, upper=last, keys=labels)
+
+
+def _range_label(inner: Domain, first: int, last: int) -> str:
+    """Return the grid points of a bin as people write them: 20-39, 18.5-24.9, -5 to -1."""
+    low, high = _label(inner, first), _label(inner, last)
+    if first == last:
+        return low
+    dash = "-" if inner.kind is Kind.NUMBER and first >= 0 else " to "
+    return f"{low}{dash}{high}"
 
 
 def _label(inner: Domain, canonical: int) -> str:
     if inner.kind is Kind.DATE:
         return date_of(canonical).isoformat()
     value = canonical * inner.scale
-    return str(value.numerator) if value.denominator == 1 else f"{float(value):g}"
+    if value.denominator == 1:
+        return str(value.numerator)
+    text = f"{Decimal(value.numerator) / Decimal(value.denominator)}"
+    return text if Fraction(text) == value else str(value)
 
 
 def date_of(days: int) -> dt.date:

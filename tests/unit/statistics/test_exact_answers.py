@@ -125,7 +125,7 @@ def test_counts_are_the_number_of_rows(estimates):
 def test_crosstab_cells_are_those_of_pandas(estimates):
     people = FRAMES["participants"]
     bands = pd.cut(people.age, [0, 40, 65, 101], right=False).cat.codes
-    labels = ("[0, 40)", "[40, 65)", "[65, 100]")
+    labels = ("0-39", "40-64", "65-100")
     expected = people.groupby([bands, "sex"]).size()
     for (band, sex), size in expected.items():
         assert estimates["sexes", "count", (labels[band], sex)].value == size

@@ -172,7 +172,7 @@ _VALUES = (
         column="change",
         by="day",
         where=Everything(),
-        before="first",
+        before="end",
     ),
     AtEnd(name="end", which=Which.LAST, table="events", column="day", by="day", where=Everything()),
     HasAny(

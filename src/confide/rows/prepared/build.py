@@ -14,6 +14,7 @@ References:
 """
 
 import contextlib
+import fcntl
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -252,11 +253,6 @@ def _clear(folder: Path, *, keep: set[str]) -> None:
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Let one run at a time write; a killed one lets go."""
-    try:
-        import fcntl
-    except ImportError:  # a system without it: the steward runs one at a time
-        yield
-        return
     with (folder / LOCK).open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -50,4 +50,41 @@ def _arrow(frame: object, name: str) -> Any:
             f"Frame {name!r} cannot be read as Arrow columns.",
             hint="Give every column one type.",
         )
+    return _with_valid_text(table)
+
+
+def _with_valid_text(table: Any) -> Any:
+    """Return the table with NULL for each cell of text that is no UTF-8.
+
+    The engine stops at such a cell, so one patient's row could make every release fail.
+    """
+    import pyarrow as pa
+
+    for index, field in enumerate(table.schema):
+        column = table.column(index)
+        if pa.types.is_dictionary(field.type):
+            column = column.dictionary_decode()
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            continue
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            cells = [_text(cell.as_buffer()) for chunk in column.chunks for cell in _octets(chunk)]
+            table = table.set_column(index, field.name, pa.array(cells, type=pa.large_string()))
     return table
+
+
+def _octets(chunk: Any) -> Any:
+    """Return a chunk of text as the bytes that it holds."""
+    import pyarrow as pa
+
+    large = pa.types.is_large_string(chunk.type)
+    kind = pa.large_binary() if large else pa.binary()
+    return pa.Array.from_buffers(kind, len(chunk), chunk.buffers(), offset=chunk.offset)
+
+
+def _text(octets: Any) -> str | None:
+    try:
+        return None if octets is None else str(octets, "utf-8")
+    except UnicodeDecodeError:
+        return None

@@ -60,9 +60,11 @@ def prepared(
         case SourceKind.OMOP:
             return from_omop(existing(source, base=base), dataset=dataset)
         case SourceKind.PARQUET:
-            return from_files(existing(source, base=base), dataset=dataset, read=parquet_relation)
+            root = existing(source, base=base)
+            return from_files(root, dataset=dataset, read=parquet_relation, endings=(".parquet",))
         case SourceKind.CSV:
-            return from_files(existing(source, base=base), dataset=dataset, read=csv_relation)
+            root = existing(source, base=base)
+            return from_files(root, dataset=dataset, read=csv_relation, endings=(".csv", ".tsv"))
         case _:
             assert_never(source.kind)
 
@@ -82,13 +84,16 @@ def existing(source: Source, *, base: Path) -> Path:
     return path
 
 
-def from_files(root: Path, *, dataset: Dataset, read: Any) -> Opened:
-    """Find one file, or one folder of part files, for each declared table."""
+def from_files(root: Path, *, dataset: Dataset, read: Any, endings: tuple[str, ...]) -> Opened:
+    """Find one file, or one folder of part files, for each declared table.
+
+    A table named ``visits`` may be the file ``visits.csv``: its name with one of ``endings``.
+    """
     relations: dict[str, exp.Table] = {}
     missing: dict[str, str] = {}
     files: list[Path] = []
     for table in dataset.tables:
-        parts = part_files(root, table)
+        parts = part_files(root, table, endings=endings)
         if not parts:
             missing[table.name] = f"Table {table.name!r}: no file {table.source!r} in the source."
             continue
@@ -97,7 +102,7 @@ def from_files(root: Path, *, dataset: Dataset, read: Any) -> Opened:
     return Opened(files=tuple(dict.fromkeys(files)), relations=relations, missing=missing)
 
 
-def part_files(root: Path, table: Table) -> tuple[Path, ...]:
+def part_files(root: Path, table: Table, *, endings: tuple[str, ...]) -> tuple[Path, ...]:
     """Return the files of a table, in the order of their names.
 
     Raises:
@@ -107,6 +112,8 @@ def part_files(root: Path, table: Table) -> tuple[Path, ...]:
         named = table.source in ("", root.name)
         return (inside(root, root=root, table=table),) if named else ()
     path = root / table.source
+    if not path.exists():
+        path = next((p for e in endings if (p := root / f"{table.source}{e}").is_file()), path)
     if not path.exists():
         return ()
     parts = sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]

@@ -1,0 +1,160 @@
+"""Every mechanism has a claim card, and its worst pair comes within 15 % of the claim, by its law."""
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from confide.attacks.audit.black_box import scenarios
+from confide.attacks.audit.exact_loss import (
+    chance_of_a_lone_key,
+    largest_log_ratio,
+    log_ratio_of_answer,
+    log_ratio_of_choice,
+    log_ratio_of_maximum,
+    renyi_per_order,
+)
+from confide.attacks.audit.oracles import oracle_checks
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.exponential import ExponentialMechanism
+from confide.noise.noisy_max import Movement, NoisyMax
+from confide.noise.randomized_response import RandomizedResponse
+from confide.noise.threshold import KeyThreshold
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.loss import PureDP, ZeroConcentratedDP
+
+ROOT = Path(__file__).parents[2]
+CARDS = ROOT / "docs" / "reference" / "claims"
+HEADINGS = ["Definition", "Adjacency", "Sensitivity", "Theorem", "Worst pair", "Oracles", "Mutants"]
+ONE = PureDP(epsilon=Fraction(1))
+MANY = 400
+
+
+def laplace(l1: int, epsilon: str) -> tuple[float, float]:
+    target = PureDP(epsilon=Fraction(epsilon))
+    noise = DiscreteLaplace.calibrate(target, l1=l1)
+    return largest_log_ratio(noise, shift=l1), float(target.epsilon)
+
+
+def gaussian(rho: str, shift: int) -> tuple[float, float]:
+    target = ZeroConcentratedDP(rho=Fraction(rho))
+    noise = DiscreteGaussian.calibrate(target, l2_squared=shift**2)
+    return renyi_per_order(noise, shift=shift), float(target.rho)
+
+
+def threshold(epsilon: str, delta: str, keys: int, adjacency: Adjacency) -> tuple[float, float]:
+    rule = KeyThreshold(
+        epsilon=Fraction(epsilon),
+        delta=Fraction(delta),
+        keys_per_person=keys,
+        adjacency=adjacency,
+    )
+    touched = keys if adjacency is Adjacency.ADD_REMOVE else 2 * keys
+    return largest_log_ratio(rule.noise(), shift=1) * touched, float(Fraction(epsilon))
+
+
+def choice() -> tuple[float, float]:
+    mechanism = ExponentialMechanism(epsilon=Fraction(1), sensitivity=1)
+    pair = {"first": (1, *[0] * MANY), "second": (0, *[1] * MANY)}
+    return log_ratio_of_choice(mechanism, **pair), 1.0
+
+
+def survey(truth, categories: int) -> tuple[float, float]:
+    mechanism = RandomizedResponse(truth=truth, categories=categories)
+    return log_ratio_of_answer(mechanism), float(mechanism.loss().epsilon)
+
+
+def maximum(movement: Movement) -> tuple[float, float]:
+    mechanism = NoisyMax.calibrate(ONE, sensitivity=1, movement=movement)
+    last = 1 if movement is Movement.ANY else 0
+    pair = {"first": (*[0] * MANY, last), "second": (*[1] * MANY, 0)}
+    return log_ratio_of_maximum(mechanism, **pair, winner=MANY), 1.0
+
+
+WORST: dict[str, list[Callable[[], tuple[float, float]]]] = {
+    "discrete-laplace": [
+        lambda: laplace(1, "1"),
+        lambda: laplace(30, "1/2"),
+        lambda: laplace(5, "4"),
+    ],
+    "discrete-gaussian": [lambda: gaussian("1/2", 10), lambda: gaussian("1/50", 3)],
+    "key-threshold": [
+        lambda: threshold("1", "1/100000", 1, Adjacency.ADD_REMOVE),
+        lambda: threshold("1/2", "1/1000000", 5, Adjacency.SUBSTITUTE),
+    ],
+    "exponential": [choice],
+    "randomized-response": [lambda: survey(Fraction(3, 4), 2), lambda: survey(ONE, 7)],
+    "noisy-max": [lambda: maximum(Movement.ANY), lambda: maximum(Movement.ONE_DIRECTION)],
+}
+
+
+@pytest.mark.L4
+@pytest.mark.parametrize("card", sorted(WORST))
+def test_the_worst_pair_comes_within_fifteen_percent_of_the_claim_and_not_above(card: str) -> None:
+    for attained, claimed in (pair() for pair in WORST[card]):
+        assert 0.85 * claimed <= attained <= claimed * (1 + 1e-9)
+
+
+@pytest.mark.L4
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("keys", [1, 3, 20])
+def test_a_lone_key_appears_at_most_with_delta_and_one_threshold_lower_would_pass_it(
+    keys: int, adjacency: Adjacency
+) -> None:
+    rule = KeyThreshold(
+        epsilon=Fraction(1),
+        delta=Fraction(1, 10**6),
+        keys_per_person=keys,
+        adjacency=adjacency,
+    )
+    chance, growth = chance_of_a_lone_key(rule), largest_log_ratio(rule.noise(), shift=1)
+    assert chance <= 1e-6 < chance * 2.718281829**growth
+
+
+def test_every_mechanism_has_a_card_with_every_heading() -> None:
+    cards = {path.stem: path.read_text("utf-8") for path in CARDS.glob("*.md")}
+    assert cards.keys() == WORST.keys()
+    for text in cards.values():
+        assert re.findall(r"^## (.+)$", text, re.MULTILINE) == HEADINGS
+        module = re.search(r"`(confide\.noise\.\w+)`", text)
+        assert module
+        __import__(module[1])
+
+
+def test_every_scenario_of_the_audit_belongs_to_a_card() -> None:
+    titles = {path.read_text("utf-8").splitlines()[0][2:] for path in CARDS.glob("*.md")}
+    other = {"Truncated geometric selection"}  # the optimal rule for names alone; no plan uses it
+    for scenario in scenarios():
+        name = scenario.name.partition(",")[0]
+        assert name.capitalize() in {title.capitalize() for title in titles | other}, name
+
+
+def test_every_oracle_and_mutant_of_a_card_exists() -> None:
+    oracles = {check.name for check in oracle_checks()}
+    mutants = "\n".join(p.read_text("utf-8") for p in (ROOT / "tests" / "mutants").glob("*.py"))
+    for path in CARDS.glob("*.md"):
+        text = path.read_text("utf-8")
+        named = text.partition("## Oracles")[2].partition("## Mutants")
+        assert set(re.findall(r"`([^`]+)`", named[0])) <= oracles, path.stem
+        for test in re.findall(r"- `(\w+)`", named[2]):
+            assert f"def {test}(" in mutants, test
+
+
+def test_every_mutant_is_on_the_page_of_mutants_and_the_page_names_no_other() -> None:
+    page = (ROOT / "docs" / "reference" / "mutants.md").read_text("utf-8")
+    named = set(re.findall(r"`(test_\w+\.py)::(test_\w+)`", page))
+    written = {
+        (path.name, test)
+        for path in (ROOT / "tests" / "mutants").glob("*.py")
+        for test in re.findall(r"^def (test_\w+)\(", path.read_text("utf-8"), re.MULTILINE)
+    }
+    assert named <= written
+    privacy = {test for file, test in written if file == "test_privacy_mutants.py"}
+    controls = {
+        "test_every_statistic_without_a_bound_is_refused",
+        "test_ten_thousand_pairs_of_databases_have_one_plan",
+    }
+    assert privacy - {test for _, test in named} == controls

@@ -1,0 +1,450 @@
+"""Deliberately broken mechanisms, claims and releases, each run against the audit's own checks."""
+
+import math
+import multiprocessing
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from confide.attacks.audit.black_box import (
+    GAUSSIAN_RHO,
+    KEYS,
+    ONE,
+    Scenario,
+    adding,
+    audit_scenario,
+    choosing,
+    selecting_with_counts,
+)
+from confide.attacks.audit.end_to_end import audit_trial, trials
+from confide.attacks.audit.exact_loss import (
+    chance_of_a_lone_key,
+    log_ratio_of_choice,
+)
+from confide.attacks.audit.generate import neighbours
+from confide.attacks.audit.generated_schema import schema
+from confide.attacks.audit.sensitivity_search import exact_vectors, search
+from confide.errors import ReleaseFailedError, UnboundedError
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.entropy import SystemEntropy
+from confide.noise.exponential import ExponentialMechanism
+from confide.noise.noisy_max import Movement, NoisyMax
+from confide.noise.threshold import KeyThreshold
+from confide.plans.allocate import Ask, make_plan
+from confide.plans.contribution import Counted, PerPatient
+from confide.plans.plan import Study
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.unit import Entity
+from confide.release.gate import Gate
+from confide.release.noisy import NoisyAggregates
+from confide.statistics import Count, Histogram, Mean, Sum
+from confide.tables.bound_contributions import RowBound
+from seeded import SeededEntropy
+
+pytestmark = pytest.mark.mutant
+
+N = 20_000
+
+
+def is_caught(scenario: Scenario, *, samples: int = N) -> bool:
+    return not audit_scenario(scenario, samples=samples, entropy=SeededEntropy(1)).passed
+
+
+def added(noise, first=(42,), second=(41,), claim=ONE) -> Scenario:
+    return Scenario(name="mutant", claim=claim, first=first, second=second, run=adding(noise))
+
+
+def laplace(scale: str) -> DiscreteLaplace:
+    return DiscreteLaplace(scale=Fraction(scale))
+
+
+def test_half_the_scale_is_caught() -> None:
+    assert not is_caught(added(laplace("1")))
+    assert is_caught(added(laplace("1/2")))
+
+
+def test_a_scale_divided_by_one_point_two_is_caught() -> None:
+    assert is_caught(added(laplace("5/6")), samples=100_000)
+
+
+def test_sigma_divided_by_one_point_five_is_caught() -> None:
+    wrong = DiscreteGaussian(sigma_squared=Fraction(10**2) / Fraction(3, 2) ** 2)
+    assert is_caught(added(wrong, (10,), (0,), GAUSSIAN_RHO))
+
+
+def test_sigma_in_place_of_its_square_is_caught() -> None:
+    wrong = DiscreteGaussian(sigma_squared=Fraction(10))
+    assert is_caught(added(wrong, (10,), (0,), GAUSSIAN_RHO))
+
+
+def test_add_remove_noise_under_substitution_is_caught() -> None:
+    """b = 1/ε, although a replaced patient moves two cells."""
+    assert is_caught(added(laplace("1"), (1, 0), (0, 1)))
+    assert not is_caught(added(laplace("2"), (1, 0), (0, 1)))
+
+
+class Floored(KeyThreshold):
+    """τ = 1 + ⌊…⌋."""
+
+    __slots__ = ()
+
+    def threshold(self) -> int:
+        return super().threshold() - 1
+
+
+class Continuous(KeyThreshold):
+    """The threshold of continuous Laplace noise with k forgotten: 1 + b·ln(1/(2δ))."""
+
+    __slots__ = ()
+
+    def threshold(self) -> int:
+        scale = float(self.noise().scale)
+        return 1 + round(scale * math.log(1 / (2 * self.delta)))
+
+
+def rules(kind: type[KeyThreshold]) -> list[KeyThreshold]:
+    return [
+        kind(
+            epsilon=Fraction(epsilon),
+            delta=Fraction(delta),
+            keys_per_person=keys,
+            adjacency=adjacency,
+        )
+        for epsilon in ("1", "1/2", "3")
+        for delta in ("1e-5", "1e-7")
+        for keys in (1, 5)
+        for adjacency in Adjacency
+    ]
+
+
+def lone_keys_are_rare(rule: KeyThreshold) -> bool:
+    return chance_of_a_lone_key(rule) <= rule.delta
+
+
+def test_a_threshold_rounded_down_is_caught() -> None:
+    assert all(map(lone_keys_are_rare, rules(KeyThreshold)))
+    assert not any(map(lone_keys_are_rare, rules(Floored)))
+
+
+def test_a_threshold_by_the_formula_of_other_noise_is_caught() -> None:
+    assert not all(map(lone_keys_are_rare, rules(Continuous)))
+    loud = Continuous(**{n: getattr(KEYS, n) for n in KEYS.__dataclass_fields__})
+    alone = Scenario(
+        name="mutant",
+        claim=KEYS.loss(),
+        first=(1, 1, 9),
+        second=(0, 0, 9),
+        run=selecting_with_counts(loud),
+    )
+    assert is_caught(alone, samples=100_000)
+
+
+def test_an_exponential_mechanism_without_the_two_is_caught() -> None:
+    pair = {"first": (1, *[0] * 30), "second": (0, *[1] * 30)}
+    right = ExponentialMechanism(epsilon=Fraction(1), sensitivity=1)
+    wrong = ExponentialMechanism(epsilon=Fraction(2), sensitivity=1)  # exp(εu/Δ)
+    assert log_ratio_of_choice(right, **pair) <= 1
+    assert log_ratio_of_choice(wrong, **pair) > 1
+    run = choosing(lambda u, e: wrong.select(u, entropy=e))
+    assert is_caught(
+        Scenario(name="mutant", claim=ONE, first=(1, 0, 0), second=(0, 1, 1), run=run), samples=4000
+    )
+
+
+def test_a_noisy_maximum_that_tells_the_value_is_caught() -> None:
+    choice = NoisyMax.calibrate(ONE, sensitivity=1, movement=Movement.ONE_DIRECTION)
+
+    def telling(exact, samples, entropy):
+        tiled = np.tile(np.array(exact, dtype=np.int64), samples)
+        noisy = choice.noise.randomize(tiled, entropy=entropy).reshape(samples, -1)
+        return np.stack([noisy.argmax(axis=1), noisy.max(axis=1)], axis=1).astype(float)
+
+    def silent(exact, samples, entropy):
+        return telling(exact, samples, entropy)[:, :1]
+
+    fair = Scenario(name="", claim=ONE, first=tuple([1] * 12), second=tuple([0] * 12), run=silent)
+    assert not is_caught(fair)
+    assert is_caught(replace(fair, run=telling))
+
+
+def test_noise_of_numpy_floats_is_caught_by_the_low_bits() -> None:
+    """fl(1 + z) is a multiple of 2⁻⁵³; a small z alone is not [Mir12]."""
+    rng = np.random.default_rng(1)
+
+    def floats(exact, samples, entropy):
+        del entropy
+        noisy = exact[0] + rng.laplace(size=samples)
+        return (np.mod(noisy * 2.0**53, 1) == 0).astype(float)[:, None]
+
+    def integers(exact, samples, entropy):
+        noisy = adding(laplace("1"))(exact, samples, entropy)
+        return (np.mod(noisy * 2.0**53, 1) == 0).astype(float)
+
+    pair = Scenario(name="", claim=ONE, first=(1,), second=(0,), run=floats)
+    assert is_caught(pair)
+    assert not is_caught(replace(pair, run=integers))
+
+
+def test_a_reused_seed_is_caught() -> None:
+    def repeating(exact, samples, entropy):
+        del entropy
+        one = adding(laplace("1"))
+        return np.vstack([one(exact, 1, SeededEntropy(7)) for _ in range(samples)])
+
+    assert is_caught(
+        Scenario(name="", claim=ONE, first=(1,), second=(0,), run=repeating), samples=400
+    )
+
+
+class Buffered:
+    """Keeps a generator in memory, which a fork copies."""
+
+    def __init__(self) -> None:
+        self._seeded = SeededEntropy(int(SystemEntropy().below(2**60)))
+
+    def __getattr__(self, name: str):
+        return getattr(self._seeded, name)
+
+
+def draw(entropy, queue) -> None:
+    queue.put(DiscreteLaplace(scale=Fraction(10**6)).sample(8, entropy=entropy).tolist())
+
+
+def forks_differ(entropy, *, workers: int) -> bool:
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    started = [context.Process(target=draw, args=(entropy, queue)) for _ in range(workers)]
+    for process in started:
+        process.start()
+    drawn = {tuple(queue.get()) for _ in started}
+    for process in started:
+        process.join()
+    return len(drawn) == workers
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_that_repeats_its_noise_is_caught() -> None:
+    assert forks_differ(SystemEntropy(), workers=6)
+    assert not forks_differ(Buffered(), workers=6)
+
+
+def of_values(noise_scale, statistic):
+    """Runner of a broken mean: ``statistic(values)``, in thousandths, with data-dependent noise."""
+
+    def run(exact, samples, entropy):
+        noise = DiscreteLaplace(scale=Fraction(noise_scale(exact)))
+        return noise.sample(samples, entropy=entropy)[:, None] + float(statistic(exact))
+
+    return run
+
+
+def test_a_mean_whose_noise_follows_the_actual_number_is_caught() -> None:
+    """Δ = (U − L)/n with the n of the data, under add-remove."""
+    wrong = of_values(
+        lambda values: Fraction(1000 * 100, len(values)), lambda v: 1000 * sum(v) // len(v)
+    )
+    assert is_caught(
+        Scenario(name="", claim=ONE, first=(0, 0, 0, 0, 0, 0), second=(0, 0), run=wrong)
+    )
+
+
+def test_shares_of_the_actual_number_are_caught() -> None:
+    """A noisy count divided by the exact n: the grid of the answers tells n."""
+
+    def wrong(exact, samples, entropy):
+        noisy = adding(laplace("1"))(exact[:1], samples, entropy)
+        return noisy / exact[1]
+
+    assert is_caught(Scenario(name="", claim=ONE, first=(5, 11), second=(5, 10), run=wrong))
+
+
+def test_bounds_taken_from_the_data_are_caught() -> None:
+    wrong = of_values(max, sum)
+    assert is_caught(
+        Scenario(name="", claim=ONE, first=(10, 10, 100), second=(10, 10, 10), run=wrong)
+    )
+
+
+def as_told(plan, frames):
+    """Return the exact vectors of a plan."""
+    return exact_vectors(frames, plan.dataset, tuple(m.aggregate for m in plan.measurements))
+
+
+def noised(plan, exact, *, keep) -> NoisyAggregates:
+    """Return a release that withholds cells by their exact counts."""
+    entropy = SystemEntropy()
+    values = []
+    for measurement, vector in zip(plan.measurements, exact, strict=True):
+        noisy = measurement.mechanism.randomize(vector, entropy=entropy)
+        values.append(tuple(z if keep(x) else 0 for x, z in zip(vector, noisy, strict=True)))
+    return NoisyAggregates(plan=plan, values=tuple(values))
+
+
+REPLACED = next(trial for trial in trials() if trial.name.startswith("histogram"))
+
+
+@pytest.mark.parametrize("least", [0, 1, 2], ids=["control", "keys", "suppression"])
+def test_cells_withheld_by_their_exact_counts_are_caught(least: int) -> None:
+    """1: only the keys of the data are published; 2: cells below two patients are suppressed."""
+    check = audit_trial(
+        REPLACED,
+        copies=4_000,
+        entropy=SystemEntropy(),
+        release=lambda plan, frames: noised(plan, as_told(plan, frames), keep=lambda x: x >= least),
+    )
+    assert check.passed is (least == 0)
+
+
+DRAWN = neighbours(300, entity=Entity.PATIENT, entropy=SeededEntropy(4))
+
+
+def every_claim_holds(statistic, claims) -> bool:
+    found = search([statistic], drawn=DRAWN, entity=Entity.PATIENT, claims=claims)
+    return all(one.holds for one in found)
+
+
+def claiming(change):
+    """Return claims with one field of every sensitivity changed."""
+    return lambda statistic, dataset: [
+        replace(question, sensitivity=change(question.sensitivity))
+        for question in statistic.questions(dataset)
+    ]
+
+
+ROWS = Sum(id="s", table="events", column="change", by=("code",), per_patient=PerPatient(rows=3))
+
+
+def test_half_a_sensitivity_is_caught() -> None:
+    def halved(of):
+        return replace(of, l1=of.l1 // 2, l2_squared=of.l2_squared // 4, linf=of.linf // 2)
+
+    assert every_claim_holds(ROWS, claiming(lambda of: of))
+    assert not every_claim_holds(ROWS, claiming(halved))
+
+
+def test_an_l2_sensitivity_of_the_square_root_of_m_is_caught() -> None:
+    """√m·h in place of m·h for at most m rows, all of which may fall into one cell."""
+
+    def root(of):
+        return replace(of, l2_squared=of.l2_squared // 3, linf=of.linf // 3)
+
+    assert not every_claim_holds(ROWS, claiming(root))
+
+
+def test_a_missing_bound_that_means_no_noise_is_caught() -> None:
+    def unbounded(statistic, dataset):
+        return [
+            replace(q, aggregate=replace(q.aggregate, bounds=RowBound(max_rows=10**6)))
+            for q in statistic.questions(dataset)
+        ]
+
+    one = Sum(id="s", table="events", column="change", per_patient=PerPatient(rows=1))
+    assert every_claim_holds(one, claiming(lambda of: of))
+    assert not every_claim_holds(one, unbounded)
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        Count(id="n", table="events", counted=Counted.EVENTS),
+        Histogram(id="h", table="events", by=("code",)),
+        Histogram(id="h", table="events", by=("code",), counted=Counted.EVENTS),
+        Sum(id="s", table="events", column="change"),
+        Mean(id="m", table="events", column="change"),
+    ],
+    ids=lambda s: type(s).__name__,
+)
+def test_every_statistic_without_a_bound_is_refused(statistic) -> None:
+    dataset = schema(databases=1, entity=Entity.PATIENT, adjacency=Adjacency.ADD_REMOVE)
+    with pytest.raises(UnboundedError):
+        statistic.questions(dataset)
+
+
+CANARY = "patient 4711 has gout"
+
+
+class Burning:
+    """An engine that fails with a cell in its message, and a ledger that grants everything."""
+
+    def check(self, aggregates, *, dataset) -> None: ...
+
+    def aggregate(self, aggregates, *, dataset):
+        del aggregates, dataset
+        raise ValueError(CANARY)
+
+    def start_reading(self, held) -> None: ...
+
+    def burn(self, held, *, incident) -> None: ...
+
+
+class TellingGate(Gate):
+    """Passes on what the engine said."""
+
+    def _answer(self, plan, held, *, progress):
+        del held, progress
+        return self.engine.aggregate((), dataset=plan.dataset)
+
+
+def what_is_told(kind: type[Gate]) -> str:
+    plan = make_plan(
+        [Ask(statistic=Count(id="n", table="events"))],
+        study=Study(id="s"),
+        dataset=schema(databases=1, entity=Entity.PATIENT, adjacency=Adjacency.ADD_REMOVE),
+        nano=10**8,
+    )
+    parts = Burning()
+    gate = kind(
+        ledger=parts, engine=parts, entropy=SystemEntropy(), report_incident=lambda *_: None
+    )
+    try:
+        gate._answer(plan, None, progress=lambda _: None)
+    except (ReleaseFailedError, ValueError) as told:
+        chain = [told, told.__cause__, *([] if told.__suppress_context__ else [told.__context__])]
+        return " ".join(map(str, chain))
+    return ""
+
+
+def test_a_cell_in_an_error_is_caught() -> None:
+    assert CANARY not in what_is_told(Gate)
+    assert CANARY in what_is_told(TellingGate)
+
+
+def plan_of(frames, *, peeking: bool):
+    """Plan a study beside open rows; a peeking planner takes a bound from them."""
+    dataset = schema(databases=1, entity=Entity.PATIENT, adjacency=Adjacency.ADD_REMOVE)
+    if peeking:
+        events = dataset.tables[0]
+        most = max((w or 0 for w in frames["events"]["whole"].to_pylist()), default=0)
+        columns = tuple(
+            replace(c, upper=max(-6, min(7, most))) if c.name == "whole" else c
+            for c in events.columns
+        )
+        dataset = replace(dataset, tables=(replace(events, columns=columns), *dataset.tables[1:]))
+    statistic = Sum(id="s", table="events", column="whole", per_patient=PerPatient(rows=2))
+    return make_plan(
+        [Ask(statistic=statistic)], study=Study(id="s"), dataset=dataset, nano=10**8
+    ).digest()
+
+
+def digests(pairs: int, *, peeking: bool) -> set[str]:
+    """Return the digests of one study planned beside many small databases and their neighbours."""
+    drawn = neighbours(1 + pairs // 10, entity=Entity.PATIENT, entropy=SeededEntropy(1))
+    found = set()
+    for pair in range(pairs):
+        for rows in (drawn.present, drawn.absent):
+            frames = {name: table.slice(3 * pair % 300, 12) for name, table in rows.items()}
+            found.add(plan_of(frames, peeking=peeking))
+    return found
+
+
+def test_a_plan_that_reads_data_is_caught() -> None:
+    assert len(digests(50, peeking=False)) == 1
+    assert len(digests(50, peeking=True)) > 1
+
+
+@pytest.mark.audit
+def test_ten_thousand_pairs_of_databases_have_one_plan() -> None:
+    assert len(digests(10_000, peeking=False)) == 1
