@@ -9,7 +9,7 @@ import pytest
 from confide.rows.duckdb import open_engine
 from confide.rows.sql import statements
 from confide.tables.aggregate import Centred
-from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
+from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.filter import Between
 from confide.tables.schema import Table
 from confide.tables.source import Source, SourceKind
@@ -113,15 +113,19 @@ HISTOGRAM = (
 @pytest.mark.parametrize("bounds", [RowBound(max_rows=1), CellBound(max_cells=1)])
 def test_every_statement_guards_its_bound(bounds):
     (sql,) = text(ask("visits", axes=[WARD], bounds=bounds))
+    assert sql.count("CASE WHEN BOOL_OR(") == sql.count('THEN 3 ELSE 0 END AS "tag"') == 1
+    assert sql.count('("p" < "earlier")') == 1
+
+
+@pytest.mark.parametrize("bounds", [RowBound(max_rows=2001), CellBound(max_cells=2)])
+def test_a_statement_without_a_stream_counts_what_each_person_kept(bounds):
+    (sql,) = text(ask("visits", axes=[WARD], bounds=bounds))
     assert sql.count('SELECT 1 AS "tag"') == sql.count('SELECT 2 AS "tag"') == 1
 
 
 def test_the_bound_comes_after_the_filter_and_before_the_sum():
     (sql,) = text(ask("visits", where=KNOWN, bounds=RowBound(max_rows=3)))
-    rank, filtered, total = sql.index("ROW_NUMBER"), sql.rindex("IS NULL"), sql.index("SUM(")
-    assert rank < filtered < total  # innermost is written last: filter inside rank, rank inside sum
-    assert OneEvent() != bounds_of(sql)
-
-
-def bounds_of(sql: str) -> int:
-    return int(sql.split('"rk" <= ')[1].split(")", maxsplit=1)[0])
+    total, stream, filtered = (
+        sql.index('COUNT(*) AS "n"'), sql.index('LAG("p", 3) OVER ()'), sql.rindex("IS NULL")
+    )  # fmt: skip
+    assert total < stream < filtered  # innermost is written last
