@@ -80,26 +80,31 @@ def test_row_order_rejects_the_load_order_as_order():
         assert (before == after) is same
 
 
-def test_the_guard_rejects_a_query_that_does_not_bound(monkeypatch):
+@pytest.mark.parametrize("change", [1, 1999])
+@pytest.mark.parametrize("asked", ASKED[:4])
+def test_the_guard_rejects_a_stream_that_keeps_more(monkeypatch, change, asked):
+    exact = bounding.stream_totals
+
+    def more(rows, *, most, **given):
+        return exact(rows, most=most + change, **given)
+
+    monkeypatch.setattr(bounding, "stream_totals", more)
+    with pytest.raises(EngineError, match="contribution bound not enforced"):
+        answers(DATABASE.frames, asked=(asked,))
+
+
+@pytest.mark.parametrize("bounds", [RowBound(max_rows=1), CellBound(max_cells=1)])
+def test_the_guard_of_a_window_rejects_a_query_that_does_not_bound(monkeypatch, bounds):
+    """Bounds too large for a stream are windows; here every bound is."""
+
     def unbounded(rows, most, *, order, by=("p",)):
         del most, order, by
         return rows
 
+    monkeypatch.setattr(bounding, "FARTHEST", 0)
     monkeypatch.setattr(bounding, "_first", unbounded)
-    for asked in ASKED[:2]:
-        with pytest.raises(EngineError, match="contribution bound not enforced"):
-            answers(DATABASE.frames, asked=(asked,))
-
-
-def test_the_guard_rejects_a_bound_one_too_large(monkeypatch):
-    exact = bounding._first
-
-    def one_more(rows, most, **order):
-        return exact(rows, most + 1, **order)
-
-    monkeypatch.setattr(bounding, "_first", one_more)
     with pytest.raises(EngineError, match="contribution bound not enforced"):
-        answers(DATABASE.frames, asked=ASKED[:1])
+        answers(DATABASE.frames, asked=(ask(axes=[DB, col("code")], bounds=bounds),))
 
 
 def test_additivity_over_patients_rejects_an_order_that_others_can_shift():

@@ -90,7 +90,8 @@ def bounded_totals(
             return Bounded(query=_every_row(rows, sums=sums))
         case RowBound(max_rows=m) if m <= FARTHEST:
             together = in_order(rows, by=[own("p"), *order]) if order else rows
-            return Bounded(query=stream_totals(together, most=m, sums=sums))
+            most = limits(bounds)[MOST_ROWS]
+            return Bounded(query=stream_totals(together, most=m, limit=most, sums=sums))
         case RowBound(max_rows=m):
             one = named(num(1), "n")
             first = _first(rows, m, order=order or [own("h")])
@@ -111,8 +112,15 @@ def bounded_totals(
                 return Bounded(query=totals(values=values), kept=kept)
             with_h = select(*map(own, named_columns), named(h, "h"), of=with_y)
             together = in_order(with_h, by=[own("p"), own("h"), own("cell")])
-            too_many = less(num(r), own("n"))
-            query = stream_totals(together, most=k, sums=sums, count=own("n"), wrong=[too_many])
+            too_many = less(num(limits(bounds)[MOST_IN_CELL]), own("n"))
+            query = stream_totals(
+                together,
+                most=k,
+                limit=limits(bounds)[MOST_ROWS],
+                sums=sums,
+                count=own("n"),
+                wrong=[too_many],
+            )
             return Bounded(query=query)
         case _:
             assert_never(bounds)

@@ -16,17 +16,18 @@ References:
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import Any, assert_never
 
 from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
-from confide.rows.bounding import KEPT, Bounded, bounded_totals, limits, needs_order
+from confide.rows.bounding import KEPT, MOST_ROWS, Bounded, bounded_totals, limits, needs_order
 from confide.rows.build import (
     BIGINT,
     HUGEINT,
     STAR,
+    at_most,
     cast,
     minus,
     named,
@@ -40,7 +41,7 @@ from confide.rows.keyed_order import limbs_of, limbs_of_text, point
 from confide.rows.layout import Layout
 from confide.rows.person_rows import relation_rows
 from confide.rows.prepared.choice import Way, way_of
-from confide.rows.prepared.copies import Copies
+from confide.rows.prepared.copies import PLACES, Copies
 from confide.rows.stream import stream_totals
 from confide.rows.table_rows import Scope, copied, table_name, tie_words
 from confide.tables.aggregate import (
@@ -215,20 +216,20 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
     table = scope.dataset.table(first.relation.table)
     name = table_name(scope.dataset, table)
     copies = copied(scope, table)
-    parts = []
-    for complete in (True, False):
-        most = rows_per_unit(first.bounds)
-        if complete:  # a person here is a rank of a person, and is kept once
-            rows, once = copies.first_rows(table, most=most), 1
-        else:
-            rows, once = copies.partial_rows(table), most
+    most, limit = rows_per_unit(first.bounds), limits(first.bounds)[MOST_ROWS]
+    sums = [f"s{i}" for i in range(len(values))]
+
+    def totals(rows: exp.Select, **bound: Any) -> exp.Select:
         part = replace(scope, named={name: rows})
         terms = _terms(first, values, scope=part, order=[])
-        sums = [f"s{i}" for i in range(len(values))]
-        query = _with(part, Bounded(query=stream_totals(terms, most=once, sums=sums)))
-        parts.append(select(STAR, of=query))
-    both, rest = parts
-    return exp.Union(this=both, expression=rest, distinct=False)
+        query = stream_totals(terms, sums=sums, **bound)
+        return select(STAR, of=_with(part, Bounded(query=query)))
+
+    # p stands for (rank, patient): each once, and no rank above the limit
+    above = at_most(num((limit + 1) * PLACES), own("p"))
+    complete = totals(copies.first_rows(table, most=most), most=None, limit=1, wrong=[above])
+    partial = totals(copies.partial_rows(table), most=most, limit=limit)
+    return exp.Union(this=complete, expression=partial, distinct=False)
 
 
 def _terms(

@@ -4,16 +4,17 @@ A row is kept unless the row m places before it in the stream belongs to the sam
 stream where each person's rows stand together, these are each person's first m rows, found with a
 buffer of m persons: no hash table, no sort of its own.
 
-*Lemma* (the guard).  If the person m places before is never greater than the person of the row,
-nobody keeps more than m rows, whatever the stream.  Proof: the positions i, i + m, i + 2m, … of one
-residue class modulo m hold persons in non-decreasing order, so a person's rows of that class stand
-together, and all but the first are dropped: at most one kept row a class, and there are m classes.
-So one lagged column both bounds and proves the bound: every query reports whether the person ever
-decreased over m places, and an answer for which they did is refused.
+*Lemma* (the guard).  If, among the kept rows, the person m places before is always less than the
+person of the row, then nobody keeps more than m rows, however the rows were chosen and whatever
+their order.  Proof: the positions i, i + m, i + 2m, … of one residue class modulo m hold persons in
+increasing order, so each person at most once, and there are m classes.  So a second lagged column,
+over what was kept and with the m of the sensitivity, proves the bound in the same pass; an answer
+for which it fails is refused.
 
-*Privacy:* the guard does not rely on the order in which the engine hands over rows; a wrong order
-refuses the answer, it never weakens the bound.  *Utility:* 1.1–1.5 times the query without privacy
-over a prepared copy; the sort is what costs otherwise.
+*Privacy:* the guard relies neither on the order in which the engine hands over rows nor on the
+query that bounds them; what is wrong refuses the answer, it never weakens the bound.
+*Utility:* 1.1–1.5 times the query without privacy over a prepared copy; the sort is what costs
+otherwise.
 
 References:
     [WZL20] Wilson et al. Differentially private SQL with bounded user contribution. PETS 2020.
@@ -24,12 +25,12 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from confide.rows.build import call, case, less, named, num, own, select, some
+from confide.rows.build import at_most, call, case, named, num, own, select, some
 
 FARTHEST = 2_000
 """Most rows back that the engine can look without keeping the whole stream."""
 OUT_OF_ORDER = 3
-"""Tag of a cell in which the guard failed; nothing may carry it."""
+"""Tag of a cell in which somebody kept too much; nothing may carry it."""
 SUMS = 0
 """Tag of a row of the result that holds the sums of one cell."""
 
@@ -45,7 +46,8 @@ def in_order(rows: exp.Select, *, by: Sequence[exp.Expr]) -> exp.Select:
 def stream_totals(
     rows: exp.Select,
     *,
-    most: int,
+    most: int | None,
+    limit: int,
     sums: Sequence[str],
     count: exp.Expr | None = None,
     wrong: Sequence[exp.Expr] = (),
@@ -54,25 +56,31 @@ def stream_totals(
 
     Args:
         rows: Rows in order, with ``p``, ``cell`` and the sums.
-        most: How many rows of a person are kept, at most 2,000.
+        most: How many rows of a person are kept, at most 2,000; None: all that come.
+        limit: How many may have been kept, by the sensitivity; nothing else depends on it.
         sums: Columns to be summed.
         count: What a kept row counts; 1 when None.
         wrong: Further conditions on a kept row that refuse the answer.
     """
-    p, cell, earlier = own("p"), own("cell"), own("earlier")
-    lagged = exp.Window(this=exp.Lag(this=p, offset=num(most)))
-    carried = [] if count is None else [count]
-    columns = [p, cell, *carried, *map(own, sums), named(lagged, "earlier")]
-    failed = case(
-        (call("bool_or", some(less(p, earlier), *wrong)), num(OUT_OF_ORDER)), default=num(SUMS)
-    )
+    p, cell = own("p"), own("cell")
+    carried = [p, cell, *([] if count is None else [count]), *map(own, sums)]
+    kept = rows
+    if most is not None:
+        stream = select(*carried, named(_lagged(most), "earlier"), of=rows)
+        new = exp.Paren(this=exp.NullSafeNEQ(this=own("earlier"), expression=p))
+        kept = select(*carried, of=stream, where=[new])
+    guarded = select(*carried, named(_lagged(limit), "before"), of=kept)
+    failed = call("bool_or", some(at_most(p, own("before")), *wrong))
     n = exp.Count(this=exp.Star()) if count is None else exp.Sum(this=count)
     return select(
-        named(failed, "tag"),
+        named(case((failed, num(OUT_OF_ORDER)), default=num(SUMS)), "tag"),
         cell,
         named(n, "n"),
         *(named(exp.Sum(this=own(name)), name) for name in sums),
-        of=select(*columns, of=rows),
-        where=[exp.Paren(this=exp.NullSafeNEQ(this=earlier, expression=p))],
+        of=guarded,
         by=[cell],
     )
+
+
+def _lagged(places: int) -> exp.Expr:
+    return exp.Window(this=exp.Lag(this=own("p"), offset=num(places)))
