@@ -137,13 +137,18 @@ def _column(column: Column, *, needed: bool, words: Words) -> list[str]:
                 outside=words.say(f"bounded.outside.{column.outside.value}"),
                 lower=f"{of.physical(of.lower):.12g}",
                 upper=f"{of.physical(of.upper):.12g}",
-                unit=clean(words.unit(column.unit)),
+                unit=_after_a_number(column.unit, words=words),
                 step=f"{float(column.scale):.12g}",
                 source=source,
             )
         case _:
             assert_never(column.kind)
     return [sentence, _nulls(column, needed=needed, words=words)]
+
+
+def _after_a_number(unit: str, *, words: Words) -> str:
+    shown = clean(words.unit(unit))
+    return f" {shown}" if shown else ""
 
 
 def _nulls(column: Column, *, needed: bool, words: Words) -> str:
@@ -171,7 +176,7 @@ class Grid:
     def text(self, canonical: float, *, words: Words) -> str:
         """Return a number of steps as a physical amount."""
         number = significant(float(self.step) * canonical)
-        if self.squared:
+        if self.squared and words.unit(self.unit):
             unit = words.say("bounded.squared", unit=clean(words.unit(self.unit)))
             return words.say("amount", value=number, unit=unit)
         return words.amount(number, self.unit)

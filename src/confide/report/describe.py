@@ -117,7 +117,7 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
     if kind in ("count", "histogram", "key-selection"):
         return shown
     if kind == "proportion":
-        return shown if unit == "1" else words.say("axis.share", unit=shown)
+        return words.say("axis.share", unit=shown) if shown else words.say("quantity.share")
     column = label(str(getattr(statistic, "column", "")))
     if not shown or shown == column:
         return column

@@ -101,14 +101,14 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     head += [words.say("head.quantity")] if several else []
     labels = len(head)
     units = list(dict.fromkeys(clean(words.unit(cell.unit)) for cell in cells))
-    shared = units[0] if len(units) == 1 else ""
+    shared = units[0] if len(units) == 1 else None
     head += [
         words.say("head.estimate-unit", unit=shared) if shared else words.say("head.estimate"),
         words.say("head.half"),
     ]
     head += [words.say("head.interval", level=level)]
     head += [words.say("head.noise-interval", level=level)] if inner else []
-    head += [] if shared else [words.say("head.unit")]
+    head += [] if shared is not None else [words.say("head.unit")]
     head += [words.say("head.flags")] if flagged else []
     rows = []
     for cell in cells:
@@ -117,7 +117,7 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
         row += [quantity_text(cell.quantity, words=words)] if several else []
         row += _numbers(cell, places=places, words=words)
         row += [_interval(cell.inner, places=places)] if inner else []
-        row += [] if shared else [clean(words.unit(cell.unit))]
+        row += [] if shared is not None else [clean(words.unit(cell.unit))]
         row += ["; ".join(words.say(f"flag.{f}.short") for f in cell.flags)] if flagged else []
         rows.append(tuple(row))
     numbers = 4 if inner else 3

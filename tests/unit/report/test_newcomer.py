@@ -1,0 +1,80 @@
+"""What a reader who is new to the report must not be led to believe."""
+
+import dataclasses
+from fractions import Fraction
+
+import pytest
+
+import cohorts
+from confide.report.bounding import bounded
+from confide.report.chart import figure
+from confide.report.describe import title_of
+from confide.report.methods import methods
+from confide.report.section import section
+from confide.report.table import shown
+from confide.statistics.count import Count
+from confide.statistics.histogram import Histogram
+from confide.statistics.mean import Mean
+from confide.statistics.proportion import Proportion
+from confide.statistics.quantiles import Quantiles
+from confide.statistics.total import Sum
+from confide.tables.expression import BinOf, ColumnOf, ValueOf
+from confide.tables.filter import Between, IsIn
+from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
+from confide.tables.schema import Derived
+
+
+def emergency():
+    """The hospital with per-patient values: a count, an any, a first date and days between."""
+    stays = Between(of=ColumnOf(table="visit", column="days"), lower=1)
+    return dataclasses.replace(
+        cohorts.hospital(),
+        per_patient=(
+            CountOf(name="stays", table="visit", where=stays, at_most=3),
+            HasAny(name="any_er", table="visit", where=stays),
+            AtEnd(
+                name="first_visit",
+                which=Which.FIRST,
+                table="visit",
+                column="start",
+                by="start",
+                where=stays,
+            ),
+            AtEnd(
+                name="last_visit",
+                which=Which.LAST,
+                table="visit",
+                column="start",
+                by="start",
+                where=stays,
+                before="first_visit",
+            ),
+            DaysBetween(name="wait", start="first_visit", end="last_visit", lower=0, upper=365),
+        ),
+        derived=(
+            *cohorts.hospital().derived,
+            Derived(name="wait_band", of=BinOf(of=ValueOf(name="wait"), edges=(0, 30, 90))),
+        ),
+    )
+
+
+def told(statistic, words, *, dataset=None, **options):
+    plan = cohorts.plan_of((statistic,), dataset=dataset or emergency())
+    release = cohorts.release_of(plan, **options)
+    return release, section(release, statistic, words=words)
+
+
+ANY_ER = IsIn(of=ValueOf(name="any_er"), values=(1,))
+
+
+def test_a_number_without_a_unit_is_called_a_share_only_where_it_is_one(words):
+    stays = Mean(id="stays", table="person", column="stays", by=("sex",))
+    share = Proportion(id="er", table="person", of=ANY_ER, by=("sex",))
+    for statistic, called in ((stays, "stays"), (share, "share")):
+        release, said = told(statistic, words)
+        built = figure(release, statistic, words=words)
+        titles = str(built.chart.to_dict(validate=False))
+        assert f"'title': '{called}'" in titles
+        assert "share" not in said.headline
+        assert "()" not in " ".join(said.bounded)
+        assert shown(release, statistic, words=words).head[1] == "Estimate"
