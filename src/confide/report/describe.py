@@ -80,15 +80,6 @@ def _counted(statistic: Statistic) -> str:
     return "events" if counted is not None and counted.value == "events" else "patients"
 
 
-def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
-    """Return whom the statistic is about: its table and conditions."""
-    where = condition_text(_where(statistic, plan), dataset=plan.dataset, words=words)
-    table = label(str(getattr(statistic, "table", "")))
-    if where:
-        return words.say("about.some", table=table, where=where)
-    return words.say("about.all", table=table)
-
-
 def _where(statistic: Statistic, plan: Plan) -> Predicate:
     return plan.of(statistic.id)[0].aggregate.relation.where
 

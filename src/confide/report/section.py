@@ -16,9 +16,10 @@ from confide.privacy.measure import Measure
 from confide.release.release import Release
 from confide.report.bounding import bounded
 from confide.report.cells import Cell, cells_of
-from confide.report.describe import about, digits, kind_of, quantity_text, title_of
+from confide.report.describe import digits, kind_of, quantity_text, title_of
 from confide.report.numbers import clean, epsilon_text, fixed, percent
 from confide.report.odds_words import adjacency_text, loss_text, meaning_of, odds_sentences
+from confide.report.population import about
 from confide.report.words import Words
 
 

@@ -78,3 +78,41 @@ def test_a_number_without_a_unit_is_called_a_share_only_where_it_is_one(words):
         assert "share" not in said.headline
         assert "()" not in " ".join(said.bounded)
         assert shown(release, statistic, words=words).head[1] == "Estimate"
+
+
+def test_a_statistic_of_a_value_is_about_those_in_whom_it_is_known(words):
+    pressure = Mean(id="sbp", table="person", column="systolic", by=("sex",))
+    _, said = told(pressure, words)
+    assert said.about == "Patients in person with known systolic and sex."
+    wait = Quantiles(
+        id="wait",
+        table="person",
+        column="wait",
+        bins=12,
+        where=Between(of=cohorts.AGE, lower=30),
+    )
+    _, said = told(wait, words)
+    assert said.about == "Patients in person where age at least 30 years, with known wait."
+
+
+def test_a_count_is_about_everyone(words):
+    _, said = told(Count(id="all", table="person"), words)
+    assert said.about == "All patients in person."
+
+
+def test_a_value_that_cannot_be_unknown_leaves_nobody_out(words):
+    _, said = told(Mean(id="stays", table="person", column="stays"), words)
+    assert said.about == "All patients in person."
+
+
+def test_values_of_patients_and_bins_are_told_with_what_bounds_them(words):
+    _, said = told(Histogram(id="wait", table="person", by=("wait_band",), where=ANY_ER), words)
+    text = "\n".join(said.bounded)
+    assert "wait band is wait in the bins 0-29 and 30-90; a value in none" in text
+    assert "days from first visit to last visit, clipped to 0 to 365" in text
+    assert "first visit is the start of a patient's first record by start, of the records" in text
+    assert "last record by start, before first visit, of the records of visit where days" in text
+    assert "Bounds of start: 2025-01-01 to 2026-12-31." in text
+    assert "any er says whether a patient has any of the records of visit" in text
+    _, said = told(Mean(id="stays", table="person", column="stays"), words)
+    assert any("more than 3 count as 3" in sentence for sentence in said.bounded)
