@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from confide.plans.estimates import Covers
 from confide.plans.plan import Plan, Statistic
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
@@ -60,11 +61,18 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
         about=about(statistic, plan=plan, words=words),
         headline=headline(cells, kind=kind, words=words),
         fit=words.each(f"fit.{kind}", **placed["fit"]),
-        unfit=words.each(f"unfit.{kind}", **placed["unfit"]),
+        unfit=(*_noise_only(cells, words=words), *words.each(f"unfit.{kind}", **placed["unfit"])),
         bounded=bounded(statistic, plan=plan, words=words),
         cost=cost(statistic, plan=plan, words=words),
         flags=tuple(words.say(f"flag.{flag}.long") for flag in flags),
     )
+
+
+def _noise_only(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
+    """Return the warning that goes with intervals that no sampling is part of."""
+    if any(cell.covers is not Covers.NOISE for cell in cells):
+        return ()
+    return (words.say("unfit.noise-only"),)
 
 
 def _width_parts(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
@@ -115,17 +123,7 @@ def _medians(usable: Sequence[Cell], *, words: Words) -> str:
     what = quantity_text(middle, words=words)
     if len(cells) == 1:
         return words.say("headline.quantile", quantity=what, **_number(cells[0], None, words=words))
-    low, high = min(cells, key=_value), max(cells, key=_value)
-    decimals = digits(cells)
-    return words.say(
-        "headline.quantiles",
-        quantity=what,
-        low=fixed(_value(low), decimals=decimals),
-        low_key=_key(low, words=words),
-        high=fixed(_value(high), decimals=decimals),
-        high_key=_key(high, words=words),
-        unit=clean(words.unit(low.unit)),
-    )
+    return words.say("headline.quantiles", quantity=what, **_ends(cells, words=words))
 
 
 def _range(usable: Sequence[Cell], *, words: Words) -> str:
@@ -133,18 +131,23 @@ def _range(usable: Sequence[Cell], *, words: Words) -> str:
     cells = _solid([cell for cell in usable if cell.quantity == first])
     if len(cells) == 1:
         return _one(cells[0], words=words)
-    low, high = min(cells, key=_value), max(cells, key=_value)
+    return words.say("headline.range", **_ends(cells, words=words))
+
+
+def _ends(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
+    """Return the lowest and the highest number, each with its group and its interval."""
     decimals = digits(cells)
-    halves = sorted(cell.half_width for cell in cells)
-    return words.say(
-        "headline.range",
-        low=fixed(_value(low), decimals=decimals),
-        low_key=_key(low, words=words),
-        high=fixed(_value(high), decimals=decimals),
-        high_key=_key(high, words=words),
-        unit=clean(words.unit(low.unit)),
-        half=fixed(halves[len(halves) // 2], decimals=decimals),
-    )
+    parts = {"level": percent(cells[0].level)}
+    for name, cell in (("low", min(cells, key=_value)), ("high", max(cells, key=_value))):
+        lower, upper = cell.outer or (math.nan, math.nan)
+        parts[name] = words.amount(fixed(_value(cell), decimals=decimals), cell.unit)
+        parts[f"{name}_key"] = _key(cell, words=words)
+        parts[f"{name}_ends"] = words.say(
+            "headline.ends",
+            lower=fixed(lower, decimals=decimals),
+            upper=fixed(upper, decimals=decimals),
+        )
+    return parts
 
 
 def _solid(cells: Sequence[Cell]) -> Sequence[Cell]:
@@ -161,7 +164,7 @@ def _value(cell: Cell) -> float:
 
 
 def _key(cell: Cell, *, words: Words) -> str:
-    return words.say("key.joint").join(clean(part) for part in cell.key)
+    return words.say("comma").join(clean(part) for part in cell.key)
 
 
 def _number(cell: Cell, decimals: int | None, *, words: Words) -> dict[str, str]:

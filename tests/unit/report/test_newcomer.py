@@ -1,6 +1,7 @@
 """What a reader who is new to the report must not be led to believe."""
 
 import dataclasses
+import re
 from fractions import Fraction
 
 import pytest
@@ -116,3 +117,51 @@ def test_values_of_patients_and_bins_are_told_with_what_bounds_them(words):
     assert "any er says whether a patient has any of the records of visit" in text
     _, said = told(Mean(id="stays", table="person", column="stays"), words)
     assert any("more than 3 count as 3" in sentence for sentence in said.bounded)
+
+
+WIDER = "statements about a wider population: the interval covers the noise alone"
+
+
+def test_intervals_of_the_noise_alone_say_nothing_of_other_patients(words):
+    for statistic in (
+        Count(id="a", table="person"),
+        Histogram(id="a", table="person", by=("sex",)),
+        Sum(id="a", table="person", column="systolic", by=("sex",)),
+        Mean(id="a", table="person", column="systolic", by=("sex",)),
+    ):
+        _, said = told(statistic, words)
+        assert said.unfit[0] == WIDER
+        assert any("for these patients only" in sentence for sentence in said.fit)
+    share = Proportion(id="a", table="person", of=ANY_ER, by=("sex",))
+    _, said = told(share, words)
+    assert WIDER not in said.unfit
+
+
+def test_a_headline_names_the_lowest_and_the_highest_group_with_their_intervals(words):
+    share = Proportion(id="a", table="person", of=ANY_ER, by=("age_band", "sex"), per=100)
+    _, said = told(share, words)
+    number = r"−?[\d.]+"
+    group = rf"\d0-\d\d, (fe)?male: {number} per 100 \({number} to {number}\)"
+    assert re.fullmatch(
+        rf"Lowest: {group}; highest: {group}\. In brackets: 95\xa0% intervals\.", said.headline
+    )
+    _, said = told(Histogram(id="a", table="person", by=("age_band", "sex")), words)
+    assert re.match(r"The largest of 12 cells is \d0-\d\d, (fe)?male, with ", said.headline)
+
+
+def test_default_titles_name_the_condition_and_differ(words):
+    statistics = (
+        Count(id="a", table="person", where=cohorts.HAS_DIABETES),
+        Count(id="b", table="person"),
+        Count(id="c", table="person"),
+        Proportion(id="d", table="person", of=ANY_ER),
+        Mean(id="e", table="person", column="bmi", by=("sex",), where=ANY_ER),
+    )
+    plan = cohorts.plan_of(statistics, dataset=emergency())
+    assert [title_of(s, plan=plan, words=words) for s in statistics] == [
+        "Patients with diabetes: yes",
+        "Patients in person (b)",
+        "Patients in person (c)",
+        "Share with any_er: yes",
+        "Mean bmi by sex, with any_er: yes",
+    ]
