@@ -19,7 +19,7 @@ from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
 from confide.statistics.total import Sum
-from confide.tables.expression import BinOf, ColumnOf, ValueOf
+from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf, ValueOf
 from confide.tables.filter import Between, IsIn
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
 from confide.tables.schema import Derived
@@ -165,3 +165,53 @@ def test_default_titles_name_the_condition_and_differ(words):
         "Share with any_er: yes",
         "Mean bmi by sex, with any_er: yes",
     ]
+
+
+def spec_of(statistic, words, *, dataset=None):
+    release, _ = told(statistic, words, dataset=dataset)
+    return figure(release, statistic, words=words).chart.to_dict(validate=False)
+
+
+def test_long_labels_have_room_in_a_wider_font_than_the_measured_one(words):
+    name = "Emergency department of the old town"
+    dataset = cohorts.hospital(districts=(name, "North"))
+    drawn = str(
+        spec_of(Histogram(id="a", table="person", by=("district",)), words, dataset=dataset)
+    )
+    assert int(re.search(r"'minExtent': (\d+)", drawn).group(1)) >= 7 * len(name)
+
+
+def test_each_distribution_keeps_to_its_own_band(words):
+    statistic = Quantiles(
+        id="a",
+        table="person",
+        column="bmi",
+        by=("sex",),
+        bins=48,
+        at=tuple(Fraction(n, 10) for n in (1, 3, 5, 7, 9)),
+    )
+    spec = spec_of(statistic, words)
+    bars, lines, *_, names = [layer["data"]["values"] for layer in spec["layer"]]
+    second = names[1]["level"]
+    above = [row["level"] for row in lines if row["group"] == names[0]["text"]]
+    assert max(above) < min(row["foot"] for row in bars if row["foot"] > second)
+    assert max(row["top"] for row in bars if row["foot"] < second) < second < min(above) - 5
+    assert min(row["level"] for row in lines) > -spec["height"]
+
+
+def test_a_grid_of_months_turns_its_labels_and_speaks_of_no_lines(words):
+    dataset = dataclasses.replace(cohorts.hospital(), derived=(*cohorts.hospital().derived,))
+    visits = Histogram(
+        id="a",
+        table="visit",
+        by=("sex", "quarter"),
+        per_patient=cohorts.PerPatient(cells=2),
+    )
+    quarter = Derived(
+        name="quarter",
+        of=PartOf(of=ColumnOf(table="visit", column="start"), part=DatePart.QUARTER),
+    )
+    dataset = dataclasses.replace(dataset, derived=(*dataset.derived, quarter))
+    spec = spec_of(visits, words, dataset=dataset)
+    assert "Lines" not in spec["title"]["subtitle"]
+    assert "'labelAngle': -45" in str(spec) or "'labelAngle': 0" in str(spec)
