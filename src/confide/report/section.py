@@ -19,7 +19,7 @@ from confide.report.bounding import bounded
 from confide.report.cells import Cell, cells_of
 from confide.report.describe import digits, kind_of, quantity_text, title_of
 from confide.report.numbers import clean, epsilon_text, fixed, percent
-from confide.report.odds_words import adjacency_text, loss_text, meaning_of, odds_sentences
+from confide.report.odds_words import loss_text, shown_at
 from confide.report.population import about
 from confide.report.words import Words
 
@@ -35,7 +35,7 @@ class Section:
         fit: What it may be used for.
         unfit: What it may not.
         bounded: How one unit's influence was bounded, and by which noise it is hidden.
-        cost: What it cost, in odds.
+        cost: What it cost.
         flags: Explanations of the flags that occur.
     """
 
@@ -64,8 +64,19 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
         unfit=(*_noise_only(cells, words=words), *words.each(f"unfit.{kind}", **placed["unfit"])),
         bounded=bounded(statistic, plan=plan, words=words),
         cost=cost(statistic, plan=plan, words=words),
-        flags=tuple(words.say(f"flag.{flag}.long") for flag in flags),
+        flags=(
+            *(words.say(f"flag.{flag}.long") for flag in flags),
+            *_nothing(cells, words=words),
+        ),
     )
+
+
+def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
+    """Return the warning that goes with intervals that all reach zero, as those of no rows do."""
+    ends = [cell.outer for cell in cells if cell.value is not None and cell.outer is not None]
+    if not ends or any(low > 0 or high < 0 for low, high in ends):
+        return ()
+    return (words.say("flag.nothing.long"),)
 
 
 def _noise_only(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
@@ -197,11 +208,10 @@ def statistic_loss(statistic: Statistic, *, plan: Plan) -> PrivacyLoss:
 
 
 def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
-    """Return what one statistic cost: its share, its loss by itself, and that as odds."""
+    """Return what one statistic cost: its share, and its loss by itself."""
     nano = sum(measurement.nano for measurement in plan.of(statistic.id))
-    unit, adjacency = plan.dataset.unit.entity, plan.dataset.adjacency
     loss = statistic_loss(statistic, plan=plan)
-    meaning = meaning_of(loss, delta=plan.dataset.delta)
+    shown = shown_at(loss, delta=plan.dataset.delta)
     return (
         words.say(
             "cost.share",
@@ -211,8 +221,6 @@ def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
         ),
         words.say(
             "cost.equivalent",
-            loss=loss_text(meaning.shown, words=words),
-            adjacency=adjacency_text(unit, adjacency=adjacency, words=words),
+            loss=loss_text(shown, words=words),
         ),
-        *odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)[:2],
     )

@@ -91,7 +91,7 @@ class Shown:
 
 def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     """Return the table of one statistic for readers, every cell of it."""
-    cells = cells_of(release.of(statistic))
+    cells = _told_once(cells_of(release.of(statistic)))
     groups = group_titles(statistic, plan=release.plan, words=words) if _keyed(cells) else ()
     several = len({cell.quantity for cell in cells}) > 1
     level = percent(cells[0].level) if cells else ""
@@ -124,6 +124,16 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     return Shown(head=tuple(head), rows=tuple(rows), text_columns=labels, numbers=numbers)
 
 
+def _told_once(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """Leave out a posterior mean that reads like the count itself."""
+    counts = {fixed(cell.value or 0.0, decimals=0) for cell in cells if cell.quantity == "count"}
+    return [
+        cell
+        for cell in cells
+        if cell.quantity != "posterior mean" or fixed(cell.value or 0.0, decimals=0) not in counts
+    ]
+
+
 def _keyed(cells: Sequence[Cell]) -> bool:
     return any(cell.key for cell in cells)
 
@@ -133,6 +143,8 @@ def _numbers(cell: Cell, *, places: int, words: Words) -> list[str]:
         return [words.say("table.withheld"), "", _interval(cell.outer, places=places)]
     value = fixed(cell.value, decimals=places)
     half = fixed(cell.half_width, decimals=places)
+    if "below zero" in cell.flags and cell.outer is not None:  # half of a cut interval is too small
+        half = words.say("table.at-most", upper=fixed(cell.outer[1], decimals=places))
     return [value, half, _interval(cell.outer, places=places)]
 
 
