@@ -19,6 +19,8 @@ from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
 from confide.tables.relation import column_of, domain
 from confide.tables.schema import Column, Dataset, Kind, Outside
 
+_MOST_BINS = 12
+
 
 def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     """Return whom the statistic is about: its table, its conditions, and what must be known."""
@@ -90,14 +92,18 @@ def can_be_unknown(expression: Expression, *, dataset: Dataset) -> bool:
             return _column_can(column_of(expression, dataset))
         case ValueOf(name=name):
             return not isinstance(dataset.value(name), HasAny | CountOf)
-        case BinOf(of=inner, edges=edges):
-            of = domain(inner, dataset=dataset)
-            beyond = of.lower < edges[0] or of.upper > edges[-1]
-            return beyond or can_be_unknown(inner, dataset=dataset)
+        case BinOf(of=inner):
+            return _beyond(expression, dataset=dataset) or can_be_unknown(inner, dataset=dataset)
         case PartOf(of=inner):
             return can_be_unknown(inner, dataset=dataset)
         case _:
             assert_never(expression)
+
+
+def _beyond(bins: BinOf, *, dataset: Dataset) -> bool:
+    """Return whether a known value can be in none of the bins."""
+    of = domain(bins.of, dataset=dataset)
+    return of.lower < bins.edges[0] or of.upper > bins.edges[-1]
 
 
 def _column_can(column: Column) -> bool:
@@ -124,12 +130,19 @@ def _made_of(expression: Expression, *, dataset: Dataset, words: Words) -> Itera
     match expression:
         case BinOf(of=inner):
             name = expression_text(expression, dataset=dataset, words=words)
+            of = expression_text(inner, dataset=dataset, words=words)
             bins = domain(expression, dataset=dataset).keys
-            yield words.say(
-                "made.bins",
-                name=name,
-                of=expression_text(inner, dataset=dataset, words=words),
-                bins=words.listed(bins if len(bins) <= 12 else (*bins[:2], "…", bins[-1])),
+            parts = {
+                "of": of,
+                "bins": words.listed(
+                    bins if len(bins) <= _MOST_BINS else (*bins[:2], "…", bins[-1])
+                ),
+                "rest": words.say("made.rest") if _beyond(expression, dataset=dataset) else "",
+            }
+            yield (
+                words.say("made.own-bins", **parts)
+                if name == of
+                else words.say("made.bins", name=name, **parts)
             )
             yield from _made_of(inner, dataset=dataset, words=words)
         case PartOf(of=inner):

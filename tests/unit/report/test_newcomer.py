@@ -257,3 +257,9 @@ def test_a_number_is_rounded_to_the_digits_that_its_noise_leaves(words):
 def test_the_page_names_the_ledger_entry_and_what_verify_covers(html):
     assert "ledger entry 7" in html
     assert "not this page" in html
+
+
+def test_bins_of_a_distribution_are_told_by_their_value(words):
+    statistic = Quantiles(id="a", table="person", column="age", bins=3)
+    _, said = told(statistic, words)
+    assert "age is counted in the bins 20-39, 40-59 and 60-80." in said.bounded
