@@ -37,6 +37,7 @@ from confide.rows.engine import Engine
 
 FOLDER = ".confide"
 LEDGER = "ledger.sqlite"
+ANCHOR = "anchor.jsonl"
 
 
 class Workspace:
@@ -213,7 +214,7 @@ class Workspace:
 
 def _ledger(folder: Path, *, signer: SigningKey) -> SQLiteLedger:
     return SQLiteLedger(
-        folder / LEDGER, anchor=folder / "anchor.jsonl", signer=signer, recompute=_recomputed
+        folder / LEDGER, anchor=folder / ANCHOR, signer=signer, recompute=_recomputed
     )
 
 
@@ -269,7 +270,7 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[SQLiteLedger, DeclaredDat
     """
     declared = read_dataset(Path(dataset))
     folder = declared.base / FOLDER
-    if not (folder / LEDGER).exists():
+    if not (folder / LEDGER).exists() and not (folder / ANCHOR).exists():
         raise ContractError(
             "There is no ledger yet.", hint="It is made when a study is planned or run."
         )

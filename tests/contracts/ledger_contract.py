@@ -287,7 +287,7 @@ class LedgerContract(abc.ABC):
         with pytest.raises(PolicyError, match="the clock shows 2027"):
             ledger.open_year(LINEAGE, year=2028, reason="new year")
         clock.move(days=365)
-        with pytest.raises(PolicyError, match="open_year"):
+        with pytest.raises(PolicyError, match="open-year 2028"):
             ledger.reserve(request("l"))
         assert remaining(ledger)["calendar-year"] == 5 * TENTH
         ledger.open_year(LINEAGE, year=2028, reason="new year")
