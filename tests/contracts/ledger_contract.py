@@ -194,7 +194,7 @@ class LedgerContract(abc.ABC):
         released(ledger, "k", b"")
         ledger.register(terms())
         assert used(ledger)["lifetime"] == TENTH
-        with pytest.raises(PolicyError, match="lifetime ε=4, now ε=9.*amend-caps"):
+        with pytest.raises(PolicyError, match=r"lifetime ε=4, now ε=9.*amend-caps"):
             ledger.register(terms(lifetime=9 * NANO))
         with pytest.raises(MismatchError, match="Expected measure 'pure'"):
             ledger.register(replace(terms(), measure=Measure.ZCDP))
@@ -208,7 +208,7 @@ class LedgerContract(abc.ABC):
         ledger.register(terms())  # a refusal is no charge
         ledger.cancel(ledger.reserve(request("given back")))
         ledger.verify_chain()
-        with pytest.raises(PolicyError, match="release ε=0.5, now none"):
+        with pytest.raises(PolicyError, match=r"release ε=0\.5, now none"):
             ledger.register(terms(release=None))
         with pytest.raises(MismatchError):
             ledger.register(other)
