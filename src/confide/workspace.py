@@ -21,6 +21,7 @@ from confide.budget.sqlite import SQLiteLedger
 from confide.errors import ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
 from confide.files.study import DeclaredStudy, ask_from, read_study
+from confide.files.texts import read_section
 from confide.files.yaml_text import parse_yaml
 from confide.noise.entropy import SystemEntropy
 from confide.plans.allocate import Ask, forecast, make_plan
@@ -87,8 +88,11 @@ class Workspace:
         asks = [self._ask(statistic) for statistic in statistics]
         nano = None
         if epsilon is not None or rho is not None:
-            amount = AmountSection.model_validate(
-                {key: value for key, value in (("epsilon", epsilon), ("rho", rho)) if value}
+            given = {"epsilon": epsilon, "rho": rho}
+            amount = read_section(
+                AmountSection,
+                {key: value for key, value in given.items() if value is not None},
+                name='plan (write epsilon="0.5", as text)',
             )
             nano = amount_nano(amount, dataset=self.declared.dataset, place="plan")
         if study is None:

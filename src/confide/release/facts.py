@@ -4,10 +4,10 @@
 of them: a condition or a bin edge chosen by looking leaks as much as a bound does.
 """
 
-from fractions import Fraction
 from typing import assert_never
 
 from confide.plans.canonical import Json
+from confide.tables.conditions import shown
 from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, PerPatientValue
@@ -114,10 +114,4 @@ def _name(expression: Expression, *, dataset: Dataset) -> str:
 
 
 def _number(canonical: int, *, of: Expression, dataset: Dataset) -> str:
-    """Return a canonical integer as people write it: a label, a date or a number."""
-    within = domain(of, dataset=dataset)
-    if within.kind is Kind.DATE:
-        return date_of(canonical).isoformat()
-    if within.keys and 0 <= canonical < len(within.keys):
-        return within.keys[canonical]
-    return f"{float(Fraction(canonical) * within.scale):.12g}"
+    return shown(canonical, of=domain(of, dataset=dataset))
