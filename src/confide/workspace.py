@@ -11,14 +11,15 @@ import getpass
 import os
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from confide.budget.amount import Amount
-from confide.budget.ledger import LedgerTerms, Spent
+from confide.budget.ledger import LedgerTerms, Scope, Spent
 from confide.budget.sqlite import SQLiteLedger
-from confide.errors import ContractError
+from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
 from confide.files.study import DeclaredStudy, ask_from, read_study
 from confide.files.texts import read_section
@@ -28,6 +29,9 @@ from confide.plans.allocate import Ask, forecast, make_plan
 from confide.plans.estimates import Forecast
 from confide.plans.events import recompute
 from confide.plans.plan import Plan, Statistic, Study
+from confide.privacy.accounting.concentrated import epsilon_at
+from confide.privacy.loss import ZeroConcentratedDP
+from confide.privacy.measure import Measure
 from confide.release.certificate import Issuer, certificate
 from confide.release.gate import Gate
 from confide.release.keys import SigningKey, make_keys, read_order_key, read_signing_key
@@ -146,12 +150,15 @@ class Workspace:
             entropy=SystemEntropy(),
             report_incident=self._log_incident,
         )
-        stored = gate.release(
-            plan,
-            analyst=analyst or _login(),
-            request_key=request or plan.digest()[:32],
-            progress=progress,
-        )
+        try:
+            stored = gate.release(
+                plan,
+                analyst=analyst or _login(),
+                request_key=request or plan.digest()[:32],
+                progress=progress,
+            )
+        except BudgetExhaustedError as refusal:
+            raise _told_in_epsilon(refusal, plan=plan) from None
         noisy = read_payload(stored.payload)
         return Release(
             noisy=noisy,
@@ -225,6 +232,29 @@ def _ledger(folder: Path, *, signer: SigningKey) -> SQLiteLedger:
 def _recomputed(events: str) -> Amount:
     loss = recompute(events)
     return Amount(nano=loss.nano, delta_atto=loss.atto)
+
+
+def _told_in_epsilon(refusal: BudgetExhaustedError, *, plan: Plan) -> BudgetExhaustedError:
+    """Return a refusal in ρ with the ε of dataset.yaml beside it."""
+    dataset = plan.dataset
+    if dataset.measure is not Measure.ZCDP or refusal.cap == Scope.LIFETIME_DELTA.value:
+        return refusal
+    delta = dataset.delta - dataset.selection_delta
+
+    def epsilon(rho: Fraction) -> str:
+        if rho <= 0:
+            return "0"
+        return f"{epsilon_at(ZeroConcentratedDP(rho=rho), delta=delta):.3g}"
+
+    message = str(refusal).removesuffix(refusal.hint).strip()
+    return BudgetExhaustedError(
+        f"{message} As dataset.yaml writes caps, in ε: requested {epsilon(refusal.requested)}, "
+        f"remaining {epsilon(refusal.remaining)}; ε does not add up, ρ does.",
+        cap=refusal.cap,
+        requested=refusal.requested,
+        remaining=refusal.remaining,
+        hint=refusal.hint,
+    )
 
 
 def _terms(declared: DeclaredDataset) -> LedgerTerms:

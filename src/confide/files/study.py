@@ -384,7 +384,7 @@ def _require_sensible(
     match section.kind:
         case "proportion":
             whole, unit = Fraction(section.per), "" if section.per == 1 else f" per {section.per}"
-            hint = f"Write {name}: \"3 %\" for three percentage points, or per: 100."
+            hint = f'Write {name}: "3 %" for three percentage points, or per: 100.'
         case "mean" | "quantiles" if section.column is not None:
             of = _domain(section.column, section=section, dataset=dataset)
             whole, unit = (of.upper - of.lower) * of.scale, f" {of.unit}".rstrip()

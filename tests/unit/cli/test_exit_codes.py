@@ -215,3 +215,22 @@ def test_a_level_that_is_no_probability_is_refused_before_anything_is_charged(tm
     ran = confide("run", clinic.study, "--out", tmp_path / "out")
     assert ran.code == 7
     assert "between 0 and 1" in ran.err
+
+
+def test_a_refusal_under_zcdp_is_told_in_epsilon_too(tmp_path):
+    clinic = make_clinic(tmp_path)
+    text = clinic.dataset.read_text()
+    clinic.dataset.write_text(text.replace("release: {epsilon: 1}", "release: {epsilon: 0.01}"))
+    ran = confide("run", clinic.study, "--out", tmp_path / "out")
+    assert ran.code == 5
+    assert re.search(r"in ε: requested 0\.\d+, remaining 0\.01;", ran.err)
+    assert "split the study" not in ran.err
+
+
+def test_a_second_delivery_names_the_snapshot(tmp_path):
+    clinic = make_clinic(tmp_path)
+    confide("run", clinic.study, "--out", tmp_path / "out")
+    assert (
+        "Delivered again from snapshot '1'"
+        in confide("run", clinic.study, "--out", tmp_path / "out").out
+    )

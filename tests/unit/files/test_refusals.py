@@ -98,7 +98,7 @@ def test_an_impossible_share_is_refused(dataset):
 def test_an_amount_that_is_no_exact_number_is_refused_in_our_words(tmp_path, amount):
     with (
         confide.open(make_clinic(tmp_path).dataset) as workspace,
-        pytest.raises(ConfideError, match='write epsilon="0.5", as text.*expected'),
+        pytest.raises(ConfideError, match=r'write epsilon="0.5", as text.*expected'),
     ):
         workspace.plan(count(error=None), **amount)
 
