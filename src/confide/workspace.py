@@ -11,22 +11,27 @@ import getpass
 import os
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from confide.budget.amount import Amount
-from confide.budget.ledger import LedgerTerms, Spent
+from confide.budget.ledger import LedgerTerms, Scope, Spent
 from confide.budget.sqlite import SQLiteLedger
-from confide.errors import ContractError
+from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
 from confide.files.study import DeclaredStudy, ask_from, read_study
+from confide.files.texts import read_section
 from confide.files.yaml_text import parse_yaml
 from confide.noise.entropy import SystemEntropy
 from confide.plans.allocate import Ask, forecast, make_plan
 from confide.plans.estimates import Forecast
 from confide.plans.events import recompute
 from confide.plans.plan import Plan, Statistic, Study
+from confide.privacy.accounting.concentrated import epsilon_at
+from confide.privacy.loss import ZeroConcentratedDP
+from confide.privacy.measure import Measure
 from confide.release.certificate import Issuer, certificate
 from confide.release.gate import Gate
 from confide.release.keys import SigningKey, make_keys, read_order_key, read_signing_key
@@ -37,6 +42,7 @@ from confide.rows.engine import Engine
 
 FOLDER = ".confide"
 LEDGER = "ledger.sqlite"
+ANCHOR = "anchor.jsonl"
 
 
 class Workspace:
@@ -86,8 +92,11 @@ class Workspace:
         asks = [self._ask(statistic) for statistic in statistics]
         nano = None
         if epsilon is not None or rho is not None:
-            amount = AmountSection.model_validate(
-                {key: value for key, value in (("epsilon", epsilon), ("rho", rho)) if value}
+            given = {"epsilon": epsilon, "rho": rho}
+            amount = read_section(
+                AmountSection,
+                {key: value for key, value in given.items() if value is not None},
+                name='plan (write epsilon="0.5", as text)',
             )
             nano = amount_nano(amount, dataset=self.declared.dataset, place="plan")
         if study is None:
@@ -141,12 +150,15 @@ class Workspace:
             entropy=SystemEntropy(),
             report_incident=self._log_incident,
         )
-        stored = gate.release(
-            plan,
-            analyst=analyst or _login(),
-            request_key=request or plan.digest()[:32],
-            progress=progress,
-        )
+        try:
+            stored = gate.release(
+                plan,
+                analyst=analyst or _login(),
+                request_key=request or plan.digest()[:32],
+                progress=progress,
+            )
+        except BudgetExhaustedError as refusal:
+            raise _told_in_epsilon(refusal, plan=plan) from None
         noisy = read_payload(stored.payload)
         return Release(
             noisy=noisy,
@@ -213,13 +225,36 @@ class Workspace:
 
 def _ledger(folder: Path, *, signer: SigningKey) -> SQLiteLedger:
     return SQLiteLedger(
-        folder / LEDGER, anchor=folder / "anchor.jsonl", signer=signer, recompute=_recomputed
+        folder / LEDGER, anchor=folder / ANCHOR, signer=signer, recompute=_recomputed
     )
 
 
 def _recomputed(events: str) -> Amount:
     loss = recompute(events)
     return Amount(nano=loss.nano, delta_atto=loss.atto)
+
+
+def _told_in_epsilon(refusal: BudgetExhaustedError, *, plan: Plan) -> BudgetExhaustedError:
+    """Return a refusal in ρ with the ε of dataset.yaml beside it."""
+    dataset = plan.dataset
+    if dataset.measure is not Measure.ZCDP or refusal.cap == Scope.LIFETIME_DELTA.value:
+        return refusal
+    delta = dataset.delta - dataset.selection_delta
+
+    def epsilon(rho: Fraction) -> str:
+        if rho <= 0:
+            return "0"
+        return f"{epsilon_at(ZeroConcentratedDP(rho=rho), delta=delta):.3g}"
+
+    message = str(refusal).removesuffix(refusal.hint).strip()
+    return BudgetExhaustedError(
+        f"{message} As dataset.yaml writes caps, in ε: requested {epsilon(refusal.requested)}, "
+        f"remaining {epsilon(refusal.remaining)}; ε does not add up, ρ does.",
+        cap=refusal.cap,
+        requested=refusal.requested,
+        remaining=refusal.remaining,
+        hint=refusal.hint,
+    )
 
 
 def _terms(declared: DeclaredDataset) -> LedgerTerms:
@@ -269,7 +304,7 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[SQLiteLedger, DeclaredDat
     """
     declared = read_dataset(Path(dataset))
     folder = declared.base / FOLDER
-    if not (folder / LEDGER).exists():
+    if not (folder / LEDGER).exists() and not (folder / ANCHOR).exists():
         raise ContractError(
             "There is no ledger yet.", hint="It is made when a study is planned or run."
         )

@@ -5,6 +5,7 @@ the database's own counters, which are kept beside it, must say the same.  A row
 not allow, such as a charge past its cap or an answer nobody was reading for, freezes the ledger.
 
 *Privacy:* spent only grows, except that a request under which nothing was read may be cancelled.
+Terms may be replaced while nothing was ever charged under them, and never after.
 """
 
 from collections.abc import Mapping
@@ -75,6 +76,14 @@ class Book:
             return {}
         return {name: c.spent for name, c in self.accounts[lineage].counters.items()}
 
+    def is_charged(self, lineage: str) -> bool:
+        """Return whether anything was ever charged to a lineage, given back or not."""
+        granted = any(
+            held.entry.lineage == lineage and held.entry.state is not State.REFUSED
+            for held in self.requests.values()
+        )
+        return granted or any(self.spent(lineage).values())
+
     def follow(self, event: Event) -> None:
         """Take in the next row.
 
@@ -113,8 +122,8 @@ class Book:
                 raise LedgerFrozenError(f"Row {event.number} of the ledger is of kind {kind!r}.")
 
     def _register(self, fields: Mapping[str, Any]) -> None:
-        if self.lineage in self.accounts:
-            raise LedgerFrozenError(f"Lineage {self.lineage!r} is registered twice.")
+        if self.is_charged(self.lineage):
+            raise LedgerFrozenError(f"Lineage {self.lineage!r} got other terms after a charge.")
         terms = LedgerTerms(
             lineage=self.lineage,
             unit=Entity(fields["unit"]),
@@ -122,9 +131,9 @@ class Book:
             measure=Measure(fields["measure"]),
             caps=caps_of(fields["caps"]),
         )
-        account = Account(terms=terms, year=0)
+        account = self.accounts.setdefault(self.lineage, Account(terms=terms, year=0))
+        account.terms = terms
         account.open_year(int(fields["year"]))
-        self.accounts[self.lineage] = account
 
     def _amend(self, fields: Mapping[str, Any]) -> None:
         account = self.accounts[self.lineage]

@@ -87,8 +87,10 @@ class SQLiteLedger:
         with self._journal.transaction():
             account = self._journal.book.accounts.get(terms.lineage)
             if account is not None:
-                require_terms(account.terms, new=terms)
-                return
+                if account.terms == terms:
+                    return
+                if self._journal.book.is_charged(terms.lineage):
+                    require_terms(account.terms, new=terms)
             self._journal.append(
                 "registered",
                 lineage=terms.lineage,
@@ -96,7 +98,7 @@ class SQLiteLedger:
                 adjacency=terms.adjacency.value,
                 measure=terms.measure.value,
                 caps=caps_json(terms.caps),
-                year=str(self._journal.now().year),
+                year=str(self._journal.now().year if account is None else account.year),
             )
             db.write_caps(self._journal.database, book=self._journal.book, lineage=terms.lineage)
 

@@ -80,6 +80,7 @@ def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> D
         "id": release.certificate["id"],
         "request": key,
         "charged": not again,
+        "snapshot": plan.dataset.snapshot,
         "loss": loss_body(plan),
         "verifies": True,
         "signer": checked.signer,

@@ -135,14 +135,14 @@ def _entry(entry: "Entry") -> dict[str, Any]:
 
 def _show(body: dict[str, Any]) -> None:
     def amount(cap: dict[str, Any], name: str) -> str:
-        return "open" if cap[name] is None else f"{float(cap[name]):.4g}"
+        return "–" if cap[name] is None else f"{float(cap[name]):.4g}"
 
     table(
         ("cap", "limit", "spent", "free"),
         [
             (
                 cap["cap"],
-                f"{cap['letter']} {amount(cap, 'limit')}",
+                "no cap" if cap["limit"] is None else f"{cap['letter']} {amount(cap, 'limit')}",
                 *(amount(cap, name) for name in ("spent", "free")),
             )
             for cap in body["caps"]

@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, assert_never
+from typing import Annotated, Any, Literal, assert_never
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from confide.errors import ContractError, UnknownNameError
+from confide.errors import ContractError, InvalidParameterError, UnknownNameError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, read_dataset
 from confide.files.texts import (
     Counting,
     Exact,
     Level,
     Positive,
+    Quantity,
     Section,
     beside,
     exact,
@@ -48,7 +49,7 @@ from confide.statistics import (
 )
 from confide.tables.filter import All, Everything, Predicate
 from confide.tables.relation import domain, resolve
-from confide.tables.schema import Dataset
+from confide.tables.schema import Dataset, Domain
 
 _LEVEL = Fraction(95, 100)
 
@@ -72,10 +73,10 @@ class CohortSection(Section):
 class ErrorSection(Section):
     """The error one can live with."""
 
-    within: str | int | Fraction | None = None
+    within: Quantity | None = None
     within_share: Positive | None = None
     mdape: Positive | None = None
-    width: str | int | Fraction | None = None
+    width: Quantity | None = None
     level: Level = _LEVEL
 
 
@@ -93,12 +94,43 @@ class PerPatientBounds(Section):
     rows: Counting | None = None
 
 
+_OTHER_WORDS = {
+    "median": "quantiles, with at: [0.5]",
+    "quartiles": "quantiles, with at: [0.25, 0.5, 0.75]",
+    "percentiles": "quantiles",
+    "quantile": "quantiles",
+    "average": "mean",
+    "total": "sum",
+    "sd": "variance",
+    "prevalence": "proportion",
+    "percentage": "proportion",
+    "rate": "proportion",
+}
+
+
+def _kind(value: object) -> object:
+    """Send other words for a statistic to the one that is known."""
+    if isinstance(value, str) and value.lower() in _OTHER_WORDS:
+        raise ValueError(f"unknown kind {value!r}; write kind: {_OTHER_WORDS[value.lower()]}")
+    return value
+
+
 class StatisticSection(Section):
     """One statistic and what it may spend."""
 
     id: str
-    kind: Literal[
-        "count", "histogram", "sum", "mean", "variance", "proportion", "quantiles", "key-selection"
+    kind: Annotated[
+        Literal[
+            "count",
+            "histogram",
+            "sum",
+            "mean",
+            "variance",
+            "proportion",
+            "quantiles",
+            "key-selection",
+        ],
+        BeforeValidator(_kind),
     ]
     title: str = ""
     table: str | None = None
@@ -327,15 +359,44 @@ def _target(section: StatisticSection, *, dataset: Dataset) -> ErrorTarget:
         )
     match stated[0]:
         case "within":
-            return Within(amount=_amount(section, str(error.within), dataset), level=error.level)
+            amount = _amount(section, str(error.within), dataset)
+            _require_sensible(section, "within", amount=amount, dataset=dataset)
+            return Within(amount=amount, level=error.level)
         case "width":
-            return IntervalWidth(
-                width=_amount(section, str(error.width), dataset), level=error.level
-            )
+            width = _amount(section, str(error.width), dataset)
+            _require_sensible(section, "width", amount=width, dataset=dataset)
+            return IntervalWidth(width=width, level=error.level)
         case "within_share":
             return WithinShare(share=error.within_share or Fraction(0), level=error.level)
         case _:
             return MedianShare(share=error.mdape or Fraction(0), level=error.level)
+
+
+def _require_sensible(
+    section: StatisticSection, name: str, *, amount: Fraction, dataset: Dataset
+) -> None:
+    """Refuse an error that is none, or as wide as everything that the number could be."""
+    if amount <= 0:
+        raise InvalidParameterError(
+            f"Statistic {section.id!r}: expected {name} > 0, got {amount}.",
+            hint="Write the error that you can live with.",
+        )
+    match section.kind:
+        case "proportion":
+            whole, unit = Fraction(section.per), "" if section.per == 1 else f" per {section.per}"
+            hint = f'Write {name}: "3 %" for three percentage points, or per: 100.'
+        case "mean" | "quantiles" if section.column is not None:
+            of = _domain(section.column, section=section, dataset=dataset)
+            whole, unit = (of.upper - of.lower) * of.scale, f" {of.unit}".rstrip()
+            hint = "Any number between the declared bounds is as good; ask for a smaller error."
+        case _:
+            return
+    if amount >= whole:
+        raise ContractError(
+            f"Statistic {section.id!r}: {name} {float(amount):g}{unit} is not below the whole "
+            f"range, {float(whole):g}{unit}.",
+            hint=hint,
+        )
 
 
 def _amount(section: StatisticSection, text: str, dataset: Dataset) -> Fraction:
@@ -360,8 +421,12 @@ def _amount(section: StatisticSection, text: str, dataset: Dataset) -> Fraction:
 def _unit(section: StatisticSection, dataset: Dataset) -> str:
     if section.column is None:
         return "persons" if section.count == "patients" else "rows"
+    return _domain(section.column, section=section, dataset=dataset).unit
+
+
+def _domain(column: str, *, section: StatisticSection, dataset: Dataset) -> Domain:
     table = section.table or dataset.tables[0].name
-    return domain(resolve(section.column, table=table, dataset=dataset), dataset=dataset).unit
+    return domain(resolve(column, table=table, dataset=dataset), dataset=dataset)
 
 
 KINDS = tuple(STATISTICS)
