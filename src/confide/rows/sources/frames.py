@@ -76,7 +76,7 @@ def _with_types(frame: object, table: Table) -> object:
 
 
 def _of_objects(column: Any) -> bool:
-    return column.dtype.name == "category" and column.cat.categories.dtype == object
+    return bool(column.dtype.name == "category" and column.cat.categories.dtype == object)
 
 
 def _object_text(cell: Any, *, number: bool) -> str | None:
