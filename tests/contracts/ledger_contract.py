@@ -322,3 +322,13 @@ class LedgerContract(abc.ABC):
         assert other.stored(number).payload == b"answer"
         other.verify_chain()
         other.close()
+
+    def test_a_lowered_cap_holds_again_once_what_was_above_it_is_cancelled(self, ledger):
+        ledger.amend_caps(LINEAGE, caps=Caps(lifetime=10 * TENTH), reason="start")
+        held = ledger.reserve(request("first", nano=8 * TENTH))
+        ledger.amend_caps(LINEAGE, caps=Caps(lifetime=5 * TENTH))
+        ledger.cancel(held)
+        assert remaining(ledger)["lifetime"] == 5 * TENTH
+        with pytest.raises(BudgetExhaustedError):
+            ledger.reserve(request("second", nano=6 * TENTH))
+        ledger.verify_chain()

@@ -294,6 +294,7 @@ class SQLiteLedger:
         held = self._journal.held(number)
         amount, lineage = held.entry.amount, held.entry.lineage
         self._count(amount, lineage=lineage, year=held.year, sign=-1)
+        db.write_caps(self._journal.database, book=self._journal.book, lineage=lineage)
 
     def _count(self, amount: Amount, *, lineage: str, year: int, sign: int) -> None:
         """Add to the database's counters, which must then agree with the book."""

@@ -143,7 +143,7 @@ def _guarantee(plan: Plan) -> Json:
         "trust": "central",
         "spend": _spend(plan.loss),
         "equivalent": _spend(shown),
-        "membership-advantage": f"{membership_advantage(shown):.4f}",
+        "membership-advantage": f"{float(_four_digits_up(membership_advantage(shown))):.4f}",
         "groups": [{"size": size, **_group(plan, size=size)} for size in GROUP_SIZES],
     }
 
