@@ -8,6 +8,7 @@ not allow, such as a charge past its cap or an answer nobody was reading for, fr
 Terms may be replaced while nothing was ever charged under them, and never after.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -159,6 +160,7 @@ class Book:
             amount=Amount(nano=int(fields["nano"]), delta_atto=int(fields["delta-atto"])),
             charges=(),
             state=State.RESERVED if granted else State.REFUSED,
+            study=_study(fields["plan"]),
         )
         if granted:
             if year != account.year and account.terms.caps.calendar_year is not None:
@@ -200,3 +202,11 @@ class Book:
         for lineage, scopes in raised.items():
             for name, units in scopes.items():
                 self.accounts[lineage].raise_spent(name, units=int(units))
+
+
+def _study(plan_json: str) -> str:
+    """Return the id of the study in a recorded plan, for people; "" when there is none."""
+    try:
+        return str(json.loads(plan_json)["study"]["id"])
+    except (ValueError, KeyError, TypeError):
+        return ""

@@ -126,6 +126,7 @@ def _entry(entry: "Entry") -> dict[str, Any]:
         "number": entry.number,
         "at": entry.at,
         "analyst": entry.analyst,
+        "study": entry.study,
         "request": entry.request_key,
         "plan": entry.plan_digest,
         "amount": entry.amount.text(entry.measure),
@@ -151,12 +152,13 @@ def _show(body: dict[str, Any]) -> None:
         right=(1, 2, 3),
     )
     table(
-        ("entry", "when (UTC)", "who", "request", "amount", "state"),
+        ("entry", "when (UTC)", "who", "study", "request", "amount", "state"),
         [
             (
                 str(each["number"]),
                 each["at"][:19].replace("T", " "),
                 each["analyst"],
+                each["study"][:24],
                 each["request"][:16],
                 each["amount"],
                 each["state"],

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal, assert_never
 
 from pydantic import BeforeValidator, Field
 
-from confide.errors import ContractError, InvalidParameterError, UnknownNameError
+from confide.errors import ContractError, UnknownNameError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, read_dataset
+from confide.files.error_target import read_target
 from confide.files.texts import (
     Counting,
     Exact,
@@ -21,19 +22,11 @@ from confide.files.texts import (
     Quantity,
     Section,
     beside,
-    exact,
     read_section,
 )
 from confide.files.where import read_where
 from confide.files.yaml_text import read_yaml
 from confide.plans.allocate import Ask, make_plan
-from confide.plans.calibrate_to_error import (
-    ErrorTarget,
-    IntervalWidth,
-    MedianShare,
-    Within,
-    WithinShare,
-)
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Plan, Statistic, Study
 from confide.statistics import (
@@ -48,8 +41,7 @@ from confide.statistics import (
     Variance,
 )
 from confide.tables.filter import All, Everything, Predicate
-from confide.tables.relation import domain, resolve
-from confide.tables.schema import Dataset, Domain
+from confide.tables.schema import Dataset
 
 _LEVEL = Fraction(95, 100)
 
@@ -231,7 +223,7 @@ def read_ask(
         raise ContractError(
             f"Statistic {section.id!r} names both an error and a share.", hint="Keep one of them."
         )
-    error = None if section.error is None else _target(section, dataset=dataset)
+    error = None if section.error is None else read_target(section, dataset=dataset)
     return Ask(statistic=statistic, error=error, share=section.share, delta=section.delta)
 
 
@@ -344,89 +336,6 @@ def _where(
     if not parts:
         return Everything()
     return parts[0] if len(parts) == 1 else All(of=tuple(parts))
-
-
-def _target(section: StatisticSection, *, dataset: Dataset) -> ErrorTarget:
-    error = section.error
-    if error is None:
-        raise ContractError(f"Statistic {section.id!r} names no error.")
-    stated = [
-        n for n in ("within", "within_share", "mdape", "width") if getattr(error, n) is not None
-    ]
-    if len(stated) != 1:
-        raise ContractError(
-            f"Statistic {section.id!r}: an error is one of within, within-share, mdape, width."
-        )
-    match stated[0]:
-        case "within":
-            amount = _amount(section, str(error.within), dataset)
-            _require_sensible(section, "within", amount=amount, dataset=dataset)
-            return Within(amount=amount, level=error.level)
-        case "width":
-            width = _amount(section, str(error.width), dataset)
-            _require_sensible(section, "width", amount=width, dataset=dataset)
-            return IntervalWidth(width=width, level=error.level)
-        case "within_share":
-            return WithinShare(share=error.within_share or Fraction(0), level=error.level)
-        case _:
-            return MedianShare(share=error.mdape or Fraction(0), level=error.level)
-
-
-def _require_sensible(
-    section: StatisticSection, name: str, *, amount: Fraction, dataset: Dataset
-) -> None:
-    """Refuse an error that is none, or as wide as everything that the number could be."""
-    if amount <= 0:
-        raise InvalidParameterError(
-            f"Statistic {section.id!r}: expected {name} > 0, got {amount}.",
-            hint="Write the error that you can live with.",
-        )
-    match section.kind:
-        case "proportion":
-            whole, unit = Fraction(section.per), "" if section.per == 1 else f" per {section.per}"
-            hint = f'Write {name}: "3 %" for three percentage points, or per: 100.'
-        case "mean" | "quantiles" if section.column is not None:
-            of = _domain(section.column, section=section, dataset=dataset)
-            whole, unit = (of.upper - of.lower) * of.scale, f" {of.unit}".rstrip()
-            hint = "Any number between the declared bounds is as good; ask for a smaller error."
-        case _:
-            return
-    if amount >= whole:
-        raise ContractError(
-            f"Statistic {section.id!r}: {name} {float(amount):g}{unit} is not below the whole "
-            f"range, {float(whole):g}{unit}.",
-            hint=hint,
-        )
-
-
-def _amount(section: StatisticSection, text: str, dataset: Dataset) -> Fraction:
-    """Read "10", "1 mm[Hg]" or "2 %": the unit, if written, must be the column's."""
-    number, _, unit = text.strip().partition(" ")
-    percent = unit.strip() == "%"
-    try:
-        amount = exact(number)
-    except ValueError as error:
-        raise ContractError(f"Statistic {section.id!r}: {error}.") from None
-    if percent and section.kind == "proportion":
-        return amount / 100 * section.per
-    expected = _unit(section, dataset)
-    if unit and unit.strip() != expected:
-        raise ContractError(
-            f"Statistic {section.id!r}: expected an error in {expected or '1'}, got {unit}.",
-            hint="Use within-share for a relative error.",
-        )
-    return amount
-
-
-def _unit(section: StatisticSection, dataset: Dataset) -> str:
-    if section.column is None:
-        return "persons" if section.count == "patients" else "rows"
-    return _domain(section.column, section=section, dataset=dataset).unit
-
-
-def _domain(column: str, *, section: StatisticSection, dataset: Dataset) -> Domain:
-    table = section.table or dataset.tables[0].name
-    return domain(resolve(column, table=table, dataset=dataset), dataset=dataset)
 
 
 KINDS = tuple(STATISTICS)

@@ -207,6 +207,7 @@ def test_ledger_show_lists_the_request(released):
     assert body["schema"] == "confide.ledger/1"
     assert [entry["state"] for entry in body["entries"]] == ["published"]
     assert body["entries"][0]["request"] == ran.json["request"]
+    assert body["entries"][0]["study"] == "first"
     assert "published" in confide("ledger", "show", clinic.dataset).out
 
 
