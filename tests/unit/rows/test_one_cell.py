@@ -5,7 +5,6 @@ import datetime as dt
 import decimal
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from confide.files.dataset import declare
@@ -16,6 +15,8 @@ from confide.tables.bound_contributions import CellBound
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
 from rows_world import KEY
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 DATASET = """\
 dataset: {{id: t, lineage: t, snapshot: "1"}}
