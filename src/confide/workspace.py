@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Self
 from confide.budget.amount import Amount
 from confide.budget.ledger import LedgerTerms, Spent
 from confide.budget.sqlite import SQLiteLedger
-from confide.errors import ContractError
+from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
 from confide.files.study import DeclaredStudy, ask_from, read_study
+from confide.files.texts import read_section
 from confide.files.yaml_text import parse_yaml
 from confide.noise.entropy import SystemEntropy
 from confide.plans.allocate import Ask, forecast, make_plan
@@ -31,6 +32,7 @@ from confide.release.certificate import Issuer, certificate
 from confide.release.gate import Gate
 from confide.release.keys import SigningKey, make_keys, read_order_key, read_signing_key
 from confide.release.noisy import read_payload
+from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release
 from confide.release.software import software
 from confide.rows.engine import Engine
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 FOLDER = ".confide"
 PREPARED = "prepared"
 LEDGER = "ledger.sqlite"
+ANCHOR = "anchor.jsonl"
 
 
 class Workspace:
@@ -91,8 +94,11 @@ class Workspace:
         asks = [self._ask(statistic) for statistic in statistics]
         nano = None
         if epsilon is not None or rho is not None:
-            amount = AmountSection.model_validate(
-                {key: value for key, value in (("epsilon", epsilon), ("rho", rho)) if value}
+            given = {"epsilon": epsilon, "rho": rho}
+            amount = read_section(
+                AmountSection,
+                {key: value for key, value in given.items() if value is not None},
+                name='plan (write epsilon="0.5", as text)',
             )
             nano = amount_nano(amount, dataset=self.declared.dataset, place="plan")
         if study is None:
@@ -146,12 +152,15 @@ class Workspace:
             entropy=SystemEntropy(),
             report_incident=self._log_incident,
         )
-        stored = gate.release(
-            plan,
-            analyst=analyst or _login(),
-            request_key=request or plan.digest()[:32],
-            progress=progress,
-        )
+        try:
+            stored = gate.release(
+                plan,
+                analyst=analyst or _login(),
+                request_key=request or plan.digest()[:32],
+                progress=progress,
+            )
+        except BudgetExhaustedError as refusal:
+            raise told_in_epsilon(refusal, plan=plan) from None
         noisy = read_payload(stored.payload)
         return Release(
             noisy=noisy,
@@ -232,7 +241,7 @@ class Workspace:
 
 def _ledger(folder: Path, *, signer: SigningKey) -> SQLiteLedger:
     return SQLiteLedger(
-        folder / LEDGER, anchor=folder / "anchor.jsonl", signer=signer, recompute=_recomputed
+        folder / LEDGER, anchor=folder / ANCHOR, signer=signer, recompute=_recomputed
     )
 
 
@@ -288,7 +297,7 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[SQLiteLedger, DeclaredDat
     """
     declared = read_dataset(Path(dataset))
     folder = declared.base / FOLDER
-    if not (folder / LEDGER).exists():
+    if not (folder / LEDGER).exists() and not (folder / ANCHOR).exists():
         raise ContractError(
             "There is no ledger yet.", hint="It is made when a study is planned or run."
         )

@@ -269,7 +269,7 @@ def test_a_lost_last_line_of_the_anchor_is_a_crash_and_is_written_again(original
 def test_a_removed_ledger_is_found_by_its_anchor(copy):
     (copy / "ledger.sqlite").unlink()
     ledger = open_ledger(copy, clock=HandClock())
-    with pytest.raises(LedgerFrozenError):
+    with pytest.raises(LedgerFrozenError, match=r"missing or empty.*Restore ledger.sqlite"):
         ledger.register(terms())
     with pytest.raises(LedgerFrozenError, match="is in the anchor alone"):
         ledger.unfreeze("start anew")

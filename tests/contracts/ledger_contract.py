@@ -194,10 +194,24 @@ class LedgerContract(abc.ABC):
         released(ledger, "k", b"")
         ledger.register(terms())
         assert used(ledger)["lifetime"] == TENTH
-        with pytest.raises(PolicyError, match="amend_caps"):
+        with pytest.raises(PolicyError, match=r"lifetime ε=4, now ε=9.*amend-caps"):
             ledger.register(terms(lifetime=9 * NANO))
         with pytest.raises(MismatchError, match="Expected measure 'pure'"):
             ledger.register(replace(terms(), measure=Measure.ZCDP))
+
+    def test_terms_may_change_until_the_first_charge_and_never_after(self, ledger):
+        other = replace(terms(lifetime=9 * NANO, year=2 * NANO), measure=Measure.ZCDP)
+        ledger.register(other)
+        ledger.register(terms(lifetime=NANO))
+        with pytest.raises(BudgetExhaustedError):
+            ledger.reserve(request("large", nano=5 * NANO))
+        ledger.register(terms())  # a refusal is no charge
+        ledger.cancel(ledger.reserve(request("given back")))
+        ledger.verify_chain()
+        with pytest.raises(PolicyError, match=r"release ε=0\.5, now none"):
+            ledger.register(terms(release=None))
+        with pytest.raises(MismatchError):
+            ledger.register(other)
 
     @pytest.mark.parametrize(
         "other",
@@ -273,7 +287,7 @@ class LedgerContract(abc.ABC):
         with pytest.raises(PolicyError, match="the clock shows 2027"):
             ledger.open_year(LINEAGE, year=2028, reason="new year")
         clock.move(days=365)
-        with pytest.raises(PolicyError, match="open_year"):
+        with pytest.raises(PolicyError, match="open-year 2028"):
             ledger.reserve(request("l"))
         assert remaining(ledger)["calendar-year"] == 5 * TENTH
         ledger.open_year(LINEAGE, year=2028, reason="new year")
@@ -308,3 +322,13 @@ class LedgerContract(abc.ABC):
         assert other.stored(number).payload == b"answer"
         other.verify_chain()
         other.close()
+
+    def test_a_lowered_cap_holds_again_once_what_was_above_it_is_cancelled(self, ledger):
+        ledger.amend_caps(LINEAGE, caps=Caps(lifetime=10 * TENTH), reason="start")
+        held = ledger.reserve(request("first", nano=8 * TENTH))
+        ledger.amend_caps(LINEAGE, caps=Caps(lifetime=5 * TENTH))
+        ledger.cancel(held)
+        assert remaining(ledger)["lifetime"] == 5 * TENTH
+        with pytest.raises(BudgetExhaustedError):
+            ledger.reserve(request("second", nano=6 * TENTH))
+        ledger.verify_chain()

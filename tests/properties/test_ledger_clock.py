@@ -64,7 +64,7 @@ def test_steps_of_less_than_a_day_do_not_reach_the_next_year(tmp_path):
         released(ledger, str(number), b"", nano=1000)
         clock.move(hours=15)
     clock.move(hours=15)
-    with pytest.raises(PolicyError, match="open_year"):
+    with pytest.raises(PolicyError, match="open-year 2028"):
         released(ledger, "x", b"", nano=1000)
     clock.move(hours=-30)  # the clock was wrong: nothing of it was recorded
     released(ledger, "x", b"", nano=1000)

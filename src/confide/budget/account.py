@@ -53,6 +53,8 @@ class Account:
         """Add ``amount`` to every counter that it falls under, or take it off again."""
         for name, units in shares(amount, year=year).items():
             self.counters[name].spent += sign * units
+        if sign < 0:  # a cap that was lowered below what was spent holds again
+            self.set_caps(self.terms.caps)
 
     def raise_spent(self, name: str, *, units: int) -> None:
         """Count at least ``units`` as spent; a cap below that leaves nothing."""

@@ -5,8 +5,10 @@ the database's own counters, which are kept beside it, must say the same.  A row
 not allow, such as a charge past its cap or an answer nobody was reading for, freezes the ledger.
 
 *Privacy:* spent only grows, except that a request under which nothing was read may be cancelled.
+Terms may be replaced while nothing was ever charged under them, and never after.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -75,6 +77,14 @@ class Book:
             return {}
         return {name: c.spent for name, c in self.accounts[lineage].counters.items()}
 
+    def is_charged(self, lineage: str) -> bool:
+        """Return whether anything was ever charged to a lineage, given back or not."""
+        granted = any(
+            held.entry.lineage == lineage and held.entry.state is not State.REFUSED
+            for held in self.requests.values()
+        )
+        return granted or any(self.spent(lineage).values())
+
     def follow(self, event: Event) -> None:
         """Take in the next row.
 
@@ -113,8 +123,8 @@ class Book:
                 raise LedgerFrozenError(f"Row {event.number} of the ledger is of kind {kind!r}.")
 
     def _register(self, fields: Mapping[str, Any]) -> None:
-        if self.lineage in self.accounts:
-            raise LedgerFrozenError(f"Lineage {self.lineage!r} is registered twice.")
+        if self.is_charged(self.lineage):
+            raise LedgerFrozenError(f"Lineage {self.lineage!r} got other terms after a charge.")
         terms = LedgerTerms(
             lineage=self.lineage,
             unit=Entity(fields["unit"]),
@@ -122,9 +132,9 @@ class Book:
             measure=Measure(fields["measure"]),
             caps=caps_of(fields["caps"]),
         )
-        account = Account(terms=terms, year=0)
+        account = self.accounts.setdefault(self.lineage, Account(terms=terms, year=0))
+        account.terms = terms
         account.open_year(int(fields["year"]))
-        self.accounts[self.lineage] = account
 
     def _amend(self, fields: Mapping[str, Any]) -> None:
         account = self.accounts[self.lineage]
@@ -150,6 +160,7 @@ class Book:
             amount=Amount(nano=int(fields["nano"]), delta_atto=int(fields["delta-atto"])),
             charges=(),
             state=State.RESERVED if granted else State.REFUSED,
+            study=_study(fields["plan"]),
         )
         if granted:
             if year != account.year and account.terms.caps.calendar_year is not None:
@@ -191,3 +202,11 @@ class Book:
         for lineage, scopes in raised.items():
             for name, units in scopes.items():
                 self.accounts[lineage].raise_spent(name, units=int(units))
+
+
+def _study(plan_json: str) -> str:
+    """Return the id of the study in a recorded plan, for people; "" when there is none."""
+    try:
+        return str(json.loads(plan_json)["study"]["id"])
+    except (ValueError, KeyError, TypeError):
+        return ""

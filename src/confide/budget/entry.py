@@ -60,6 +60,7 @@ class Entry:
         at: Ledger time of that row, UTC, RFC 3339.
         payload_sha256: Of the stored answer, once committed; otherwise empty.
         charges: One per cap that applies; empty when refused.
+        study: Id of the study, as the recorded plan names it; empty when it names none.
     """
 
     number: int
@@ -75,6 +76,7 @@ class Entry:
     charges: tuple[Charge, ...]
     state: State
     payload_sha256: str = ""
+    study: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

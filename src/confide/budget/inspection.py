@@ -68,9 +68,16 @@ def inspect(
     except sqlite3.DatabaseError:
         found.damage.append("The database file cannot be read.")
         return found
+    heads = anchor.heads()
+    if found.book.number == 0 and heads:
+        found.damage.append(
+            "The ledger's file is missing or empty, though its anchor knows it "
+            f"({len(heads)} rows)."
+        )
+        return _with_lost(found, hashes=hashes, heads=heads)
     if not is_head_signed(database, found.book, public_key=public_key):
         found.differences.append("The head is not signed by this site's key.")
-    _check_anchor(found, hashes=hashes, heads=anchor.heads(), public_key=public_key)
+    _check_anchor(found, hashes=hashes, heads=heads, public_key=public_key)
     _check_charges(found, recompute=recompute)
     return found
 
@@ -104,12 +111,20 @@ def _check_anchor(
     public_key: bytes,
 ) -> None:
     """Compare the anchor with the chain, from the last time an officer accepted it."""
+    _with_lost(found, hashes=hashes, heads=heads)
+    current = heads[_last_accepted(heads, public_key=public_key) :]
+    found.differences.extend(_anchor_differences(current, hashes=hashes, public_key=public_key))
+
+
+def _with_lost(
+    found: Inspection, *, hashes: list[str], heads: tuple[SignedHead | None, ...]
+) -> Inspection:
+    """Remember what rows that the anchor alone knows had spent."""
     in_chain = frozenset(hashes)
     for head in heads:
         if head is not None and head.hash not in in_chain:
             _note_spent(found, head)
-    current = heads[_last_accepted(heads, public_key=public_key) :]
-    found.differences.extend(_anchor_differences(current, hashes=hashes, public_key=public_key))
+    return found
 
 
 def _last_accepted(heads: tuple[SignedHead | None, ...], *, public_key: bytes) -> int:

@@ -40,6 +40,9 @@ from confide.errors import (
     UnknownNameError,
 )
 
+_RESTORE = "Restore ledger.sqlite from a backup; leave anchor.jsonl where it is."
+_ACCEPT = "An officer finds out why, then runs: confide ledger unfreeze --reason ..."
+
 
 class Journal:
     """The chain of one SQLite file, with its copy in tables and its anchor."""
@@ -60,6 +63,7 @@ class Journal:
         self.book = Book()
         self._durable = 0  # the row up to which the book is known to be on disk
         self._findings: tuple[str, ...] = ()
+        self._damaged = False
         self.database: sqlite3.Connection = db.open_database(path)
         try:
             self.lease = Lease(path.with_name(path.name + ".leases"))
@@ -100,14 +104,14 @@ class Journal:
             unknown = found.raised.keys() - found.book.accounts.keys() - {""}
             if found.damage or unknown:
                 lost = [f"Lineage {name!r} is in the anchor alone." for name in sorted(unknown)]
-                raise _frozen((*found.damage, *lost), hint="Restore the ledger from a backup.")
+                raise _frozen((*found.damage, *lost), hint=_RESTORE)
             self.book, self._durable = found.book, found.book.number
             head = self._accept(found, reason=reason) if found.differences else None
             if head is not None:
                 self._commit()
         if head is not None:
             self._anchor.append(head)
-        self._findings = ()
+        self._findings, self._damaged = (), False
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -197,7 +201,7 @@ class Journal:
         """Check everything, and freeze or take up the book."""
         with self.lease.writing(), self._immediate():
             found = self._look()
-            self._findings = found.findings()
+            self._findings, self._damaged = found.findings(), bool(found.damage)
             self.book = Book() if self._findings else found.book
             self._durable = self.book.number
 
@@ -230,7 +234,7 @@ class Journal:
         if self._findings:
             raise _frozen(
                 self._findings,
-                hint="An officer looks into it and runs unfreeze(reason), or restores a backup.",
+                hint=_RESTORE if self._damaged else _ACCEPT,
             )
 
     def _require_process(self) -> None:

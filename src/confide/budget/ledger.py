@@ -96,7 +96,7 @@ class Caps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerTerms:
-    """What a lineage agreed to when it was first registered.
+    """What a lineage agreed to when it was first charged.
 
     Attributes:
         lineage: Id of the data through renames and snapshots; budgets follow it.
@@ -167,9 +167,12 @@ class Ledger(Protocol):
     def register(self, terms: LedgerTerms) -> None:
         """Fix the terms of a lineage; the same terms again change nothing.
 
+        Until the first charge other terms replace them, recorded; a charge that was given back
+        counts as well.
+
         Raises:
-            MismatchError: If unit, adjacency or measure differ from the first registration.
-            PolicyError: If the caps differ; they change by ``amend_caps`` only.
+            MismatchError: If unit, adjacency or measure differ from those of the first charge.
+            PolicyError: If the caps differ; from then on they change by ``amend_caps`` only.
         """
 
     def amend_caps(self, lineage: str, *, caps: Caps, reason: str = "") -> None:

@@ -65,6 +65,6 @@ def charged_year(now: datetime, *, open_year: int, capped: bool) -> int:
     if capped:
         raise PolicyError(
             f"The clock shows {now.year}, but the budget of {open_year} is the one that is open.",
-            hint=f"If the clock is right, an officer opens the year: open_year(year={now.year}).",
+            hint=f"If the clock is right, run: confide ledger open-year {now.year} --reason ...",
         )
     return now.year

@@ -58,9 +58,37 @@ def require_terms(old: LedgerTerms, *, new: LedgerTerms) -> None:
     require_same_terms(old, new=new)
     if old.caps != new.caps:
         raise PolicyError(
-            f"Lineage {old.lineage!r} is registered with other caps.",
-            hint="Caps change by amend_caps, which records who raised them and why.",
+            f"Lineage {old.lineage!r} was charged under other caps: {_caps_text(old, new=new)}.",
+            hint="Put dataset.yaml back, or run: confide ledger amend-caps --reason ...; it "
+            "records why. Under zcdp a cap written as ε also moves when delta does.",
         )
+
+
+def _caps_text(old: LedgerTerms, *, new: LedgerTerms) -> str:
+    """Return the caps that differ: "lifetime ρ=0.2, now ρ=0.3"."""
+
+    def text(units: int | None, letter: str, per_one: int) -> str:
+        if units is None:
+            return "none"
+        return f"{letter}={decimal_text(units, per_one=per_one)}"
+
+    rows = [
+        ("lifetime", old.caps.lifetime, new.caps.lifetime, old.measure.letter, NANO),
+        ("calendar-year", old.caps.calendar_year, new.caps.calendar_year, old.measure.letter, NANO),
+        ("release", old.caps.release, new.caps.release, old.measure.letter, NANO),
+        (
+            "delta kept for key selection",
+            old.caps.delta_lifetime_atto,
+            new.caps.delta_lifetime_atto,
+            "δ",
+            ATTO,
+        ),
+    ]
+    return "; ".join(
+        f"{name} {text(before, letter, per_one)}, now {text(after, letter, per_one)}"
+        for name, before, after, letter, per_one in rows
+        if before != after
+    )
 
 
 def require_same_terms(old: LedgerTerms, *, new: LedgerTerms | ChargeRequest) -> None:
@@ -134,6 +162,6 @@ def _way_out(charge: Charge, *, left: int) -> str:
         case Scope.CALENDAR_YEAR:
             return f"{ask}, or wait for the year after {charge.period}."
         case Scope.RELEASE:
-            return f"{ask}, or split the study."
+            return f"{ask}: a larger error, or fewer statistics."
         case _:
             return f"{ask}."

@@ -87,8 +87,10 @@ class SQLiteLedger:
         with self._journal.transaction():
             account = self._journal.book.accounts.get(terms.lineage)
             if account is not None:
-                require_terms(account.terms, new=terms)
-                return
+                if account.terms == terms:
+                    return
+                if self._journal.book.is_charged(terms.lineage):
+                    require_terms(account.terms, new=terms)
             self._journal.append(
                 "registered",
                 lineage=terms.lineage,
@@ -96,7 +98,7 @@ class SQLiteLedger:
                 adjacency=terms.adjacency.value,
                 measure=terms.measure.value,
                 caps=caps_json(terms.caps),
-                year=str(self._journal.now().year),
+                year=str(self._journal.now().year if account is None else account.year),
             )
             db.write_caps(self._journal.database, book=self._journal.book, lineage=terms.lineage)
 
@@ -292,6 +294,7 @@ class SQLiteLedger:
         held = self._journal.held(number)
         amount, lineage = held.entry.amount, held.entry.lineage
         self._count(amount, lineage=lineage, year=held.year, sign=-1)
+        db.write_caps(self._journal.database, book=self._journal.book, lineage=lineage)
 
     def _count(self, amount: Amount, *, lineage: str, year: int, sign: int) -> None:
         """Add to the database's counters, which must then agree with the book."""

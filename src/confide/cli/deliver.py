@@ -2,6 +2,7 @@
 
 import errno
 import json
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +81,7 @@ def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> D
         "id": release.certificate["id"],
         "request": key,
         "charged": not again,
+        "snapshot": plan.dataset.snapshot,
         "loss": loss_body(plan),
         "verifies": True,
         "signer": checked.signer,
@@ -103,7 +105,7 @@ def loss_body(plan: "Plan") -> dict[str, Any]:
         "adjacency": adjacency.value,
         "measure": dataset.measure.value,
         "nano": str(plan.nano),
-        "epsilon": f"{float(shown.epsilon):.4f}",
+        "epsilon": f"{math.ceil(shown.epsilon * 10_000) / 10_000:.4f}",
         "delta": f"{float(shown.delta if isinstance(shown, ApproxDP) else 0):g}",
         "text": f"{loss_text(shown, words=words)}: {told}",
         "odds": list(odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)),

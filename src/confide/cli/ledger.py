@@ -126,6 +126,7 @@ def _entry(entry: "Entry") -> dict[str, Any]:
         "number": entry.number,
         "at": entry.at,
         "analyst": entry.analyst,
+        "study": entry.study,
         "request": entry.request_key,
         "plan": entry.plan_digest,
         "amount": entry.amount.text(entry.measure),
@@ -135,14 +136,14 @@ def _entry(entry: "Entry") -> dict[str, Any]:
 
 def _show(body: dict[str, Any]) -> None:
     def amount(cap: dict[str, Any], name: str) -> str:
-        return "open" if cap[name] is None else f"{float(cap[name]):.4g}"
+        return "–" if cap[name] is None else f"{float(cap[name]):.4g}"
 
     table(
         ("cap", "limit", "spent", "free"),
         [
             (
                 cap["cap"],
-                f"{cap['letter']} {amount(cap, 'limit')}",
+                "no cap" if cap["limit"] is None else f"{cap['letter']} {amount(cap, 'limit')}",
                 *(amount(cap, name) for name in ("spent", "free")),
             )
             for cap in body["caps"]
@@ -151,12 +152,13 @@ def _show(body: dict[str, Any]) -> None:
         right=(1, 2, 3),
     )
     table(
-        ("entry", "when (UTC)", "who", "request", "amount", "state"),
+        ("entry", "when (UTC)", "who", "study", "request", "amount", "state"),
         [
             (
                 str(each["number"]),
                 each["at"][:19].replace("T", " "),
                 each["analyst"],
+                each["study"][:24],
                 each["request"][:16],
                 each["amount"],
                 each["state"],

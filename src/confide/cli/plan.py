@@ -206,7 +206,7 @@ def _plus_minus(forecast: dict[str, Any]) -> str:
 
 def _cap_row(cap: dict[str, Any]) -> tuple[str, ...]:
     def amount(name: str) -> str:
-        return "open" if cap[name] is None else f"{float(cap[name]):.4g}"
+        return "–" if cap[name] is None else f"{float(cap[name]):.4g}"
 
-    limit = f"{cap['letter']} {amount('limit')}"
+    limit = "no cap" if cap["limit"] is None else f"{cap['letter']} {amount('limit')}"
     return (cap["cap"], limit, amount("spent"), amount("this"), amount("free-after"))

@@ -35,7 +35,10 @@ def show_run(body: dict[str, Any]) -> None:
     """Print where a release is, what it cost and that it verifies."""
     say(f"Report       {body['report']}", style="bold")
     say(f"Certificate  {body['certificate']}  (verifies; release {body['id']})")
-    spent = "Spent" if body["charged"] else "Delivered again, nothing charged; it had cost"
+    again = (
+        f"Delivered again from snapshot {body['snapshot']!r}, nothing charged or read; it had cost"
+    )
+    spent = "Spent" if body["charged"] else again
     say(f"{spent} {body['loss']['text']}.")
     for sentence in body["loss"]["odds"]:
         say(f"  {sentence}")

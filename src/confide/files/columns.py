@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from confide.errors import ContractError, UnboundedError
-from confide.files.texts import Day, Exact, Positive, Section, beside
+from confide.errors import ContractError, InvalidParameterError, UnboundedError
+from confide.files.texts import Bound, Positive, Section, beside
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
 
@@ -24,8 +24,8 @@ class ColumnSection(Section):
 
     from_: str | None = Field(default=None, alias="from")
     kind: Literal["number", "year", "date", "category", "text"] | None = None
-    lower: Exact | Day | None = None
-    upper: Exact | Day | None = None
+    lower: Bound | None = None
+    upper: Bound | None = None
     step: Positive = Fraction(1)
     unit: str = ""
     categories: dict[str, str] | list[str] | None = None
@@ -142,6 +142,12 @@ def _date_column(name: str, section: ColumnSection, *, source: str) -> Column:
         )
     if section.nulls != "drop":
         raise ContractError(f"Column {name!r}: a missing date can only be dropped.")
+    if section.lower >= section.upper:  # type: ignore[operator]
+        raise InvalidParameterError(
+            f"Column {name!r}: expected lower before upper, got {section.lower} and "
+            f"{section.upper}.",
+            hint="Write lower: 2010-01-01, upper: 2026-12-31.",
+        )
     return Column(
         name=name,
         kind=Kind.DATE,
@@ -157,6 +163,11 @@ def _number(name: str, section: ColumnSection, *, source: str) -> Column:
         raise UnboundedError(
             f"Column {name!r} has no clip bounds, so no finite noise would protect it.",
             hint=f"Declare lower and upper for {name!r} from public knowledge.",
+        )
+    if section.lower >= section.upper:
+        raise InvalidParameterError(
+            f"Column {name!r}: expected lower < upper, got {section.lower} and {section.upper}.",
+            hint="Write the lower bound as lower.",
         )
     step = section.step
     return Column(

@@ -7,32 +7,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, assert_never
+from typing import Annotated, Any, Literal, assert_never
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from confide.errors import ContractError, UnknownNameError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, read_dataset
+from confide.files.error_target import read_target
 from confide.files.texts import (
     Counting,
     Exact,
     Level,
     Positive,
+    Quantity,
     Section,
     beside,
-    exact,
     read_section,
 )
 from confide.files.where import read_where
 from confide.files.yaml_text import read_yaml
 from confide.plans.allocate import Ask, make_plan
-from confide.plans.calibrate_to_error import (
-    ErrorTarget,
-    IntervalWidth,
-    MedianShare,
-    Within,
-    WithinShare,
-)
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Plan, Statistic, Study
 from confide.statistics import (
@@ -47,7 +41,6 @@ from confide.statistics import (
     Variance,
 )
 from confide.tables.filter import All, Everything, Predicate
-from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
 
 _LEVEL = Fraction(95, 100)
@@ -72,10 +65,10 @@ class CohortSection(Section):
 class ErrorSection(Section):
     """The error one can live with."""
 
-    within: str | int | Fraction | None = None
+    within: Quantity | None = None
     within_share: Positive | None = None
     mdape: Positive | None = None
-    width: str | int | Fraction | None = None
+    width: Quantity | None = None
     level: Level = _LEVEL
 
 
@@ -93,12 +86,43 @@ class PerPatientBounds(Section):
     rows: Counting | None = None
 
 
+_OTHER_WORDS = {
+    "median": "quantiles, with at: [0.5]",
+    "quartiles": "quantiles, with at: [0.25, 0.5, 0.75]",
+    "percentiles": "quantiles",
+    "quantile": "quantiles",
+    "average": "mean",
+    "total": "sum",
+    "sd": "variance",
+    "prevalence": "proportion",
+    "percentage": "proportion",
+    "rate": "proportion",
+}
+
+
+def _kind(value: object) -> object:
+    """Send other words for a statistic to the one that is known."""
+    if isinstance(value, str) and value.lower() in _OTHER_WORDS:
+        raise ValueError(f"unknown kind {value!r}; write kind: {_OTHER_WORDS[value.lower()]}")
+    return value
+
+
 class StatisticSection(Section):
     """One statistic and what it may spend."""
 
     id: str
-    kind: Literal[
-        "count", "histogram", "sum", "mean", "variance", "proportion", "quantiles", "key-selection"
+    kind: Annotated[
+        Literal[
+            "count",
+            "histogram",
+            "sum",
+            "mean",
+            "variance",
+            "proportion",
+            "quantiles",
+            "key-selection",
+        ],
+        BeforeValidator(_kind),
     ]
     title: str = ""
     table: str | None = None
@@ -199,7 +223,7 @@ def read_ask(
         raise ContractError(
             f"Statistic {section.id!r} names both an error and a share.", hint="Keep one of them."
         )
-    error = None if section.error is None else _target(section, dataset=dataset)
+    error = None if section.error is None else read_target(section, dataset=dataset)
     return Ask(statistic=statistic, error=error, share=section.share, delta=section.delta)
 
 
@@ -312,56 +336,6 @@ def _where(
     if not parts:
         return Everything()
     return parts[0] if len(parts) == 1 else All(of=tuple(parts))
-
-
-def _target(section: StatisticSection, *, dataset: Dataset) -> ErrorTarget:
-    error = section.error
-    if error is None:
-        raise ContractError(f"Statistic {section.id!r} names no error.")
-    stated = [
-        n for n in ("within", "within_share", "mdape", "width") if getattr(error, n) is not None
-    ]
-    if len(stated) != 1:
-        raise ContractError(
-            f"Statistic {section.id!r}: an error is one of within, within-share, mdape, width."
-        )
-    match stated[0]:
-        case "within":
-            return Within(amount=_amount(section, str(error.within), dataset), level=error.level)
-        case "width":
-            return IntervalWidth(
-                width=_amount(section, str(error.width), dataset), level=error.level
-            )
-        case "within_share":
-            return WithinShare(share=error.within_share or Fraction(0), level=error.level)
-        case _:
-            return MedianShare(share=error.mdape or Fraction(0), level=error.level)
-
-
-def _amount(section: StatisticSection, text: str, dataset: Dataset) -> Fraction:
-    """Read "10", "1 mm[Hg]" or "2 %": the unit, if written, must be the column's."""
-    number, _, unit = text.strip().partition(" ")
-    percent = unit.strip() == "%"
-    try:
-        amount = exact(number)
-    except ValueError as error:
-        raise ContractError(f"Statistic {section.id!r}: {error}.") from None
-    if percent and section.kind == "proportion":
-        return amount / 100 * section.per
-    expected = _unit(section, dataset)
-    if unit and unit.strip() != expected:
-        raise ContractError(
-            f"Statistic {section.id!r}: expected an error in {expected or '1'}, got {unit}.",
-            hint="Use within-share for a relative error.",
-        )
-    return amount
-
-
-def _unit(section: StatisticSection, dataset: Dataset) -> str:
-    if section.column is None:
-        return "persons" if section.count == "patients" else "rows"
-    table = section.table or dataset.tables[0].name
-    return domain(resolve(section.column, table=table, dataset=dataset), dataset=dataset).unit
 
 
 KINDS = tuple(STATISTICS)

@@ -70,6 +70,27 @@ def _date(value: object) -> dt.date:
         raise ValueError("expected a date such as 2026-01-31") from None
 
 
+def _bound(value: object) -> Fraction | dt.date:
+    """Return a number or a date; a text that is neither is told of both."""
+    if isinstance(value, dt.date):
+        return value
+    try:
+        return exact(value)
+    except ValueError:
+        if not isinstance(value, str):
+            raise
+    try:
+        return _date(value)
+    except ValueError:
+        kinds = "a date such as 2025-01-31, or a number such as 0.5 or 1e-6"
+        raise ValueError(f"expected {kinds}, got {value[:40]!r}") from None
+
+
+def _quantity(value: object) -> str:
+    """Return the text of a number with or without its unit; floats are refused."""
+    return value if isinstance(value, str) else str(exact(value))
+
+
 _NUMBER_SCHEMA = {"type": ["string", "number"], "description": "An exact number: 0.5, 1e-6, 1/3."}
 
 Exact = Annotated[Fraction, BeforeValidator(exact), WithJsonSchema(_NUMBER_SCHEMA)]
@@ -78,6 +99,18 @@ Level = Annotated[Fraction, BeforeValidator(_level), WithJsonSchema(_NUMBER_SCHE
 Whole = Annotated[int, BeforeValidator(_whole), WithJsonSchema({"type": ["integer", "string"]})]
 Counting = Annotated[
     int, BeforeValidator(_count), WithJsonSchema({"type": ["integer", "string"], "minimum": 1})
+]
+Quantity = Annotated[
+    str,
+    BeforeValidator(_quantity),
+    WithJsonSchema(
+        {"type": ["string", "number"], "description": 'A number, with its unit or %: 10, "2 %".'}
+    ),
+]
+Bound = Annotated[
+    Fraction | dt.date,
+    BeforeValidator(_bound),
+    WithJsonSchema({"anyOf": [_NUMBER_SCHEMA, {"type": "string", "format": "date"}]}),
 ]
 Day = Annotated[
     dt.date, BeforeValidator(_date), WithJsonSchema({"type": "string", "format": "date"})
@@ -112,12 +145,14 @@ def read_section(model: type[S], value: object, *, name: str) -> S:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise _contract_error(error, model=model, name=name) from None
+        raise _contract_error(error, model=model, value=value, name=name) from None
 
 
-def _contract_error(error: ValidationError, *, model: type[Section], name: str) -> ContractError:
+def _contract_error(
+    error: ValidationError, *, model: type[Section], value: object, name: str
+) -> ContractError:
     first = error.errors(include_url=False, include_context=False)[0]
-    words = [str(word) for word in first["loc"] if not str(word).startswith("function-")]
+    words = _place(first["loc"], value=value)
     place = " → ".join(words) or "top level"
     more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
     if first["type"] == "extra_forbidden":
@@ -127,6 +162,23 @@ def _contract_error(error: ValidationError, *, model: type[Section], name: str) 
         return ContractError(f"{name}: unknown key at {place}{more}.", hint=hint)
     message = str(first["msg"]).removeprefix("Value error, ")
     return ContractError(f"{name}: {place}: {message}{more}.")
+
+
+def _place(loc: tuple[int | str, ...], *, value: object) -> list[str]:
+    """Return the words of a place; an item of a list is called by its id, where it has one."""
+    words, inside = [], value
+    for word in loc:
+        if isinstance(word, str) and word.startswith("function-"):
+            continue
+        if isinstance(inside, dict):
+            inside = inside.get(word)
+        elif isinstance(inside, list | tuple) and isinstance(word, int) and word < len(inside):
+            inside = inside[word]
+        else:
+            inside = None
+        named = inside.get("id") if isinstance(word, int) and isinstance(inside, dict) else None
+        words.append(f"{word} ({named})" if isinstance(named, str) else str(word))
+    return words
 
 
 def _allowed(model: type[BaseModel], place: tuple[Any, ...]) -> list[str]:

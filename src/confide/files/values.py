@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from confide.errors import ContractError, UnboundedError
-from confide.files.texts import Counting, Day, Exact, Section, Whole
+from confide.files.texts import Bound, Counting, Section, Whole
 from confide.files.where import canonical, read_where
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf, ValueOf
 from confide.tables.per_patient import (
@@ -31,7 +31,7 @@ class DerivedSection(Section):
     """Bins of a number or date, or a calendar part."""
 
     of: str
-    bins: list[Exact | Day] | None = None
+    bins: list[Bound] | None = None
     part: DatePart | None = None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from confide.errors import ContractError, UnknownNameError
 from confide.files.texts import _date, exact
+from confide.tables.conditions import require_possible
 from confide.tables.expression import Expression
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.relation import EPOCH, domain, resolve
@@ -46,7 +47,9 @@ def _line(name: str, content: Any, *, table: str, dataset: Dataset) -> Predicate
             return Not(of=read_where(content, table=table, dataset=dataset))
         case _:
             of = resolve(name, table=table, dataset=dataset)
-            return _condition(name, content, of=of, domain_of=domain(of, dataset=dataset))
+            found = _condition(name, content, of=of, domain_of=domain(of, dataset=dataset))
+            require_possible(found, dataset=dataset)
+            return found
 
 
 def _condition(name: str, content: Any, *, of: Expression, domain_of: Domain) -> Predicate:

@@ -72,7 +72,11 @@ def parse_yaml(text: str, *, name: str) -> dict[str, Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark else ""
-        raise ContractError(f"{name} is not valid YAML{where}.") from None
+        raise ContractError(
+            f"{name} is not valid YAML{where}.",
+            hint="Look there and just above for a tab, wrong indentation, or an unclosed brace, "
+            "bracket or quote.",
+        ) from None
     except RecursionError:
         raise ContractError(f"{name} is nested too deeply.") from None
     if not isinstance(value, dict):

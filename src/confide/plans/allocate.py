@@ -45,6 +45,9 @@ from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, check_aggregate
 from confide.tables.bound_contributions import rows_per_unit
+from confide.tables.conditions import require_possible
+from confide.tables.expression import Holds
+from confide.tables.filter import All
 from confide.tables.schema import Dataset
 
 LEAST_NANO = 1
@@ -196,6 +199,8 @@ def make_plan(asks: Sequence[Ask], *, study: Study, dataset: Dataset, nano: int 
     """
     if not asks:
         raise ContractError("The study asks for nothing.", hint="Add a statistic.")
+    for ask in asks:
+        _check_spec(ask.statistic, dataset=dataset)
     amounts = _amounts(asks, dataset=dataset, nano=nano)
     measurements = []
     for ask, amount in zip(asks, amounts, strict=True):
@@ -223,6 +228,21 @@ def make_plan(asks: Sequence[Ask], *, study: Study, dataset: Dataset, nano: int 
         statistics=tuple(ask.statistic for ask in asks),
         measurements=tuple(measurements),
     )
+
+
+def _check_spec(statistic: Statistic, *, dataset: Dataset) -> None:
+    """Refuse a level that is none, and a condition that no row can satisfy."""
+    level = getattr(statistic, "level", DEFAULT_LEVEL)
+    if not 0 < level < 1:
+        raise InvalidParameterError(
+            f"Statistic {statistic.id!r}: expected 0 < level < 1, got {level}.",
+            hint="Write level: 0.95.",
+        )
+    for question in statistic.questions(dataset):
+        aggregate = question.aggregate
+        axes = () if isinstance(aggregate, KeyedAggregate) else aggregate.axes
+        held = tuple(axis.of for axis in axes if isinstance(axis, Holds))
+        require_possible(All(of=(aggregate.relation.where, *held)), dataset=dataset)
 
 
 def _amounts(asks: Sequence[Ask], *, dataset: Dataset, nano: int | None) -> list[int]:

@@ -30,6 +30,7 @@ Json: TypeAlias = Any
 """Objects, lists, texts, integers, booleans and null, as the json module reads them."""
 
 LARGEST_JSON = 2**53 - 1
+_RATIO = re.compile(r"-?[0-9]{1,999}(/[0-9]{1,999})?", re.ASCII)  # never 1e999999999
 _WIDE = re.compile(r"-?[1-9][0-9]{15,999}")
 
 
@@ -117,7 +118,7 @@ def _checked(hint: Any, value: Json, *, enum_of: type[enum.Enum]) -> enum.Enum:
 
 
 def _decode_plain(hint: Any, value: Json) -> Any:
-    if hint is Fraction and isinstance(value, str):
+    if hint is Fraction and isinstance(value, str) and _RATIO.fullmatch(value):
         try:
             return Fraction(value)
         except (ValueError, ZeroDivisionError):

@@ -77,4 +77,4 @@ def _loses_more(measurement: Measurement, *, plan: Plan) -> bool:
                 or rule.adjacency is not plan.dataset.adjacency
             )
         case _:
-            return isinstance(measurement.mechanism, KeyThreshold)
+            return isinstance(measurement.mechanism, KeyThreshold) or measurement.atto < 0

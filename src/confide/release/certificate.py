@@ -27,10 +27,9 @@ from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentrated
 from confide.privacy.measure import Measure
 from confide.privacy.odds import membership_advantage
 from confide.release.export import tables
+from confide.release.facts import public_facts
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates
-from confide.tables.relation import date_of
-from confide.tables.schema import Column, Kind
 
 GROUP_SIZES = (2, 5)
 NOISY_PATH = "noisy.json"
@@ -109,33 +108,13 @@ def derived(noisy: NoisyAggregates) -> dict[str, Json]:
             "dataset": plan.dataset.id,
             "lineage": plan.dataset.lineage,
             "snapshot": plan.dataset.snapshot,
-            "facts-taken-as-public": [
-                _fact(table.name, column)
-                for table in plan.dataset.tables
-                for column in table.columns
-            ],
+            "facts-taken-as-public": public_facts(plan.dataset),
         },
         "guarantee": _guarantee(plan),
         "plan": {"sha256": plan.digest(), "measurements": len(plan.measurements)},
         "mechanisms": [_mechanism(measurement, plan) for measurement in plan.measurements],
         "outputs": _outputs(noisy),
     }
-
-
-def _fact(table: str, column: Column) -> Json:
-    match column.kind:
-        case Kind.CATEGORY:
-            value = f"{len(column.keys)} categories"
-        case Kind.TEXT:
-            value = "no value is public"
-        case Kind.NUMBER:
-            of = column.domain()
-            low, high = (f"{of.physical(end):.12g}" for end in (of.lower, of.upper))
-            value = f"[{low}, {high}] {column.unit}".strip()
-        case Kind.DATE:
-            of = column.domain()
-            value = f"{date_of(of.lower)} to {date_of(of.upper)}"
-    return {"name": f"{table}.{column.name}", "value": value, "source": column.because}
 
 
 def _spend(loss: PrivacyLoss) -> Json:
@@ -164,7 +143,7 @@ def _guarantee(plan: Plan) -> Json:
         "trust": "central",
         "spend": _spend(plan.loss),
         "equivalent": _spend(shown),
-        "membership-advantage": f"{membership_advantage(shown):.4f}",
+        "membership-advantage": f"{float(_four_digits_up(membership_advantage(shown))):.4f}",
         "groups": [{"size": size, **_group(plan, size=size)} for size in GROUP_SIZES],
     }
 

@@ -14,6 +14,9 @@ from confide.plans.plan import Plan, Statistic
 NUMBERS = ("value", "standard_error", "lower", "upper")
 
 
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+
+
 def group_names(statistic: Statistic, *, width: int) -> tuple[str, ...]:
     """Return the names of a statistic's groups, for the head of a table."""
     named = getattr(statistic, "by", None) or (getattr(statistic, "key", None),)
@@ -68,7 +71,8 @@ def csv_bytes(statistic: Statistic, estimates: Sequence[Estimate]) -> bytes:
 
 def _inert(text: str) -> str:
     """Return a group label that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    risky = text[:1] in _FORMULA or text.lstrip()[:1] in _FORMULA
+    return f"'{text}" if risky else text
 
 
 def tables(plan: Plan, estimates: Sequence[Estimate]) -> dict[str, bytes]:

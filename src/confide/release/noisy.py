@@ -84,7 +84,14 @@ def read_payload(payload: bytes) -> NoisyAggregates:
         plan = read_plan(body["plan"])
         values = tuple(_read_answer(answer) for answer in body["measurements"])
         named = [(answer["statistic"], answer["name"]) for answer in body["measurements"]]
-    except (ValueError, KeyError, TypeError, ContractError) as broken:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        ContractError,
+    ) as broken:
         if isinstance(broken, VerificationError):
             raise
         raise VerificationError("The noisy payload cannot be read.") from None

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from confide.errors import UnknownNameError
 from confide.plans.canonical import Json
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Plan, Statistic
@@ -28,6 +29,14 @@ class Release:
         return self.noisy.plan
 
     def of(self, statistic: Statistic | str) -> tuple[Estimate, ...]:
-        """Return the estimates of one statistic."""
+        """Return the estimates of one statistic.
+
+        Raises:
+            UnknownNameError: If the release has no such statistic.
+        """
         name = statistic if isinstance(statistic, str) else statistic.id
-        return tuple(estimate for estimate in self.estimates if estimate.statistic == name)
+        found = tuple(estimate for estimate in self.estimates if estimate.statistic == name)
+        known = [each.id for each in self.plan.statistics]
+        if not found and name not in known:
+            raise UnknownNameError("statistic", name, known=known)
+        return found

@@ -10,11 +10,13 @@ ledger's word (entry, caps) and the issuer's, which the signature covers.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from confide.budget.ledger import Scope
 from confide.errors import ConfideError, VerificationError
 from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.plan import Plan
@@ -23,6 +25,13 @@ from confide.privacy.amount import ATTO, NANO
 from confide.release.certificate import NOISY_PATH, derived
 from confide.release.keys import is_signed_by
 from confide.release.noisy import NoisyAggregates, read_payload
+
+STATED = frozenset({"id", "issued", "issuer", "authority", "accounting", "software", "signature"})
+"""Members of a certificate that are the ledger's or the issuer's word; all others are rebuilt."""
+
+ACCOUNTING = frozenset({"entry", "previous", "hash", "composition", "payload-sha256", "charges"})
+
+_DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +80,7 @@ def verify(certificate: Json, *, folder: Path, pinned_key: str | None = None) ->
     Raises:
         VerificationError: If the certificate is not one at all.
     """
-    if not isinstance(certificate, dict) or "signature" not in certificate:
+    if not isinstance(certificate, dict) or not isinstance(certificate.get("signature"), dict):
         raise VerificationError("This is not a signed certificate.")
     signer = str(certificate["signature"].get("key", ""))
     checks = list(_checks(certificate, folder=folder))
@@ -96,8 +105,9 @@ def _checks(certificate: Json, *, folder: Path) -> Iterator[Check]:
     yield Check(name="noisy payload", holds=True)
     yield from _plan(noisy.plan)
     yield from _rebuilt(certificate, noisy)
+    yield _entry(certificate, noisy)
     yield _charges(certificate, noisy.plan)
-    yield from _files(certificate, folder=folder)
+    yield from _files(noisy, folder=folder)
 
 
 def _signature(certificate: Json) -> Check:
@@ -105,7 +115,7 @@ def _signature(certificate: Json) -> Check:
     signature = certificate["signature"]
     try:
         good = is_signed_by(
-            signature["key"],
+            str(signature["key"]),
             message=canonical_bytes(body),
             signature=bytes.fromhex(signature["value"]),
         )
@@ -131,6 +141,23 @@ def _plan(plan: Plan) -> Iterator[Check]:
     )
 
 
+def _entry(certificate: Json, noisy: NoisyAggregates) -> Check:
+    """Compare the ledger's entry with the payload, and refuse members that nothing explains."""
+    accounting = certificate.get("accounting")
+    accounting = accounting if isinstance(accounting, dict) else {}
+    number = accounting.get("entry")
+    unknown = certificate.keys() - derived(noisy).keys() - STATED
+    if unknown := unknown | (accounting.keys() - ACCOUNTING):
+        problem = f"{min(unknown)!r} follows from nothing"
+    elif accounting.get("payload-sha256") != noisy.digest():
+        problem = "the ledger holds another payload"
+    elif certificate.get("id") != f"{noisy.plan.dataset.lineage}/{number}":
+        problem = "the id is of another entry"
+    else:
+        problem = ""
+    return Check(name="entry", holds=not problem, detail=problem)
+
+
 def _rebuilt(certificate: Json, noisy: NoisyAggregates) -> Iterator[Check]:
     for name, part in derived(noisy).items():
         same = certificate.get(name) == part
@@ -138,29 +165,38 @@ def _rebuilt(certificate: Json, noisy: NoisyAggregates) -> Iterator[Check]:
 
 
 def _charges(certificate: Json, plan: Plan) -> Check:
-    problem = ""
+    """Add the charges up again; a lifetime is always charged, and each scope once."""
+    problem, seen = "", set()
     try:
         for charge in certificate["accounting"]["charges"]:
-            before, amount, after, cap = (
-                Fraction(charge[name]) for name in ("before", "amount", "after", "cap")
+            before, share, after, cap = (
+                _amount(charge[name]) for name in ("before", "amount", "after", "cap")
             )
-            expected = Fraction(plan.atto, ATTO) if "delta" in charge["scope"] else plan.nano
-            expected = expected if "delta" in charge["scope"] else Fraction(plan.nano, NANO)
-            if before + amount != after or after > cap or amount != expected:
+            scope = charge["scope"].partition("/")[0]
+            delta = scope == Scope.LIFETIME_DELTA.value
+            expected = Fraction(plan.atto, ATTO) if delta else Fraction(plan.nano, NANO)
+            adds_up = before + share == after <= cap and share == expected
+            if not adds_up or scope in seen or (scope == Scope.RELEASE.value and before):
                 problem = f"the charge of {charge['scope']} does not add up"
-        if not certificate["accounting"]["charges"]:
-            problem = "nothing was charged"
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+            seen.add(scope)
+        least = {Scope.LIFETIME.value} | ({Scope.LIFETIME_DELTA.value} if plan.atto else set())
+        if least - seen:
+            problem = f"nothing was charged to {min(least - seen)}"
+    except (KeyError, TypeError, ValueError, AttributeError):
         problem = "cannot be read"
     return Check(name="charges", holds=not problem, detail=problem)
 
 
-def _files(certificate: Json, *, folder: Path) -> Iterator[Check]:
-    for output in certificate.get("outputs", ()):
+def _amount(text: str) -> Fraction:
+    """Return a plain decimal of at least 0; ``Fraction`` alone would build 10^999999999."""
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError(text)
+    return Fraction(text)
+
+
+def _files(noisy: NoisyAggregates, *, folder: Path) -> Iterator[Check]:
+    for output in derived(noisy)["outputs"]:  # never a path that only the certificate names
         path = Path(output["path"])
-        if path.is_absolute() or ".." in path.parts:
-            yield Check(name=str(path), holds=False, detail="outside the release")
-            continue
         try:
             found = hashlib.sha256((folder / path).read_bytes()).hexdigest()
         except OSError:
@@ -177,6 +213,14 @@ def read_certificate(path: Path) -> Json:
         VerificationError: If it cannot be read.
     """
     try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        return json.loads(path.read_bytes(), object_pairs_hook=_distinct)
+    except (OSError, ValueError, RecursionError):
         raise VerificationError(f"{path.name} cannot be read as a certificate.") from None
+
+
+def _distinct(pairs: list[tuple[str, Json]]) -> Json:
+    """Refuse a name that stands twice: another reader may take the other one."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice")
+    return found

@@ -15,6 +15,7 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Mechanism, Plan, Statistic
 from confide.report.conditions import label, value_text
 from confide.report.numbers import clean, significant
+from confide.report.population import made_of, read_by
 from confide.report.words import Words
 from confide.statistics.histogram import Histogram
 from confide.tables.aggregate import (
@@ -25,7 +26,6 @@ from confide.tables.aggregate import (
     MomentAggregate,
     Ones,
     Plain,
-    reads,
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
@@ -52,9 +52,11 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
                 column = column_of(use.source, plan.dataset)
                 sentences += _column(column, needed=use.needed, words=words)
             case ValueOf():
-                pass  # its bounds are those of the columns it is made of
+                pass  # told with the expressions below
             case _:
                 assert_never(use.source)
+    used = (*read_by(measurements), *_asked(measurements))
+    sentences += made_of(used, dataset=plan.dataset, words=words)
     sentences += [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
     if isinstance(statistic, Histogram):
         sentences += _after(statistic, words=words)
@@ -95,25 +97,22 @@ def kept_text(bounds: ContributionBounds, *, words: Words) -> str:
 def _uses(measurements: Sequence[Measurement]) -> tuple[_Use, ...]:
     """Return every column that a statistic reads, in order of first use."""
     needed: dict[ColumnOf | ValueOf, None] = {}
-    asked: dict[ColumnOf | ValueOf, None] = {}
-    for measurement in measurements:
-        aggregate = measurement.aggregate
-        match aggregate:
-            case Aggregate(axes=axes, value=value):
-                read: tuple[Expression, ...] = (*reads(value), *axes)
-            case MomentAggregate(axes=axes, of=of):
-                read = (of, *axes)
-            case KeyedAggregate(key=key):
-                read = (key,)
-            case _:
-                assert_never(aggregate)
-        for expression in read:  # a condition is false, not unknown, where a value is missing
-            place = asked if isinstance(expression, Holds) else needed
-            place |= dict.fromkeys(sources(expression))
-        for expression in expressions(aggregate.relation.where):
-            asked |= dict.fromkeys(sources(expression))
+    for expression in read_by(measurements):
+        if not isinstance(expression, Holds):
+            needed |= dict.fromkeys(sources(expression))
+    asked = dict.fromkeys(s for e in _asked(measurements) for s in sources(e))
     kept = [_Use(source=source, needed=True) for source in needed]
     return (*kept, *(_Use(source=s, needed=False) for s in asked if s not in needed))
+
+
+def _asked(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
+    """Return what conditions look at: false, not unknown, where a value is missing."""
+    held = [
+        e for read in read_by(measurements) if isinstance(read, Holds) for e in expressions(read.of)
+    ]
+    for measurement in measurements:
+        held += expressions(measurement.aggregate.relation.where)
+    return tuple(dict.fromkeys(held))
 
 
 def _column(column: Column, *, needed: bool, words: Words) -> list[str]:
@@ -137,13 +136,18 @@ def _column(column: Column, *, needed: bool, words: Words) -> list[str]:
                 outside=words.say(f"bounded.outside.{column.outside.value}"),
                 lower=f"{of.physical(of.lower):.12g}",
                 upper=f"{of.physical(of.upper):.12g}",
-                unit=clean(words.unit(column.unit)),
+                unit=_after_a_number(column.unit, words=words),
                 step=f"{float(column.scale):.12g}",
                 source=source,
             )
         case _:
             assert_never(column.kind)
     return [sentence, _nulls(column, needed=needed, words=words)]
+
+
+def _after_a_number(unit: str, *, words: Words) -> str:
+    shown = clean(words.unit(unit))
+    return f" {shown}" if shown else ""
 
 
 def _nulls(column: Column, *, needed: bool, words: Words) -> str:
@@ -171,7 +175,7 @@ class Grid:
     def text(self, canonical: float, *, words: Words) -> str:
         """Return a number of steps as a physical amount."""
         number = significant(float(self.step) * canonical)
-        if self.squared:
+        if self.squared and words.unit(self.unit):
             unit = words.say("bounded.squared", unit=clean(words.unit(self.unit)))
             return words.say("amount", value=number, unit=unit)
         return words.amount(number, self.unit)

@@ -46,6 +46,7 @@ from confide.report.marks import (
     titled,
 )
 from confide.report.numbers import clean, fixed, percent
+from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
 from confide.report.words import Words
 from confide.statistics.quantiles import Quantiles
 from confide.tables.relation import domain, resolve
@@ -114,7 +115,10 @@ def _subtitle(subject: _Subject) -> str:
     words, first = subject.words, subject.cells[0]
     level = percent(first.level)
     covers = {cell.covers for cell in subject.cells}
-    if first.inner is not None:
+    if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):
+        shown = covers_text(first.covers, words=words)
+        parts = [words.say("chart.grid", level=level, covers=shown)]
+    elif first.inner is not None:
         parts = [words.say("chart.two-intervals", level=level)]
     elif len(covers) > 1:
         parts = [words.say("chart.intervals", level=level)]
@@ -275,21 +279,24 @@ def _quantiles(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
     names = {quantity: quantity_text(quantity, words=subject.words) for quantity in series}
     bins, rows, labels = [], [], []
     histogram = _histogram_values(subject)
+    band = RIDGE_NAME + RIDGE + RIDGE_LINE * (len(series) + 1)
     for place, key in enumerate(groups):
-        bins += _bins(histogram[place], statistic=statistic, subject=subject, foot=-place)
+        top = -place * band
+        foot = top - RIDGE_NAME - RIDGE
+        bins += _bins(histogram[place], statistic=statistic, subject=subject, foot=foot)
         text = subject.words.say("key.joint").join(clean(part) for part in key)
-        labels.append({"text": text, "level": 0.2 - place})
+        labels.append({"text": text, "level": top - RIDGE_NAME / 2})
         for cell in subject.cells:
             if cell.key == key:
                 row = row_of(cell, group=text, series=names[cell.quantity])
-                row["level"] = -place - 0.1 - 0.11 * series.index(cell.quantity)
+                row["level"] = foot - RIDGE_LINE * (series.index(cell.quantity) + 0.75)
                 rows.append(row)
     frame = Frame(
         groups=tuple(str(label["text"]) for label in labels),
         series=tuple(names.values()),
         x_title=subject.axis(subject.cells),
     )
-    chart = ridges(bins, rows=rows, frame=frame, labels=labels)
+    chart = ridges(bins, rows=rows, frame=frame, labels=labels, height=band * len(groups))
     return chart, (subject.words.say("chart.ridges"), *_flag_notes(subject))
 
 
@@ -313,12 +320,12 @@ def _histogram_values(subject: _Subject) -> list[tuple[int, ...]]:
 
 
 def _bins(
-    counts: Sequence[int], *, statistic: Quantiles, subject: _Subject, foot: int
+    counts: Sequence[int], *, statistic: Quantiles, subject: _Subject, foot: float
 ) -> list[Row]:
     edges = _physical_edges(statistic, dataset=subject.release.plan.dataset)
     tallest = max(1, *counts)
     return [
-        {"low": low, "high": high, "foot": foot, "top": foot + 0.72 * max(0, count) / tallest}
+        {"low": low, "high": high, "foot": foot, "top": foot + RIDGE * max(0, count) / tallest}
         for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True)
     ]
 

@@ -46,12 +46,23 @@ def expression_text(expression: Expression, *, dataset: Dataset, words: Words) -
             assert_never(expression)
 
 
-def condition_text(predicate: Predicate, *, dataset: Dataset, words: Words) -> str:
-    """Return a predicate in words; "" when it keeps every row."""
+def condition_text(
+    predicate: Predicate, *, dataset: Dataset, words: Words, brief: bool = False
+) -> str:
+    """Return a predicate in words; "" when it keeps every row.
+
+    Args:
+        predicate: What rows must satisfy.
+        dataset: Whose columns it names.
+        words: Language.
+        brief: Whether to write "diabetes: yes", for titles, instead of "diabetes is yes".
+    """
     match predicate:
         case Everything():
             return ""
         case Between(of=of, lower=lower, upper=upper):
+            if brief and lower is None and upper is None:
+                return words.say("condition.brief-known", name=_declared(of, dataset, words))
             return _between(of, lower=lower, upper=upper, dataset=dataset, words=words)
         case IsIn(of=of, values=values):
             public = domain(of, dataset=dataset)
@@ -59,21 +70,36 @@ def condition_text(predicate: Predicate, *, dataset: Dataset, words: Words) -> s
             rest = len(values) - len(shown)
             if rest > 0:
                 shown.append(words.say_count("condition.rest", rest))
+            listed = words.listed(shown, joint="or")
+            if brief:
+                name = _declared(of, dataset, words)
+                return words.say("condition.brief-is", name=name, values=listed)
             name = expression_text(of, dataset=dataset, words=words)
-            return words.say("condition.is", name=name, values=words.listed(shown, joint="or"))
+            return words.say("condition.is", name=name, values=listed)
         case All(of=parts):
-            return _joined(parts, joint="and", dataset=dataset, words=words)
+            return _joined(parts, joint="and", dataset=dataset, words=words, brief=brief)
         case AnyOf(of=parts):
-            return _joined(parts, joint="or", dataset=dataset, words=words)
+            return _joined(parts, joint="or", dataset=dataset, words=words, brief=brief)
         case Not(of=part):
-            inner = condition_text(part, dataset=dataset, words=words)
+            inner = condition_text(part, dataset=dataset, words=words, brief=brief)
             return words.say("condition.not", condition=inner or words.say("condition.all"))
         case _:
             assert_never(predicate)
 
 
-def _joined(parts: tuple[Predicate, ...], *, joint: str, dataset: Dataset, words: Words) -> str:
-    texts = [condition_text(part, dataset=dataset, words=words) for part in parts]
+def _declared(of: Expression, dataset: Dataset, words: Words) -> str:
+    """Return the name of a column or value as it was declared, underscores and all."""
+    match of:
+        case ColumnOf(column=name) | ValueOf(name=name):
+            return clean(name)
+        case _:
+            return expression_text(of, dataset=dataset, words=words)
+
+
+def _joined(
+    parts: tuple[Predicate, ...], *, joint: str, dataset: Dataset, words: Words, brief: bool
+) -> str:
+    texts = [condition_text(part, dataset=dataset, words=words, brief=brief) for part in parts]
     known = [text for text in texts if text]
     wrapped = [words.say("condition.group", condition=text) for text in known]
     return words.say(joint).join(wrapped) if len(known) > 1 else "".join(known)

@@ -22,7 +22,7 @@ from confide.statistics.histogram import Histogram
 from confide.statistics.proportion import Proportion
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent
-from confide.tables.filter import Predicate
+from confide.tables.filter import Everything
 from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
 
@@ -49,25 +49,41 @@ def title_of(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     given = str(getattr(statistic, "title", ""))
     if given:
         return clean(given, most=120)
-    subject = _subject(statistic, plan=plan, words=words)
-    by = getattr(statistic, "by", ())
-    if not by or kind_of(statistic) == "histogram":
-        return subject
-    return words.say("title.by", subject=subject, groups=words.listed([label(name) for name in by]))
+    title = _made(statistic, plan=plan, words=words)
+    others = [other for other in plan.statistics if other.id != statistic.id]
+    if all(getattr(o, "title", "") or _made(o, plan=plan, words=words) != title for o in others):
+        return title
+    return words.say("title.same", title=title, id=clean(statistic.id))
 
 
-def _subject(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    """Return what a statistic asks, with its groups and its condition."""
+    where = getattr(statistic, "where", Everything())
+    condition = condition_text(where, dataset=plan.dataset, words=words, brief=True)
+    subject = _subject(statistic, condition=condition, plan=plan, words=words)
+    by, kind = getattr(statistic, "by", ()), kind_of(statistic)
+    if by and kind != "histogram":
+        groups = words.listed([label(name) for name in by])
+        subject = words.say("title.by", subject=subject, groups=groups)
+    if condition and kind != "count":
+        subject = words.say("title.with", subject=subject, condition=condition)
+    return clean(subject, most=160)
+
+
+def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) -> str:
     kind = kind_of(statistic)
     table = label(str(getattr(statistic, "table", "")))
     match kind:
+        case "count" if condition:
+            return words.say(f"title.whom.{_counted(statistic)}", condition=condition)
         case "count":
             return words.say(f"title.count.{_counted(statistic)}", table=table)
         case "histogram":
             groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
             return words.say(f"title.histogram.{_counted(statistic)}", groups=groups)
         case "proportion" if isinstance(statistic, Proportion):
-            condition = condition_text(statistic.of, dataset=plan.dataset, words=words)
-            return words.say("title.proportion", condition=condition)
+            share = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
+            return words.say("title.proportion", condition=share)
         case "key-selection":
             return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
         case _:
@@ -78,19 +94,6 @@ def _subject(statistic: Statistic, *, plan: Plan, words: Words) -> str:
 def _counted(statistic: Statistic) -> str:
     counted = getattr(statistic, "counted", None)
     return "events" if counted is not None and counted.value == "events" else "patients"
-
-
-def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
-    """Return whom the statistic is about: its table and conditions."""
-    where = condition_text(_where(statistic, plan), dataset=plan.dataset, words=words)
-    table = label(str(getattr(statistic, "table", "")))
-    if where:
-        return words.say("about.some", table=table, where=where)
-    return words.say("about.all", table=table)
-
-
-def _where(statistic: Statistic, plan: Plan) -> Predicate:
-    return plan.of(statistic.id)[0].aggregate.relation.where
 
 
 def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
@@ -117,7 +120,7 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
     if kind in ("count", "histogram", "key-selection"):
         return shown
     if kind == "proportion":
-        return shown if unit == "1" else words.say("axis.share", unit=shown)
+        return words.say("axis.share", unit=shown) if shown else words.say("quantity.share")
     column = label(str(getattr(statistic, "column", "")))
     if not shown or shown == column:
         return column

@@ -24,6 +24,7 @@ from confide.report.style import (
     SHAPES,
     WARNING,
     WIDTH,
+    room_for,
 )
 
 _MOST_STEPS = 60  # a law on few integers is drawn as steps, not as a curve
@@ -94,7 +95,8 @@ def dots(rows: Sequence[Row], *, frame: Frame) -> Chart:
         text = alt.Chart(absent).mark_text(align="left", fontStyle="italic", color=WARNING, dx=2)
         layers.append(text.encode(x=alt.value(0), text="missing:N", **place))
     height = alt.Step(ROW / 1.7, **{"for": "offset"}) if frame.series else alt.Step(ROW)
-    return alt.layer(*layers).properties(width=WIDTH, height=height)
+    width = WIDTH - max(0, room_for(frame.groups) - WIDTH // 3)
+    return alt.layer(*layers).properties(width=width, height=height)
 
 
 def _points(shown: Any, *, frame: Frame, value: Any, place: Mapping[str, Any]) -> Chart:
@@ -131,7 +133,8 @@ def _places(frame: Frame) -> dict[str, Any]:
     import altair as alt
 
     scale = alt.Scale(domain=list(frame.groups), paddingInner=0.25 if frame.series else 0.1)
-    place = {"y": alt.Y("group:N", sort=None, scale=scale, title=None)}
+    axis = alt.Axis(minExtent=room_for(frame.groups))
+    place = {"y": alt.Y("group:N", sort=None, scale=scale, title=None, axis=axis)}
     if frame.series:
         offset = alt.Scale(domain=list(frame.series), paddingOuter=0.2)
         place["yOffset"] = alt.YOffset("series:N", sort=None, scale=offset)
@@ -185,21 +188,24 @@ def heat_map(rows: Sequence[Row], *, frame: Frame, titles: tuple[str, str]) -> C
     dark = 0.8 * max((row["value"] for row in shown), default=1.0)
     values = [row | {"dark": row["value"] is not None and row["value"] > dark} for row in rows]
     data = alt.Data(values=values)
+    across = len(frame.series)
+    cell = min(96, max(44, WIDTH // max(1, across)))
+    fits = room_for(frame.series) <= cell - 8
+    turned = {"labelAngle": 0} if fits else {"labelAngle": -45, "labelAlign": "left"}
     x = alt.X(
         "series:N",
         sort=None,
         title=titles[1],
-        axis=alt.Axis(labelAngle=0, orient="top", grid=False),
+        axis=alt.Axis(orient="top", grid=False, **turned),
     )
-    y = alt.Y("group:N", sort=None, title=titles[0], axis=alt.Axis(titleAngle=-90))
+    side = alt.Axis(titleAngle=-90, minExtent=room_for(frame.groups))
+    y = alt.Y("group:N", sort=None, title=titles[0], axis=side)
     scale = alt.Scale(range=list(SEQUENTIAL), domainMin=0)
     rect = alt.Chart(data).mark_rect(stroke=PAPER, strokeWidth=2)
     boxes = rect.encode(x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=None))
     ink = alt.condition("datum.dark", alt.value(PAPER), alt.value(INK))
     number = alt.Chart(data).mark_text(fontSize=11.5)
     text = number.encode(x=x, y=y, text="text:N", color=ink)
-    across = len(frame.series)
-    cell = min(96, max(44, WIDTH // max(1, across)))
     return alt.layer(boxes, text).properties(width=cell * across, height=alt.Step(ROW + 4))
 
 
@@ -225,7 +231,7 @@ def plausible(curve: Sequence[tuple[float, float]], *, row: Row, frame: Frame) -
 
 
 def ridges(
-    bins: Sequence[Row], *, rows: Sequence[Row], frame: Frame, labels: Sequence[Row]
+    bins: Sequence[Row], *, rows: Sequence[Row], frame: Frame, labels: Sequence[Row], height: int
 ) -> Chart:
     """Return one distribution a group, with its quantiles and their intervals below each.
 
@@ -233,12 +239,12 @@ def ridges(
         bins: low, high, foot and top of each bin.
         rows: Quantiles; their ``level`` is where they stand on the y axis.
         frame: Series are the quantiles.
-        labels: text and level of each group.
+        labels: text and level of each group, above its bars.
+        height: Of the whole in pixels; levels, feet and tops are pixels below the upper edge.
     """
     import altair as alt
 
-    count = len(frame.groups)
-    y_scale = alt.Scale(domain=[-(count - 1) - 0.42, 0.8], nice=False)
+    y_scale = alt.Scale(domain=[-height, 0], nice=False)
     x_title = frame.x_title
 
     def y(field: str) -> Any:
@@ -257,9 +263,9 @@ def ridges(
     layers.append(inner.encode(x=x("inner_low"), x2="inner_high:Q", y=y("level"), color=colour))
     layers.append(_points(data, frame=frame, value=x("value"), place={"y": y("level")}))
     text = alt.Chart(alt.Data(values=list(labels)))
-    names = text.mark_text(align="right", dx=-10, fontSize=12, color=INK)
+    names = text.mark_text(align="left", fontSize=12, fontWeight=600, color=INK)
     layers.append(names.encode(x=alt.value(0), y=y("level"), text="text:N"))
-    return alt.layer(*layers).properties(width=WIDTH, height=104 * count)
+    return alt.layer(*layers).properties(width=WIDTH, height=height)
 
 
 def titled(chart: Chart, *, title: str, subtitle: str) -> Chart:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from confide.budget.ledger import Scope
+from confide.plans.canonical import Json
 from confide.plans.plan import Measurement
 from confide.privacy.amount import NANO
 from confide.privacy.loss import ZeroConcentratedDP
@@ -103,14 +104,30 @@ def _sentences(release: Release, *, words: Words) -> Iterator[str]:
 def _facts(release: Release, *, words: Words) -> list[str]:
     texts = []
     for fact in release.certificate["data"]["facts-taken-as-public"]:
-        parts = {"name": plain(str(fact["name"])), "value": plain(str(fact["value"]))}
-        source = plain(str(fact["source"]))
+        name, value, source = map(plain, fact_texts(fact, words=words))
+        parts = {"name": name, "value": value}
         texts.append(
             words.say("methods.fact", source=source, **parts)
             if source
             else words.say("methods.fact-bare", **parts)
         )
     return texts
+
+
+def fact_texts(fact: Json, *, words: Words) -> tuple[str, str, str]:
+    """Return name, value and source of a certificate's fact, with its unit as people write it.
+
+    Example:
+        >>> from confide.report.words import load_words
+        >>> fact = {"name": "person.age", "value": "[20, 80] a", "source": "protocol"}
+        >>> fact_texts(fact, words=load_words("en"))[1]
+        '[20, 80] years'
+    """
+    value = str(fact["value"])
+    bounds, bracket, unit = value.rpartition("] ")
+    if bracket:
+        value = f"{bounds}] {words.unit(unit)}".rstrip()
+    return str(fact["name"]), value, str(fact["source"])
 
 
 def _statistic(release: Release, place: int, *, words: Words) -> str:

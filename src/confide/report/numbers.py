@@ -19,17 +19,17 @@ _MOST_DECIMALS = 6
 
 
 def decimals_for(uncertainty: float) -> int:
-    """Return the decimals at which two digits of the uncertainty show.
+    """Return the decimals at which two digits of the uncertainty show; negative: tens, hundreds.
 
     Example:
         A mean blood pressure within 0.84 mmHg, and a count within 12 persons:
 
-        >>> decimals_for(0.84), decimals_for(12.0)
-        (2, 0)
+        >>> decimals_for(0.84), decimals_for(12.0), decimals_for(150_099.0)
+        (2, 0, -4)
     """
     if not uncertainty > 0 or not math.isfinite(uncertainty):
         return 0
-    return min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(uncertainty))))
+    return min(_MOST_DECIMALS, 1 - math.floor(math.log10(uncertainty)))
 
 
 def fixed(value: float, *, decimals: int) -> str:
@@ -38,8 +38,10 @@ def fixed(value: float, *, decimals: int) -> str:
     Example:
         >>> fixed(-12345.678, decimals=1)
         '−12,345.7'
+        >>> fixed(150_099, decimals=-4)
+        '150,000'
     """
-    text = f"{value:,.{decimals}f}"
+    text = f"{round(value, min(0, decimals)) if decimals < 0 else value:,.{max(0, decimals)}f}"
     if text.startswith("-") and not text.strip("-0,."):
         text = text[1:]  # no negative zero
     return text.replace("-", MINUS)

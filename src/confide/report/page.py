@@ -28,6 +28,7 @@ from confide.report.guarantee import (
     guarantee,
 )
 from confide.report.markup import Html, isolated, tag, trusted
+from confide.report.methods import fact_texts
 from confide.report.numbers import clean, percent
 from confide.report.odds_words import (
     adjacency_text,
@@ -103,6 +104,7 @@ def page(
 
 def _header(release: Release, *, title: str, words: Words) -> Html:
     plan, certificate = release.plan, release.certificate
+    entry = str(certificate["accounting"]["entry"])
     facts = [
         ("page.dataset", plan.dataset.id),
         ("page.snapshot", plan.dataset.snapshot),
@@ -110,7 +112,7 @@ def _header(release: Release, *, title: str, words: Words) -> Html:
         ("page.audience", plan.study.audience),
         ("page.issuer", str(certificate["issuer"]["organisation"])),
         ("page.issued", _moment(str(certificate["issued"]), words=words)),
-        ("page.certificate", str(certificate["id"])),
+        ("page.certificate", words.say("page.ledger-entry", entry=entry)),
     ]
     return tag(
         "header",
@@ -220,8 +222,8 @@ def _statistic(
             _points(words.say("unfit.title"), said.unfit),
             class_="two",
         ),
-        _points(words.say("bounded.title"), said.bounded),
-        _points(words.say("cost.title"), said.cost),
+        _folded(words.say("bounded.title"), said.bounded),
+        _folded(words.say("cost.title"), said.cost),
         tag("p", files, class_="note"),
         aria_labelledby=name,
     )
@@ -264,6 +266,12 @@ def _table(release: Release, statistic: Statistic, *, name: str, title: str, wor
 def _points(title: str, sentences: Sequence[str]) -> Html:
     items = [tag("li", isolated(sentence)) for sentence in sentences]
     return tag("div", tag("h3", title), tag("ul", items))
+
+
+def _folded(title: str, sentences: Sequence[str]) -> Html:
+    """Return sentences that open on a click, and in print."""
+    items = [tag("li", isolated(sentence)) for sentence in sentences]
+    return tag("details", tag("summary", tag("h3", title)), tag("ul", items))
 
 
 def _guarantee(release: Release, *, words: Words) -> Html:
@@ -321,7 +329,7 @@ def _facts(release: Release, *, words: Words) -> Html:
     head = [words.say(f"head.{name}") for name in ("name", "value", "source")]
     facts = release.certificate["data"]["facts-taken-as-public"]
     rows = [
-        [isolated(clean(str(fact[name]), most=300)) for name in ("name", "value", "source")]
+        [isolated(clean(text, most=300)) for text in fact_texts(fact, words=words)]
         for fact in facts
     ]
     return tag(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from confide.plans.estimates import Covers
 from confide.plans.plan import Plan, Statistic
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
@@ -16,9 +17,10 @@ from confide.privacy.measure import Measure
 from confide.release.release import Release
 from confide.report.bounding import bounded
 from confide.report.cells import Cell, cells_of
-from confide.report.describe import about, digits, kind_of, quantity_text, title_of
+from confide.report.describe import digits, kind_of, quantity_text, title_of
 from confide.report.numbers import clean, epsilon_text, fixed, percent
-from confide.report.odds_words import adjacency_text, loss_text, meaning_of, odds_sentences
+from confide.report.odds_words import loss_text, shown_at
+from confide.report.population import about
 from confide.report.words import Words
 
 
@@ -33,7 +35,7 @@ class Section:
         fit: What it may be used for.
         unfit: What it may not.
         bounded: How one unit's influence was bounded, and by which noise it is hidden.
-        cost: What it cost, in odds.
+        cost: What it cost.
         flags: Explanations of the flags that occur.
     """
 
@@ -59,11 +61,29 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
         about=about(statistic, plan=plan, words=words),
         headline=headline(cells, kind=kind, words=words),
         fit=words.each(f"fit.{kind}", **placed["fit"]),
-        unfit=words.each(f"unfit.{kind}", **placed["unfit"]),
+        unfit=(*_noise_only(cells, words=words), *words.each(f"unfit.{kind}", **placed["unfit"])),
         bounded=bounded(statistic, plan=plan, words=words),
         cost=cost(statistic, plan=plan, words=words),
-        flags=tuple(words.say(f"flag.{flag}.long") for flag in flags),
+        flags=(
+            *(words.say(f"flag.{flag}.long") for flag in flags),
+            *_nothing(cells, words=words),
+        ),
     )
+
+
+def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
+    """Return the warning that goes with intervals that all reach zero, as those of no rows do."""
+    ends = [cell.outer for cell in cells if cell.value is not None and cell.outer is not None]
+    if not ends or any(low > 0 or high < 0 for low, high in ends):
+        return ()
+    return (words.say("flag.nothing.long"),)
+
+
+def _noise_only(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
+    """Return the warning that goes with intervals that no sampling is part of."""
+    if any(cell.covers is not Covers.NOISE for cell in cells):
+        return ()
+    return (words.say("unfit.noise-only"),)
 
 
 def _width_parts(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
@@ -114,17 +134,7 @@ def _medians(usable: Sequence[Cell], *, words: Words) -> str:
     what = quantity_text(middle, words=words)
     if len(cells) == 1:
         return words.say("headline.quantile", quantity=what, **_number(cells[0], None, words=words))
-    low, high = min(cells, key=_value), max(cells, key=_value)
-    decimals = digits(cells)
-    return words.say(
-        "headline.quantiles",
-        quantity=what,
-        low=fixed(_value(low), decimals=decimals),
-        low_key=_key(low, words=words),
-        high=fixed(_value(high), decimals=decimals),
-        high_key=_key(high, words=words),
-        unit=clean(words.unit(low.unit)),
-    )
+    return words.say("headline.quantiles", quantity=what, **_ends(cells, words=words))
 
 
 def _range(usable: Sequence[Cell], *, words: Words) -> str:
@@ -132,18 +142,23 @@ def _range(usable: Sequence[Cell], *, words: Words) -> str:
     cells = _solid([cell for cell in usable if cell.quantity == first])
     if len(cells) == 1:
         return _one(cells[0], words=words)
-    low, high = min(cells, key=_value), max(cells, key=_value)
+    return words.say("headline.range", **_ends(cells, words=words))
+
+
+def _ends(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
+    """Return the lowest and the highest number, each with its group and its interval."""
     decimals = digits(cells)
-    halves = sorted(cell.half_width for cell in cells)
-    return words.say(
-        "headline.range",
-        low=fixed(_value(low), decimals=decimals),
-        low_key=_key(low, words=words),
-        high=fixed(_value(high), decimals=decimals),
-        high_key=_key(high, words=words),
-        unit=clean(words.unit(low.unit)),
-        half=fixed(halves[len(halves) // 2], decimals=decimals),
-    )
+    parts = {"level": percent(cells[0].level)}
+    for name, cell in (("low", min(cells, key=_value)), ("high", max(cells, key=_value))):
+        lower, upper = cell.outer or (math.nan, math.nan)
+        parts[name] = words.amount(fixed(_value(cell), decimals=decimals), cell.unit)
+        parts[f"{name}_key"] = _key(cell, words=words)
+        parts[f"{name}_ends"] = words.say(
+            "headline.ends",
+            lower=fixed(lower, decimals=decimals),
+            upper=fixed(upper, decimals=decimals),
+        )
+    return parts
 
 
 def _solid(cells: Sequence[Cell]) -> Sequence[Cell]:
@@ -160,7 +175,7 @@ def _value(cell: Cell) -> float:
 
 
 def _key(cell: Cell, *, words: Words) -> str:
-    return words.say("key.joint").join(clean(part) for part in cell.key)
+    return words.say("comma").join(clean(part) for part in cell.key)
 
 
 def _number(cell: Cell, decimals: int | None, *, words: Words) -> dict[str, str]:
@@ -193,11 +208,10 @@ def statistic_loss(statistic: Statistic, *, plan: Plan) -> PrivacyLoss:
 
 
 def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
-    """Return what one statistic cost: its share, its loss by itself, and that as odds."""
+    """Return what one statistic cost: its share, and its loss by itself."""
     nano = sum(measurement.nano for measurement in plan.of(statistic.id))
-    unit, adjacency = plan.dataset.unit.entity, plan.dataset.adjacency
     loss = statistic_loss(statistic, plan=plan)
-    meaning = meaning_of(loss, delta=plan.dataset.delta)
+    shown = shown_at(loss, delta=plan.dataset.delta)
     return (
         words.say(
             "cost.share",
@@ -207,8 +221,6 @@ def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
         ),
         words.say(
             "cost.equivalent",
-            loss=loss_text(meaning.shown, words=words),
-            adjacency=adjacency_text(unit, adjacency=adjacency, words=words),
+            loss=loss_text(shown, words=words),
         ),
-        *odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)[:2],
     )

@@ -7,6 +7,9 @@ References:
     [OI08] Okabe, Ito. Color universal design. 2008. https://jfly.uni-koeln.de/color/
 """
 
+import math
+import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 INK = "#1d2b36"
@@ -22,9 +25,32 @@ SEQUENTIAL = ("#f4f8fb", "#9cc3dd", "#1b5e8c")
 
 WIDTH = 560
 ROW = 24
+LABEL_LIMIT = 400
+"""Longest label of an axis; what is longer ends in an ellipsis."""
+LETTER = 7.4
+"""Width of an average letter at the size of labels, in the widest of the usual fonts."""
 OUTER, INNER = 1.8, 5.5
 DOT = 46
+RIDGE_NAME, RIDGE, RIDGE_LINE = 20, 58, 13
+"""Pixels of a group in a figure of distributions: its name, its bars, a line a quantile."""
 FONT = "sans-serif"
+
+
+def room_for(labels: Iterable[str]) -> int:
+    """Return the width that the longest label needs in whichever font a browser has.
+
+    Figures are laid out with the fonts of this process; a browser's own are up to a fifth wider.
+
+    Example:
+        >>> room_for(["male", "female"])
+        45
+    """
+    widest = max((sum(_width(letter) for letter in label) for label in labels), default=0.0)
+    return min(LABEL_LIMIT, math.ceil(widest))
+
+
+def _width(letter: str) -> float:
+    return 13.0 if unicodedata.east_asian_width(letter) in "WF" else LETTER
 
 
 def theme() -> dict[str, Any]:
@@ -41,7 +67,7 @@ def theme() -> dict[str, Any]:
         "domainColor": "#9aa7b0",
         "tickColor": "#9aa7b0",
         "titlePadding": 10,
-        "labelLimit": 240,
+        "labelLimit": LABEL_LIMIT,
         "domain": False,
         "ticks": False,
         "labelPadding": 8,

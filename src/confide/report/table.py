@@ -91,7 +91,7 @@ class Shown:
 
 def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     """Return the table of one statistic for readers, every cell of it."""
-    cells = cells_of(release.of(statistic))
+    cells = _told_once(cells_of(release.of(statistic)))
     groups = group_titles(statistic, plan=release.plan, words=words) if _keyed(cells) else ()
     several = len({cell.quantity for cell in cells}) > 1
     level = percent(cells[0].level) if cells else ""
@@ -101,14 +101,14 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     head += [words.say("head.quantity")] if several else []
     labels = len(head)
     units = list(dict.fromkeys(clean(words.unit(cell.unit)) for cell in cells))
-    shared = units[0] if len(units) == 1 else ""
+    shared = units[0] if len(units) == 1 else None
     head += [
         words.say("head.estimate-unit", unit=shared) if shared else words.say("head.estimate"),
         words.say("head.half"),
     ]
     head += [words.say("head.interval", level=level)]
     head += [words.say("head.noise-interval", level=level)] if inner else []
-    head += [] if shared else [words.say("head.unit")]
+    head += [] if shared is not None else [words.say("head.unit")]
     head += [words.say("head.flags")] if flagged else []
     rows = []
     for cell in cells:
@@ -117,11 +117,21 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
         row += [quantity_text(cell.quantity, words=words)] if several else []
         row += _numbers(cell, places=places, words=words)
         row += [_interval(cell.inner, places=places)] if inner else []
-        row += [] if shared else [clean(words.unit(cell.unit))]
+        row += [] if shared is not None else [clean(words.unit(cell.unit))]
         row += ["; ".join(words.say(f"flag.{f}.short") for f in cell.flags)] if flagged else []
         rows.append(tuple(row))
     numbers = 4 if inner else 3
     return Shown(head=tuple(head), rows=tuple(rows), text_columns=labels, numbers=numbers)
+
+
+def _told_once(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """Leave out a posterior mean that reads like the count itself."""
+    counts = {fixed(cell.value or 0.0, decimals=0) for cell in cells if cell.quantity == "count"}
+    return [
+        cell
+        for cell in cells
+        if cell.quantity != "posterior mean" or fixed(cell.value or 0.0, decimals=0) not in counts
+    ]
 
 
 def _keyed(cells: Sequence[Cell]) -> bool:
@@ -133,6 +143,8 @@ def _numbers(cell: Cell, *, places: int, words: Words) -> list[str]:
         return [words.say("table.withheld"), "", _interval(cell.outer, places=places)]
     value = fixed(cell.value, decimals=places)
     half = fixed(cell.half_width, decimals=places)
+    if "below zero" in cell.flags and cell.outer is not None:  # half of a cut interval is too small
+        half = words.say("table.at-most", upper=fixed(cell.outer[1], decimals=places))
     return [value, half, _interval(cell.outer, places=places)]
 
 

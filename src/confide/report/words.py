@@ -71,13 +71,15 @@ class Words:
         return f"{head}{self.say(joint)}{last}" if most else last
 
     def unit(self, code: str) -> str:
-        """Return how a unit is printed; a UCUM code without a translation stays as it is.
+        """Return how a unit is printed: "" for the unit 1, an unlisted UCUM code as it is.
 
         Example:
             >>> load_words("en").unit("mm[Hg]"), load_words("en").unit("mmol/L")
             ('mmHg', 'mmol/L')
+            >>> load_words("en").unit("1")
+            ''
         """
-        return self.templates.get(f"unit.{code}", code)
+        return "" if code == "1" else self.templates.get(f"unit.{code}", code)
 
     def amount(self, number: str, code: str) -> str:
         """Return a printed number with its unit, in the singular where the language has one.
@@ -88,7 +90,7 @@ class Words:
             ('1 patient', '12 patients', '3')
         """
         unit = self.templates.get(f"unit-one.{code}") if number == "1" else None
-        shown = "" if code == "1" else clean(unit or self.unit(code))
+        shown = clean(unit or self.unit(code))
         return self.say("amount", value=number, unit=shown).strip()
 
     def _filled(self, keys: tuple[str, ...], parts: Mapping[str, str]) -> tuple[str, ...]:

@@ -207,6 +207,7 @@ def test_ledger_show_lists_the_request(released):
     assert body["schema"] == "confide.ledger/1"
     assert [entry["state"] for entry in body["entries"]] == ["published"]
     assert body["entries"][0]["request"] == ran.json["request"]
+    assert body["entries"][0]["study"] == "first"
     assert "published" in confide("ledger", "show", clinic.dataset).out
 
 
@@ -217,7 +218,7 @@ def test_ledger_verify_finds_a_whole_chain(released):
 
 def test_caps_that_changed_are_refused_until_an_officer_takes_them(tmp_path):
     clinic = make_clinic(tmp_path)
-    assert confide("plan", clinic.study).code == 0
+    assert confide("run", clinic.study, "--out", tmp_path / "out").code == 0
     lower = clinic.dataset.read_text().replace("calendar-year: {epsilon: 3}, ", "")
     clinic.dataset.write_text(lower)
     assert confide("plan", clinic.study).code == 3

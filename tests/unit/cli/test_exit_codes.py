@@ -1,5 +1,6 @@
 """Errors are one line, a hint and an exit code; never a traceback."""
 
+import re
 import subprocess
 import sys
 import time
@@ -110,6 +111,39 @@ def test_a_frozen_ledger_exits_with_6_until_an_officer_unfreezes_it(tmp_path):
     assert confide("plan", clinic.study).code == 0
 
 
+def test_a_deleted_ledger_is_restored_and_not_unfrozen(tmp_path):
+    clinic = make_clinic(tmp_path)
+    confide("run", clinic.study, "--out", tmp_path / "out")
+    ledger = clinic.folder / ".confide" / "ledger.sqlite"
+    kept = ledger.read_bytes()
+    ledger.unlink()
+    for words in (("plan", clinic.study), ("ledger", "show", clinic.dataset)):
+        ran = confide(*words)
+        assert ran.code == 6
+        assert "missing or empty, though its anchor knows it" in ran.err
+        assert "Restore ledger.sqlite from a backup" in ran.err
+        assert "unfreeze" not in ran.err
+    assert confide("ledger", "unfreeze", clinic.dataset, "--reason", "anew").code == 6
+    ledger.write_bytes(kept)
+    assert confide("plan", clinic.study).code == 0
+
+
+def test_caps_may_be_edited_until_the_first_charge_and_then_are_named(tmp_path):
+    clinic = make_clinic(tmp_path)
+    assert confide("plan", clinic.study).code == 0
+    text = clinic.dataset.read_text()
+    lifetime = re.compile(r"lifetime: \{epsilon: [0-9.]+\}")
+    clinic.dataset.write_text(lifetime.sub("lifetime: {epsilon: 7}", text))
+    assert confide("run", clinic.study, "--out", tmp_path / "out").code == 0
+    clinic.dataset.write_text(lifetime.sub("lifetime: {epsilon: 9}", text))
+    ran = confide("plan", clinic.study)
+    assert ran.code == 3
+    assert "other caps: lifetime " in ran.err
+    assert "confide ledger amend-caps" in ran.err
+    assert confide("ledger", "amend-caps", clinic.dataset, "--reason", "board").code == 0
+    assert confide("plan", clinic.study).code == 0
+
+
 def test_a_file_that_cannot_be_used_is_named_without_its_folder(tmp_path):
     clinic = make_clinic(tmp_path)
     (tmp_path / "plain").write_text("")
@@ -181,3 +215,22 @@ def test_a_level_that_is_no_probability_is_refused_before_anything_is_charged(tm
     ran = confide("run", clinic.study, "--out", tmp_path / "out")
     assert ran.code == 7
     assert "between 0 and 1" in ran.err
+
+
+def test_a_refusal_under_zcdp_is_told_in_epsilon_too(tmp_path):
+    clinic = make_clinic(tmp_path)
+    text = clinic.dataset.read_text()
+    clinic.dataset.write_text(text.replace("release: {epsilon: 1}", "release: {epsilon: 0.01}"))
+    ran = confide("run", clinic.study, "--out", tmp_path / "out")
+    assert ran.code == 5
+    assert re.search(r"in ε: requested 0\.\d+, remaining 0\.01;", ran.err)
+    assert "split the study" not in ran.err
+
+
+def test_a_second_delivery_names_the_snapshot(tmp_path):
+    clinic = make_clinic(tmp_path)
+    confide("run", clinic.study, "--out", tmp_path / "out")
+    assert (
+        "Delivered again from snapshot '1'"
+        in confide("run", clinic.study, "--out", tmp_path / "out").out
+    )

@@ -45,7 +45,7 @@ def predicates() -> st.SearchStrategy[Predicate]:
             lower=st.none() | st.integers(0, 50),
             upper=st.none() | st.integers(50, 100),
         ),
-        st.builds(IsIn, of=st.just(SEX), values=st.lists(st.integers(0, 1)).map(tuple)),
+        st.builds(IsIn, of=st.just(SEX), values=st.lists(st.integers(0, 1), min_size=1).map(tuple)),
     )
 
     def wider(inner: st.SearchStrategy[Predicate]) -> st.SearchStrategy[Predicate]:

@@ -39,7 +39,7 @@ def test_small_probabilities_are_powers_of_ten_rounded_up(value, text):
 
 def test_numbers_show_two_digits_of_their_uncertainty():
     assert [decimals_for(width) for width in (123.0, 1.2, 0.12, 0.0, float("inf"))] == [
-        0,
+        -1,
         1,
         2,
         0,

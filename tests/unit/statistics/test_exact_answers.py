@@ -4,7 +4,6 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from confide.plans.allocate import Ask, make_plan
@@ -31,6 +30,8 @@ from confide.tables.filter import IsIn
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 from noisy_answers import dataset
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 PATIENTS = 1500
 DIABETES = IsIn(of=ColumnOf(table="participants", column="diabetes"), values=(1,))

@@ -11,6 +11,7 @@ References:
 """
 
 import shutil
+import sys
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -135,4 +136,10 @@ def _show(bodies: list[dict[str, Any]]) -> None:
         say("These are the numbers of the first run; for new ones, give another --out.")
     say("Open a report in a browser; check it with")
     for body in bodies:
-        say(f"  confide verify {body['certificate']}")
+        say(f"  {_program()} verify {body['certificate']}")
+
+
+def _program() -> str:
+    """Return how this program was called, so that the line can be pasted."""
+    called = Path(sys.argv[0])
+    return str(called) if called.name == "confide" and len(called.parts) > 1 else "confide"

@@ -2,12 +2,14 @@
 
 A reader that guesses types, separators or quotes from the rows lets one patient's row decide how
 everyone's rows are read, so nothing is guessed: UTF-8, comma (tab for .tsv), double quotes, and one
-header line.  Declared columns are parsed cell by cell later.  A row with too few or too many
-fields, or with bytes that are no UTF-8, is left out by itself and disturbs no other.  The empty
-cell is NULL.
+header line.  Declared columns are parsed cell by cell later.  A row with too few fields is left out
+by itself, of one with too many the first count, and stray quotes, carriage returns or bytes that
+are no UTF-8 disturb no other row.  The empty cell is NULL.
 
-*Privacy:* one unclosed quotation mark can swallow the rows after it; a file that people edit by
-hand belongs into Parquet or DuckDB first.
+*Privacy:* a file is read from its beginning by one reader.  A second one that starts in the middle
+may start inside a quoted cell, and then takes the lines of one patient's text for rows of others.
+One unclosed quotation mark still swallows the rows after it; a file that people edit by hand
+belongs into Parquet or DuckDB first.
 """
 
 import csv
@@ -45,6 +47,8 @@ def csv_relation(parts: tuple[Path, ...], *, table: Table) -> exp.Table:
         "quote": exp.Literal.string('"'),
         "escape": exp.Literal.string('"'),
         "ignore_errors": exp.true(),  # row by row
+        "strict_mode": exp.false(),  # else a stray carriage return stops every release
+        "parallel": exp.false(),  # a reader that starts inside a quoted cell takes it for rows
         "max_line_size": exp.Literal.number(LONGEST_LINE),
     }
     files = exp.array(*(exp.Literal.string(str(part)) for part in parts))

@@ -1,9 +1,14 @@
 """Tables in memory: pandas, Polars, Arrow, or anything that speaks the Arrow stream protocol.
 
 A frame is copied to Arrow once, when the engine opens; Python variables are never visible to SQL.
+
+*Privacy:* pandas columns of Python objects have no type but what their cells suggest, so one cell
+could change how all others are read, or refuse the frame.  They become text, cell by cell.
 """
 
 import contextlib
+import datetime as dt
+import decimal
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +17,7 @@ from sqlglot import exp
 from confide.errors import ContractError
 from confide.rows.build import own_table
 from confide.rows.sources.prepare import Opened
-from confide.tables.schema import Dataset
+from confide.tables.schema import LARGEST_VALUE, Dataset, Kind, Table
 
 
 def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
@@ -29,7 +34,7 @@ def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
             missing[table.name] = f"Table {table.name!r}: no frame {table.source!r} was given."
             continue
         name = f"frame{index}"
-        given[name] = _arrow(frames[table.source], table.source)
+        given[name] = _arrow(_with_types(frames[table.source], table), table.source)
         relations[table.name] = own_table(name)
     return Opened(frames=given, relations=relations, missing=missing)
 
@@ -43,7 +48,8 @@ def _arrow(frame: object, name: str) -> Any:
             hint="Give a pandas, Polars or Arrow table; collect a lazy one first.",
         )
     table = None
-    with contextlib.suppress(pa.ArrowException, TypeError, ValueError):  # they print cells
+    # their messages print cells
+    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
         table = pa.table(frame)
     if table is None:
         raise ContractError(
@@ -51,6 +57,43 @@ def _arrow(frame: object, name: str) -> Any:
             hint="Give every column one type.",
         )
     return _with_valid_text(table)
+
+
+def _with_types(frame: object, table: Table) -> object:
+    """Return a frame in which no column's type depends on its cells."""
+    if type(frame).__module__.partition(".")[0] != "pandas":
+        return frame
+    import pandas as pd
+
+    numbers = {column.source for column in table.columns if column.kind is Kind.NUMBER}
+    typed: Any = frame
+    typed = typed.copy(deep=False)
+    for name, column in typed.items():
+        if column.dtype == object or _of_objects(column):
+            cells = [_object_text(cell, number=name in numbers) for cell in column]
+            typed[name] = pd.Series(cells, index=typed.index, dtype="string")
+    return typed
+
+
+def _of_objects(column: Any) -> bool:
+    return bool(column.dtype.name == "category" and column.cat.categories.dtype == object)
+
+
+def _object_text(cell: Any, *, number: bool) -> str | None:
+    """Return one Python object as the text that a typed column would be read as."""
+    if hasattr(cell, "item"):  # a NumPy scalar
+        cell = cell.item()
+    match cell:
+        case bool():
+            return str(int(cell)) if number else str(cell).lower()
+        case float() if cell.is_integer() and abs(cell) <= LARGEST_VALUE:
+            return str(int(cell))
+        case bytes():
+            return _text(cell)
+        case str() | int() | float() | decimal.Decimal() | dt.date():
+            return _text(str(cell).encode("utf-8", "surrogatepass"))
+        case _:
+            return None
 
 
 def _with_valid_text(table: Any) -> Any:

@@ -1,0 +1,110 @@
+"""The error that a statistic of study.yaml asks for: with its unit, and one that says something.
+
+*Utility:* an error as wide as the whole declared range would be met by noise alone.
+"""
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from confide.errors import ContractError, InvalidParameterError
+from confide.files.texts import exact
+from confide.plans.calibrate_to_error import (
+    ErrorTarget,
+    IntervalWidth,
+    MedianShare,
+    Within,
+    WithinShare,
+)
+from confide.tables.relation import domain, resolve
+from confide.tables.schema import Dataset, Domain
+
+if TYPE_CHECKING:
+    from confide.files.study import StatisticSection
+
+
+def read_target(section: "StatisticSection", *, dataset: Dataset) -> ErrorTarget:
+    """Return the error that a statistic of study.yaml asks for.
+
+    Raises:
+        ContractError: If it is none, not alone, in another unit, or as wide as the whole range.
+    """
+    error = section.error
+    if error is None:
+        raise ContractError(f"Statistic {section.id!r} names no error.")
+    stated = [
+        n for n in ("within", "within_share", "mdape", "width") if getattr(error, n) is not None
+    ]
+    if len(stated) != 1:
+        raise ContractError(
+            f"Statistic {section.id!r}: an error is one of within, within-share, mdape, width."
+        )
+    match stated[0]:
+        case "within":
+            amount = _amount(section, str(error.within), dataset)
+            _require_sensible(section, "within", amount=amount, dataset=dataset)
+            return Within(amount=amount, level=error.level)
+        case "width":
+            width = _amount(section, str(error.width), dataset)
+            _require_sensible(section, "width", amount=width, dataset=dataset)
+            return IntervalWidth(width=width, level=error.level)
+        case "within_share":
+            return WithinShare(share=error.within_share or Fraction(0), level=error.level)
+        case _:
+            return MedianShare(share=error.mdape or Fraction(0), level=error.level)
+
+
+def _require_sensible(
+    section: "StatisticSection", name: str, *, amount: Fraction, dataset: Dataset
+) -> None:
+    """Refuse an error that is none, or as wide as everything that the number could be."""
+    if amount <= 0:
+        raise InvalidParameterError(
+            f"Statistic {section.id!r}: expected {name} > 0, got {amount}.",
+            hint="Write the error that you can live with.",
+        )
+    match section.kind:
+        case "proportion":
+            whole, unit = Fraction(section.per), "" if section.per == 1 else f" per {section.per}"
+            hint = f'Write {name}: "3 %" for three percentage points, or per: 100.'
+        case "mean" | "quantiles" if section.column is not None:
+            of = _domain(section.column, section=section, dataset=dataset)
+            whole, unit = (of.upper - of.lower) * of.scale, f" {of.unit}".rstrip()
+            hint = "Any number between the declared bounds is as good; ask for a smaller error."
+        case _:
+            return
+    if amount >= whole:
+        raise ContractError(
+            f"Statistic {section.id!r}: {name} {float(amount):g}{unit} is not below the whole "
+            f"range, {float(whole):g}{unit}.",
+            hint=hint,
+        )
+
+
+def _amount(section: "StatisticSection", text: str, dataset: Dataset) -> Fraction:
+    """Read "10", "1 mm[Hg]" or "2 %": the unit, if written, must be the column's."""
+    number, _, unit = text.strip().partition(" ")
+    percent = unit.strip() == "%"
+    try:
+        amount = exact(number)
+    except ValueError as error:
+        raise ContractError(f"Statistic {section.id!r}: {error}.") from None
+    if percent and section.kind == "proportion":
+        return amount / 100 * section.per
+    expected = _unit(section, dataset)
+    if unit and unit.strip() != expected:
+        raise ContractError(
+            f"Statistic {section.id!r}: expected an error in {expected or '1'}, got {unit}.",
+            hint="Use within-share for a relative error.",
+        )
+    return amount
+
+
+def _unit(section: "StatisticSection", dataset: Dataset) -> str:
+    if section.column is None:
+        return "persons" if section.count == "patients" else "rows"
+    return _domain(section.column, section=section, dataset=dataset).unit
+
+
+def _domain(column: str, *, section: "StatisticSection", dataset: Dataset) -> Domain:
+    table = section.table or dataset.tables[0].name
+    return domain(resolve(column, table=table, dataset=dataset), dataset=dataset)

@@ -1,0 +1,117 @@
+"""Every fact that a release took as public: columns, per-patient values, derived columns.
+
+*Privacy:* the promise holds only for facts that were not read off the data, so readers must see all
+of them: a condition or a bin edge chosen by looking leaks as much as a bound does.
+"""
+
+from typing import assert_never
+
+from confide.plans.canonical import Json
+from confide.tables.conditions import shown
+from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
+from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
+from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, PerPatientValue
+from confide.tables.relation import date_of, domain
+from confide.tables.schema import Column, Dataset, Derived, Kind
+
+DECLARED = "as declared in dataset.yaml"
+
+
+def public_facts(dataset: Dataset) -> list[Json]:
+    """Return name, value and source of each declared column, value and derived column."""
+    return [
+        *(_column(table.name, column) for table in dataset.tables for column in table.columns),
+        *(_value(value, dataset=dataset) for value in dataset.per_patient),
+        *(_derived(derived, dataset=dataset) for derived in dataset.derived),
+    ]
+
+
+def _column(table: str, column: Column) -> Json:
+    match column.kind:
+        case Kind.CATEGORY:
+            value = f"{len(column.keys)} categories"
+        case Kind.TEXT:
+            value = "no value is public"
+        case Kind.NUMBER:
+            of = column.domain()
+            low, high = (f"{of.physical(end):.12g}" for end in (of.lower, of.upper))
+            value = f"[{low}, {high}] {column.unit}".strip()
+        case Kind.DATE:
+            of = column.domain()
+            value = f"{date_of(of.lower)} to {date_of(of.upper)}"
+    return {"name": f"{table}.{column.name}", "value": value, "source": column.because}
+
+
+def _value(value: PerPatientValue, *, dataset: Dataset) -> Json:
+    match value:
+        case AtEnd(which=which, table=table, column=column, by=by, where=where, before=before):
+            text = f"{which.value} {column} of {table}"
+            text += "" if by == column else f" by {by}"
+            text += _such(where, dataset=dataset)
+            text += "" if before is None else f", before {before}"
+        case HasAny(table=table, where=where):
+            text = f"any row of {table}{_such(where, dataset=dataset)}"
+        case CountOf(table=table, where=where, at_most=at_most):
+            text = f"count of rows of {table}{_such(where, dataset=dataset)}, at most {at_most}"
+        case DaysBetween(start=start, end=end, lower=lower, upper=upper):
+            text = f"days between {start} and {end}, [{lower}, {upper}] d"
+        case _:
+            assert_never(value)
+    return {"name": value.name, "value": text, "source": DECLARED}
+
+
+def _derived(derived: Derived, *, dataset: Dataset) -> Json:
+    match derived.of:
+        case BinOf(of=of, edges=edges):
+            ends = ", ".join(_number(edge, of=of, dataset=dataset) for edge in edges)
+            text = f"bins of {_name(of, dataset=dataset)}: {ends}"
+        case other:
+            text = _name(other, dataset=dataset)
+    return {"name": derived.name, "value": text, "source": DECLARED}
+
+
+def _such(where: Predicate, *, dataset: Dataset) -> str:
+    return "" if where == Everything() else f" where {_condition(where, dataset=dataset)}"
+
+
+def _condition(predicate: Predicate, *, dataset: Dataset) -> str:
+    match predicate:
+        case Everything():
+            return "anything"
+        case Between(of=of, lower=None, upper=None):
+            return f"{_name(of, dataset=dataset)} is known"
+        case Between(of=of, lower=lower, upper=upper):
+            low = "" if lower is None else f" from {_number(lower, of=of, dataset=dataset)}"
+            high = "" if upper is None else f" to {_number(upper, of=of, dataset=dataset)}"
+            return f"{_name(of, dataset=dataset)}{low}{high}"
+        case IsIn(of=of, values=values):
+            labels = ", ".join(_number(value, of=of, dataset=dataset) for value in values)
+            return f"{_name(of, dataset=dataset)} in [{labels}]"
+        case All(of=parts):
+            return f"({' and '.join(_condition(part, dataset=dataset) for part in parts)})"
+        case AnyOf(of=parts):
+            return f"({' or '.join(_condition(part, dataset=dataset) for part in parts)})"
+        case Not(of=part):
+            return f"not {_condition(part, dataset=dataset)}"
+        case _:
+            assert_never(predicate)
+
+
+def _name(expression: Expression, *, dataset: Dataset) -> str:
+    match expression:
+        case ColumnOf(table=table, column=column):
+            return f"{table}.{column}"
+        case ValueOf(name=name):
+            return name
+        case BinOf(of=of):
+            return f"bin of {_name(of, dataset=dataset)}"
+        case PartOf(of=of, part=part):
+            return f"{part.value} of {_name(of, dataset=dataset)}"
+        case Holds(of=predicate):
+            return f"({_condition(predicate, dataset=dataset)})"
+        case _:
+            assert_never(expression)
+
+
+def _number(canonical: int, *, of: Expression, dataset: Dataset) -> str:
+    return shown(canonical, of=domain(of, dataset=dataset))

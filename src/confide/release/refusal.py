@@ -1,0 +1,38 @@
+"""A refused charge, told in the words of dataset.yaml.
+
+Under zCDP charges are in ρ while people write caps in ε; both are said, because ε does not add up.
+
+*Privacy:* made of the plan and the ledger's public amounts.
+"""
+
+from fractions import Fraction
+
+from confide.budget.ledger import Scope
+from confide.errors import BudgetExhaustedError
+from confide.plans.plan import Plan
+from confide.privacy.accounting.concentrated import epsilon_at
+from confide.privacy.loss import ZeroConcentratedDP
+from confide.privacy.measure import Measure
+
+
+def told_in_epsilon(refusal: BudgetExhaustedError, *, plan: Plan) -> BudgetExhaustedError:
+    """Return a refusal in ρ with the ε of dataset.yaml beside it."""
+    dataset = plan.dataset
+    if dataset.measure is not Measure.ZCDP or refusal.cap == Scope.LIFETIME_DELTA.value:
+        return refusal
+    delta = dataset.delta - dataset.selection_delta
+
+    def epsilon(rho: Fraction) -> str:
+        if rho <= 0:
+            return "0"
+        return f"{epsilon_at(ZeroConcentratedDP(rho=rho), delta=delta):.3g}"
+
+    message = str(refusal).removesuffix(refusal.hint).strip()
+    return BudgetExhaustedError(
+        f"{message} As dataset.yaml writes caps, in ε: requested {epsilon(refusal.requested)}, "
+        f"remaining {epsilon(refusal.remaining)}; ε does not add up, ρ does.",
+        cap=refusal.cap,
+        requested=refusal.requested,
+        remaining=refusal.remaining,
+        hint=refusal.hint,
+    )

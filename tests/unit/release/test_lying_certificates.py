@@ -1,0 +1,106 @@
+"""Certificates that their own issuer signed, and that lie: each must fail to verify."""
+
+import copy
+import json
+
+import pytest
+
+from confide.errors import VerificationError
+from confide.plans.canonical import canonical_bytes
+from confide.release.keys import read_signing_key
+from confide.release.verify import read_certificate, verify
+from confide.report.save import save
+from confide.workspace import open_study
+from small_clinic import make_clinic
+
+
+@pytest.fixture(scope="module")
+def issued(tmp_path_factory):
+    base = tmp_path_factory.mktemp("issued")
+    clinic = make_clinic(base / "clinic")
+    workspace, study = open_study(clinic.study)
+    with workspace:
+        save(workspace.release(study.plan()), base / "out")
+    return base / "out", read_signing_key(clinic.folder / ".confide")
+
+
+def signed(body, signer):
+    body = {name: part for name, part in body.items() if name != "signature"}
+    signature = {"alg": "Ed25519", "key": signer.name, "over": "", "value": ""}
+    return body | {"signature": signature | {"value": signer.sign(canonical_bytes(body)).hex()}}
+
+
+def changed(certificate, path, value):
+    lie = copy.deepcopy(certificate)
+    *way, last = path
+    inner = lie
+    for step in way:
+        inner = inner[step]
+    inner[last] = value
+    return lie
+
+
+CHARGES = ("accounting", "charges")
+LIES = {
+    "a sentence beside the guarantee": (("summary",), "epsilon = 0.001"),
+    "a sentence beside the charges": (("accounting", "epsilon"), "0.001"),
+    "no charge at all": (CHARGES, []),
+    "a release that was spent on before": ((*CHARGES, 0, "before"), "-1"),
+    "an amount of a billion digits": ((*CHARGES, 0, "cap"), "1e999999999"),
+    "a charge that is no text": ((*CHARGES, 0, "cap"), 5),
+    "another payload in the ledger": (("accounting", "payload-sha256"), "0" * 64),
+    "another entry": (("id",), "clinic/999"),
+    "a smaller loss": (("guarantee", "spend", "rho"), "0.000000001"),
+    "outputs of another shape": (("outputs",), None),
+    "an output outside the folder": (("outputs",), [{"path": "../x", "sha256": ""}]),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_signed_lie_does_not_verify(issued, lie):
+    folder, signer = issued
+    honest = json.loads((folder / "certificate.json").read_bytes())
+    assert verify(signed(honest, signer), folder=folder, pinned_key=signer.name).holds
+    path, value = LIES[lie]
+    lying = signed(changed(honest, path, value), signer)
+    assert not verify(lying, folder=folder, pinned_key=signer.name).holds
+
+
+def test_the_charge_of_a_lifetime_cannot_be_left_out(issued):
+    folder, signer = issued
+    honest = json.loads((folder / "certificate.json").read_bytes())
+    kept = [c for c in honest["accounting"]["charges"] if c["scope"] != "lifetime"]
+    lying = signed(changed(honest, CHARGES, kept), signer)
+    assert not verify(lying, folder=folder).holds
+
+
+@pytest.mark.parametrize("signature", ["x", [], None, 5])
+def test_a_signature_of_another_shape_is_refused_in_words(issued, signature):
+    folder, _ = issued
+    honest = json.loads((folder / "certificate.json").read_bytes())
+    with pytest.raises(VerificationError):
+        verify(honest | {"signature": signature}, folder=folder)
+
+
+@pytest.mark.parametrize("key", [None, 5, [], "ed25519:"])
+def test_a_key_of_another_shape_does_not_verify(issued, key):
+    folder, _ = issued
+    honest = json.loads((folder / "certificate.json").read_bytes())
+    assert not verify(changed(honest, ("signature", "key"), key), folder=folder).holds
+
+
+def test_a_name_that_stands_twice_is_refused_since_readers_differ_in_which_they_take(
+    issued, tmp_path
+):
+    folder, _ = issued
+    text = (folder / "certificate.json").read_bytes()
+    lie = b'"guarantee":{"spend":{"measure":"pure","epsilon":"0.001"}},"guarantee":'
+    (tmp_path / "lie.json").write_bytes(text.replace(b'"guarantee":', lie, 1))
+    with pytest.raises(VerificationError, match="cannot be read"):
+        read_certificate(tmp_path / "lie.json")
+
+
+def test_a_bottomless_certificate_is_refused(tmp_path):
+    (tmp_path / "deep.json").write_bytes(b"[" * 200_000)
+    with pytest.raises(VerificationError, match="cannot be read"):
+        read_certificate(tmp_path / "deep.json")

@@ -1,0 +1,127 @@
+"""One patient's cell may be anything; nobody else's rows are read differently for it."""
+
+import csv
+import datetime as dt
+import decimal
+
+import numpy as np
+import pytest
+
+from confide.files.dataset import declare
+from confide.files.yaml_text import parse_yaml
+from confide.rows.duckdb import open_engine
+from confide.tables.aggregate import Aggregate, Ones, Plain
+from confide.tables.bound_contributions import CellBound
+from confide.tables.expression import ColumnOf
+from confide.tables.relation import Relation
+from rows_world import KEY
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+
+DATASET = """\
+dataset: {{id: t, lineage: t, snapshot: "1"}}
+source: {source}
+protects: {{unit: patient, id: pid, adjacency: add-remove}}
+accounting: {{measure: pure}}
+caps: {{lifetime: {{epsilon: 1}}}}
+tables:
+  visits:
+    from: {table}
+    columns:
+      x: {{kind: number, lower: 0, upper: 10}}
+      code: {{categories: {{1: one, 2: two}}}}
+      day: {{kind: date, lower: 2026-01-01, upper: 2026-12-31}}
+      note: {{kind: text}}
+"""
+CODE = ColumnOf(table="visits", column="code")
+X = ColumnOf(table="visits", column="x")
+BOUNDS = CellBound(max_cells=2)
+
+
+def sums(folder, *, frames=None, csv_file=False):
+    """Return how many patients have rows, codes, and the sum of x over their first rows."""
+    source = "{kind: csv, path: .}" if csv_file else "{kind: frames}"
+    text = DATASET.format(source=source, table="visits.csv" if csv_file else "visits")
+    declared = declare(parse_yaml(text, name="d"), path=folder / "dataset.yaml")
+    visits = Relation(table="visits")
+    asked = (
+        Aggregate(relation=visits, axes=(), value=Ones(), bounds=BOUNDS),
+        Aggregate(relation=visits, axes=(CODE,), value=Ones(), bounds=BOUNDS),
+        Aggregate(relation=visits, axes=(), value=Plain(of=X), bounds=BOUNDS),
+    )
+    with open_engine(
+        declared.source, base=folder, dataset=declared.dataset, hash_key=KEY, frames=frames
+    ) as engine:
+        engine.check(asked, dataset=declared.dataset)
+        return engine.aggregate(asked, dataset=declared.dataset).reveal_to_gate()
+
+
+ROWS = {
+    "pid": [1, 2, 3, 4],
+    "x": [1, 2, 3, 4],
+    "code": [1, 2, 1, 2],
+    "day": [dt.date(2026, 1, 1)] * 4,
+    "note": ["a", "b", "c", "d"],
+}
+ODD = [
+    "odd", 2**70, 1.5, decimal.Decimal("1E+60"), None, float("nan"), b"\xff", "\ud800", 1 + 1j, [1],
+    dt.datetime(2026, 1, 1, tzinfo=dt.UTC), np.int64(2), np.float64("inf"), True, object(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("column", ["x", "code", "day", "note"])
+def test_an_odd_cell_in_a_column_of_objects_moves_at_most_its_own_patient(tmp_path, column):
+    without = sums(tmp_path, frames={"visits": pd.DataFrame(ROWS).iloc[:3]})
+    for odd in ODD:
+        cells = pd.Series([*ROWS[column][:3], odd], dtype=object)
+        found = sums(tmp_path, frames={"visits": pd.DataFrame({**ROWS, column: cells})})
+        assert found[0][0] == without[0][0] + 1
+        assert sum(abs(a - b) for a, b in zip(found[1], without[1], strict=True)) <= 1
+        assert 0 <= found[2][0] - without[2][0] <= 10
+
+
+def test_objects_are_read_as_a_typed_column_would_be(tmp_path):
+    typed = sums(tmp_path, frames={"visits": pd.DataFrame(ROWS)})
+    for kind in (int, float, str, np.int64):
+        cells = {name: pd.Series(map(kind, ROWS[name]), dtype=object) for name in ("pid", "code")}
+        assert sums(tmp_path, frames={"visits": pd.DataFrame({**ROWS, **cells})}) == typed
+    flags = pd.Series([True, False, None, True], dtype=object)
+    assert sums(tmp_path, frames={"visits": pd.DataFrame({**ROWS, "x": flags})})[2] == (2,)
+
+
+def test_an_odd_id_among_objects_costs_no_other_patient(tmp_path):
+    without = sums(tmp_path, frames={"visits": pd.DataFrame(ROWS).iloc[:3]})
+    for odd in ODD:
+        ids = pd.Series([1, 2, 3, odd], dtype=object)
+        found = sums(tmp_path, frames={"visits": pd.DataFrame({**ROWS, "pid": ids})})
+        assert 0 <= found[0][0] - without[0][0] <= 1
+
+
+STRAY = [
+    b"5,1,1,,a\rb\n", b"5,1,1,,a\r\n", b"\r", b"5,1,1,,a\0b\n", b'5,1,1,,ab"cd\n', b"5\n",
+    b"5,1,1,,a,b,c\n", b"5,1,1,,\xff\n", b'5,1,1,,"\xff"\n', b"\xff,1,1,,a\n", b"\n", b"\xef\xbb\xbf5\n",
+    b'5,1,1,,"ab"cd\n', b'5,1,1,,"a\r\nb"\n',
+    b"5,1,1,," + b"z" * 3_000_000 + b"\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", [0, 500, 1000])
+def test_a_stray_character_in_a_csv_file_disturbs_no_other_row(tmp_path, place):
+    rows = [b"%d,1,1,,n\n" % (10 + i) for i in range(1000)]
+    for stray in STRAY:
+        lines = [*rows[:place], stray, *rows[place:]]
+        (tmp_path / "visits.csv").write_bytes(b"pid,x,code,day,note\n" + b"".join(lines))
+        found = sums(tmp_path, csv_file=True)
+        assert 0 <= found[0][0] - 1000 <= 1, stray[:40]
+        assert 0 <= found[2][0] - 1000 <= 10, stray[:40]
+
+
+def test_lines_inside_one_patients_quoted_text_are_never_rows_of_others(tmp_path):
+    """A file of some 40 MB has several scan boundaries, and a long text lies across one."""
+    lines = "".join(f"{10**7 + i},1,1,,x\n" for i in range(120_000))[:1_990_000]
+    with (tmp_path / "visits.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["pid", "x", "code", "day", "note"])
+        writer.writerows([i, 1, 1, "", "n" * 200] for i in range(80_000))
+        writer.writerows([1, 1, 1, "", lines] for _ in range(12))
+    assert sums(tmp_path, csv_file=True)[0] == (80_000,)
