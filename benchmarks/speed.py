@@ -1,6 +1,6 @@
 """A private answer against the same query without privacy, and against other systems.
 
-Run: python benchmarks/speed.py [--rows 1e6,1e7] [--runs 7] [--out PAGE] [--alone]
+Run: python benchmarks/speed.py [--rows 1e6,1e7] [--runs 7] [--tasks mean] [--out PAGE] [--alone]
 
 Events with skewed patients (ten a patient in the mean, of a gamma law with shape ½), of whom each
 keeps five; ε = 1 a task.  Everything is measured in one run: the systems take turns, seven times
@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -243,11 +243,11 @@ def confide_system(folder: Path, *, prepared: bool, filtered: bool) -> Here:
     return Here({task: lambda task=task: run(task) for task in ready})
 
 
-def measure(systems: dict, *, runs: int) -> dict[str, dict[str, Run]]:
+def measure(systems: dict, *, runs: int, tasks: Sequence[str]) -> dict[str, dict[str, Run]]:
     found = {
-        task: {name: Run() for name, s in systems.items() if task in s.tasks} for task in TASKS
+        task: {name: Run() for name, s in systems.items() if task in s.tasks} for task in tasks
     }
-    for task in TASKS:
+    for task in tasks:
         for turn in range(runs + 1):  # the first warms up
             for name, run in found[task].items():
                 if len(run.wall) >= FEW and statistics.median(run.wall) > SLOW:
@@ -290,7 +290,7 @@ def lines_of(task: str, runs: dict[str, Run]) -> list[str]:
     return [*lines, ""]
 
 
-def page_of(rows: int, *, runs: int, alone: bool, folder: Path) -> list[str]:
+def page_of(rows: int, *, runs: int, tasks: Sequence[str], alone: bool, folder: Path) -> list[str]:
     from confide.workspace import preparation
 
     file = folder / "events.parquet"
@@ -315,7 +315,7 @@ def page_of(rows: int, *, runs: int, alone: bool, folder: Path) -> list[str]:
             systems[name] = Peer(peer, file=file)
         except (OSError, ValueError) as failure:
             print(f"  {name} is left out: {type(failure).__name__}", flush=True)
-    found = measure(systems, runs=runs)
+    found = measure(systems, runs=runs, tasks=tasks)
     size = sum(manifest.sizes.values()) / 1e6
     lines = [
         f"## {rows:,} events of {rows // ROWS_A_PATIENT:,} patients",
@@ -326,7 +326,7 @@ def page_of(rows: int, *, runs: int, alone: bool, folder: Path) -> list[str]:
         ),
         "",
     ]
-    for task in TASKS:
+    for task in tasks:
         lines += lines_of(task, found[task])
     for system in systems.values():
         if isinstance(system, Peer):
@@ -339,6 +339,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description="Speed against peers")
     arguments.add_argument("--rows", default="1e6,1e7")
     arguments.add_argument("--runs", type=int, default=7)
+    arguments.add_argument("--tasks", default=",".join(TASKS))
     arguments.add_argument("--out", type=Path)
     arguments.add_argument("--alone", action="store_true", help="without the peers")
     given = arguments.parse_args()
@@ -352,7 +353,11 @@ def main() -> None:
     for rows in given.rows.split(","):
         with tempfile.TemporaryDirectory(prefix="confide-bench-") as name:
             lines += page_of(
-                int(float(rows)), runs=given.runs, alone=given.alone, folder=Path(name)
+                int(float(rows)),
+                runs=given.runs,
+                tasks=given.tasks.split(","),
+                alone=given.alone,
+                folder=Path(name),
             )
     text = "\n".join(lines)
     print(text)

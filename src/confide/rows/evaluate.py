@@ -3,7 +3,6 @@
 A predicate is two-valued: comparing NULL gives false, and ``Not`` of it true.
 """
 
-import itertools
 from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
@@ -44,6 +43,7 @@ from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Pr
 from confide.tables.relation import EPOCH, date_of, domain, part_index
 from confide.tables.schema import Dataset
 
+LARGEST_PRODUCT = 2**62
 Reference: TypeAlias = Callable[[ColumnOf | ValueOf], exp.Expr]
 
 
@@ -97,12 +97,17 @@ def _sure(condition: exp.Expr) -> exp.Expr:
 
 
 def _bin(value: exp.Expr, edges: tuple[int, ...]) -> exp.Expr:
-    """Return the bin of a value; NULL outside.  Equal widths divide, others halve the list."""
+    """Return the bin of a value; NULL outside.  Even cuts divide, others halve the list.
+
+    With n bins over W steps cut at ⌊W·i/n⌋, x steps from the start are in bin ⌊(n(x+1) − 1)/W⌋:
+    x ≥ ⌊W·i/n⌋ if and only if x + 1 > W·i/n, that is i < n(x+1)/W.
+    """
     last = len(edges) - 2
-    widths = {high - low for low, high in itertools.pairwise(edges)}
-    if len(widths) == 1:
-        steps = over(minus(value, num(edges[0])), num(widths.pop()))
-        inside = call("least", steps, num(last))
+    start, width, bins = edges[0], edges[-1] - edges[0], last + 1
+    even = edges == tuple(start + width * i // bins for i in range(bins + 1))
+    if even and bins * (width + 1) < LARGEST_PRODUCT:
+        steps = minus(times(plus(minus(value, num(start)), num(1)), num(bins)), num(1))
+        inside = call("least", over(steps, num(width)), num(last))
     else:
         inside = _halve(value, edges, 0, last)
     outside = some(less(value, num(edges[0])), less(num(edges[-1]), value))
