@@ -14,6 +14,7 @@ from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
 from confide.statistics.count import Count
 from confide.statistics.histogram import Histogram
+from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
@@ -33,6 +34,7 @@ STATISTICS: Mapping[str, type[Any]] = {
     "proportion": Proportion,
     "quantiles": Quantiles,
     "key-selection": KeySelection,
+    "incidence": Incidence,
 }
 """Every statistic, by the word that study files use."""
 
@@ -40,6 +42,7 @@ __all__ = [
     "STATISTICS",
     "Count",
     "Histogram",
+    "Incidence",
     "KeySelection",
     "Mean",
     "Proportion",
