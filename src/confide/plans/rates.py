@@ -9,7 +9,8 @@ Poisson events, C = B for a share of persons, C = Σλ²B for events expected at
 noise, Fieller's without sampling.  E is cut at 0 first, which can only widen it.  A directly
 standardised rate Σwr has no such pivot; its sampling variance is taken to grow with the rate, with
 the shape of the strata at hand, each mixed with half an event at the crude rate, so that a stratum
-in which nothing happened has a variance.  Comparisons recover variances from the intervals of the
+in which nothing happened has a variance.  Its weights blur the lattice of the noise, so a stratum
+adds half a step in proportion to its part of the variance, squared.  Comparisons recover variances from the intervals of the
 two rates (MOVER), so they keep their asymmetry.
 
 References:
@@ -29,7 +30,7 @@ References:
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from confide.plans.intervals import Component, quantile, ratio_interval, variance
 
@@ -84,6 +85,30 @@ class Rate:
     standard_error: float | None
     lower: float
     upper: float | None
+
+
+def pooled(cells: Sequence[Cell], *, weights: Sequence[float] = ()) -> Cell:
+    """Return all events over the weighted sum of the bases.
+
+    Args:
+        cells: With independent noises.
+        weights: Of the bases: reference rates make it expected events; 1 each when left out.
+
+    Example:
+        >>> strata = [Cell(events=2, base=100, noise=()), Cell(events=4, base=50, noise=())]
+        >>> pooled(strata, weights=[0.01, 0.06]).base
+        4.0
+    """
+    factors = weights or [1.0] * len(cells)
+    return Cell(
+        events=sum(cell.events for cell in cells),
+        base=sum(w * cell.base for cell, w in zip(cells, factors, strict=True)),
+        noise=tuple(
+            Source(noise=s.noise, events=s.events, base=w * s.base)
+            for cell, w in zip(cells, factors, strict=True)
+            for s in cell.noise
+        ),
+    )
 
 
 NO_RATE = Rate(value=None, standard_error=None, lower=0.0, upper=None)
@@ -172,6 +197,7 @@ def standardized(
         curve += w**2 * rate**2 / cell.base if persons else 0.0
     spread, curve = (spread / typical, curve / typical**2) if sampled else (0.0, 0.0)
     noise = variance(parts)
+    parts = [replace(part, step=part.step * part.variance / noise) for part in parts if noise > 0]
     parts.append(Component(variance=max(spread * value - curve * value**2, 0.0)))
     squared = quantile(parts, level=level) ** 2
     interval = ratio_interval(

@@ -19,6 +19,8 @@ from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.smr import SMR
+from confide.statistics.standardized_rate import StandardizedRate
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
@@ -35,10 +37,13 @@ STATISTICS: Mapping[str, type[Any]] = {
     "quantiles": Quantiles,
     "key-selection": KeySelection,
     "incidence": Incidence,
+    "standardized-rate": StandardizedRate,
+    "smr": SMR,
 }
 """Every statistic, by the word that study files use."""
 
 __all__ = [
+    "SMR",
     "STATISTICS",
     "Count",
     "Histogram",
@@ -47,6 +52,7 @@ __all__ = [
     "Mean",
     "Proportion",
     "Quantiles",
+    "StandardizedRate",
     "Sum",
     "Variance",
     "read_plan",
