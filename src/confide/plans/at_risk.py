@@ -60,7 +60,7 @@ class AtRisk:
     @property
     def unit(self) -> str:
         """The unit of the published rate."""
-        return self.per.unit if self.time else f"per {self.per.number} persons"
+        return self.per.unit if self.time else self.per.persons
 
     def groups(self, dataset: Dataset) -> tuple[Expression, ...]:
         """Return the axes of the groups."""

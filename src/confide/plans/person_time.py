@@ -52,9 +52,14 @@ class Per:
 
         Example:
             >>> Per(number=100_000).unit
-            'per 100000 person-years'
+            'per 100,000 person-years'
         """
-        return f"per {self.number} person-{self.time.value}"
+        return f"per {self.number:,} person-{self.time.value}"
+
+    @property
+    def persons(self) -> str:
+        """The unit of a rate over persons, without time."""
+        return f"per {self.number:,} persons"
 
 
 def step_of(of: Domain, *, per: Per, name: str) -> float:

@@ -10,8 +10,8 @@ noise, Fieller's without sampling.  E is cut at 0 first, which can only widen it
 standardised rate Σwr has no such pivot; its sampling variance is taken to grow with the rate, with
 the shape of the strata at hand, each mixed with half an event at the crude rate, so that a stratum
 in which nothing happened has a variance.  Its weights blur the lattice of the noise, so a stratum
-adds half a step in proportion to its part of the variance, squared.  Comparisons recover variances from the intervals of the
-two rates (MOVER), so they keep their asymmetry.
+adds half a step in proportion to its part of the variance, squared.  Comparisons recover variances
+from the intervals of the two rates (MOVER), so they keep their asymmetry.
 
 References:
     [Rao48] Rao. Large sample tests of statistical hypotheses concerning several parameters. 1948.

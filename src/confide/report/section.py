@@ -17,6 +17,7 @@ from confide.privacy.measure import Measure
 from confide.release.release import Release
 from confide.report.bounding import bounded
 from confide.report.cells import Cell, cells_of
+from confide.report.conditions import label
 from confide.report.describe import digits, kind_of, quantity_text, title_of
 from confide.report.numbers import clean, epsilon_text, fixed, percent
 from confide.report.odds_words import loss_text, shown_at
@@ -56,6 +57,9 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
     flags = dict.fromkeys(flag for cell in cells for flag in cell.flags)
     width = {"count": _width_parts(cells, words=words)}.get(kind, {})
     placed = {"fit": {}, "unfit": {}} if kind != "count" else {"fit": width, "unfit": width}
+    if kind == "standardized-rate":
+        strata = words.listed([label(name) for name in getattr(statistic, "strata", ())])
+        placed = {"fit": {"strata": strata}, "unfit": {}}
     return Section(
         title=title_of(statistic, plan=plan, words=words),
         about=about(statistic, plan=plan, words=words),
