@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from confide.errors import ContractError, UnknownNameError
 from confide.plans.estimates import Covers, Estimate
@@ -24,6 +24,13 @@ class Found:
     noise: Rate
     both: Rate
     small: bool = False
+
+    def widest(self) -> Rate:
+        """Return ``both``, cut nowhere inside the interval of the noise."""
+        high: float | None = None
+        if self.noise.upper is not None and self.both.upper is not None:
+            high = max(self.noise.upper, self.both.upper)
+        return replace(self.both, lower=min(self.noise.lower, self.both.lower), upper=high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +103,7 @@ class Publishing:
             )
             for covers, rate in (
                 (Covers.NOISE, found.noise),
-                (Covers.SAMPLING_AND_NOISE, found.both),
+                (Covers.SAMPLING_AND_NOISE, found.widest()),
             )
         )
 

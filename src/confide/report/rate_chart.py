@@ -44,7 +44,7 @@ def rates(published: Sequence[Cell], *, axis: str, words: Words) -> tuple[Chart,
         [ratios[cell.key] for cell in shown if cell.key in ratios],
         words=words,
         groups=groups,
-        title=title,
+        title=words.say("chart.log"),
         at_one=True,
     )
     (baseline,) = {_name(cell, words=words) for cell in cells if cell.key not in ratios}
@@ -61,13 +61,13 @@ def observed_over_expected(
     words: Words,
 ) -> tuple[Chart, tuple[str, ...]]:
     """Return a funnel of the groups; dots where they are too few for one."""
-    cells = [cell for cell in cells if cell.quantity == "smr" and cell.value is not None]
-    if len(cells) < _LEAST_FUNNEL or not isinstance(statistic, SMR):
+    cells = [cell for cell in cells if cell.quantity == "smr"]
+    if not is_funnel(cells) or not isinstance(statistic, SMR):
         groups = tuple(_name(cell, words=words) for cell in cells)
         chart = _dots(cells, words=words, groups=groups, title=axis, at_one=True)
         return chart, _hollow(cells, words=words)
     found = expected_by_group(release, statistic)
-    points = [_point(cell, found[cell.key], words=words) for cell in cells]
+    points = [_point(c, found[c.key], words=words) for c in cells if c.value is not None]
     outside = [point.name for point in points if point.outside]
     named = words.say("comma").join(outside[:_MOST_NAMED])
     told = (
@@ -79,6 +79,12 @@ def observed_over_expected(
     return chart, (words.say("chart.funnel"), told, *_hollow(cells, words=words))
 
 
+def is_funnel(cells: Sequence[Cell]) -> bool:
+    """Return whether there are enough ratios for a funnel."""
+    known = [cell for cell in cells if cell.quantity == "smr" and cell.value is not None]
+    return len(known) >= _LEAST_FUNNEL
+
+
 def _in_order(cells: Sequence[Cell], *, words: Words) -> tuple[list[Cell], tuple[str, ...]]:
     """Return the cells to draw: as published when few, else by rate, the largest first."""
     if len(cells) <= _MOST_IN_ORDER:
@@ -86,7 +92,8 @@ def _in_order(cells: Sequence[Cell], *, words: Words) -> tuple[list[Cell], tuple
     known = [cell for cell in cells if cell.value is not None]
     by_rate = sorted(known, key=lambda cell: (-(cell.value or 0.0), cell.key))
     if len(cells) <= MOST_GROUPS:
-        return by_rate, (words.say("chart.caterpillar"),)
+        unknown = [cell for cell in cells if cell.value is None]
+        return [*by_rate, *unknown], (words.say("chart.caterpillar"),)
     note = words.say("chart.largest", shown=str(MOST_GROUPS), cells=f"{len(cells):,}")
     return by_rate[:MOST_GROUPS], (words.say("chart.caterpillar"), note)
 
@@ -119,7 +126,8 @@ def _dots(
         )
         for cell in cells
     ]
-    chart = dots(rows, frame=Frame(groups=groups, x_title=title))
+    above = all(row["low"] is None or row["low"] > 0 for row in rows)
+    chart = dots(rows, frame=Frame(groups=groups, x_title=title, log=at_one and above))
     if not at_one:
         return chart
     line = alt.Chart(alt.Data(values=[{"at": 1.0}]))
@@ -204,16 +212,22 @@ def _funnel(points: Sequence[_Point], lines: Sequence[Row], *, words: Words) -> 
             "name": point.name,
             "expected": point.expected,
             "ratio": point.ratio,
-            "flagged": point.flagged,
             "outside": point.outside,
+            "colour": WARNING if point.outside else MAIN,
+            "fill": PAPER if point.flagged else WARNING if point.outside else MAIN,
         }
         for point in points
     ]
     data = alt.Data(values=rows)
-    colour = alt.condition("datum.outside", alt.value(WARNING), alt.value(MAIN))
-    fill = alt.condition("datum.flagged", alt.value(PAPER), colour)
     dot = alt.Chart(data).mark_point(size=DOT, strokeWidth=1.6, opacity=1)
-    layers.append(dot.encode(x=x, y=y("ratio"), stroke=colour, fill=fill))
+    layers.append(
+        dot.encode(
+            x=x,
+            y=y("ratio"),
+            stroke=alt.Stroke("colour:N", scale=None),
+            fill=alt.Fill("fill:N", scale=None),
+        )
+    )
     far = alt.Data(values=[row for row in rows if row["outside"]][:_MOST_NAMED])
     name = alt.Chart(far).mark_text(align="left", dx=8, fontSize=11, color=INK)
     layers.append(name.encode(x=x, y=y("ratio"), text="name:N"))
