@@ -4,9 +4,9 @@
 """
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from confide.errors import ContractError, InvalidParameterError
+from confide.files.kinds.section import StatisticSection
 from confide.files.texts import exact
 from confide.plans.calibrate_to_error import (
     ErrorTarget,
@@ -15,14 +15,10 @@ from confide.plans.calibrate_to_error import (
     Within,
     WithinShare,
 )
-from confide.tables.relation import domain, resolve
-from confide.tables.schema import Dataset, Domain
-
-if TYPE_CHECKING:
-    from confide.files.study import StatisticSection
+from confide.tables.schema import Dataset
 
 
-def read_target(section: "StatisticSection", *, dataset: Dataset) -> ErrorTarget:
+def read_target(section: StatisticSection, *, dataset: Dataset) -> ErrorTarget:
     """Return the error that a statistic of study.yaml asks for.
 
     Raises:
@@ -54,7 +50,7 @@ def read_target(section: "StatisticSection", *, dataset: Dataset) -> ErrorTarget
 
 
 def _require_sensible(
-    section: "StatisticSection", name: str, *, amount: Fraction, dataset: Dataset
+    section: StatisticSection, name: str, *, amount: Fraction, dataset: Dataset
 ) -> None:
     """Refuse an error that is none, or as wide as everything that the number could be."""
     if amount <= 0:
@@ -62,25 +58,16 @@ def _require_sensible(
             f"Statistic {section.id!r}: expected {name} > 0, got {amount}.",
             hint="Write the error that you can live with.",
         )
-    match section.kind:
-        case "proportion":
-            whole, unit = Fraction(section.per), "" if section.per == 1 else f" per {section.per}"
-            hint = f'Write {name}: "3 %" for three percentage points, or per: 100.'
-        case "mean" | "quantiles" if section.column is not None:
-            of = _domain(section.column, section=section, dataset=dataset)
-            whole, unit = (of.upper - of.lower) * of.scale, f" {of.unit}".rstrip()
-            hint = "Any number between the declared bounds is as good; ask for a smaller error."
-        case _:
-            return
-    if amount >= whole:
+    whole = section.whole_range(dataset)
+    if whole is not None and amount >= whole.width:
         raise ContractError(
-            f"Statistic {section.id!r}: {name} {float(amount):g}{unit} is not below the whole "
-            f"range, {float(whole):g}{unit}.",
-            hint=hint,
+            f"Statistic {section.id!r}: {name} {float(amount):g}{whole.unit} is not below the "
+            f"whole range, {float(whole.width):g}{whole.unit}.",
+            hint=whole.hint.replace("{name}", name),
         )
 
 
-def _amount(section: "StatisticSection", text: str, dataset: Dataset) -> Fraction:
+def _amount(section: StatisticSection, text: str, dataset: Dataset) -> Fraction:
     """Read "10", "1 mm[Hg]" or "2 %": the unit, if written, must be the column's."""
     number, _, unit = text.strip().partition(" ")
     percent = unit.strip() == "%"
@@ -88,23 +75,13 @@ def _amount(section: "StatisticSection", text: str, dataset: Dataset) -> Fractio
         amount = exact(number)
     except ValueError as error:
         raise ContractError(f"Statistic {section.id!r}: {error}.") from None
-    if percent and section.kind == "proportion":
-        return amount / 100 * section.per
-    expected = _unit(section, dataset)
+    per = section.per_one()
+    if percent and per is not None:
+        return amount / 100 * per
+    expected = section.error_unit(dataset)
     if unit and unit.strip() != expected:
         raise ContractError(
             f"Statistic {section.id!r}: expected an error in {expected or '1'}, got {unit}.",
             hint="Use within-share for a relative error.",
         )
     return amount
-
-
-def _unit(section: "StatisticSection", dataset: Dataset) -> str:
-    if section.column is None:
-        return "persons" if section.count == "patients" else "rows"
-    return _domain(section.column, section=section, dataset=dataset).unit
-
-
-def _domain(column: str, *, section: "StatisticSection", dataset: Dataset) -> Domain:
-    table = section.table or dataset.tables[0].name
-    return domain(resolve(column, table=table, dataset=dataset), dataset=dataset)

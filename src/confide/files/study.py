@@ -5,45 +5,23 @@ See docs/reference/study.md; the JSON Schema is generated from the models here.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal, assert_never
+from typing import Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from confide.errors import ContractError, UnknownNameError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, read_dataset
 from confide.files.error_target import read_target
-from confide.files.texts import (
-    Counting,
-    Exact,
-    Level,
-    Positive,
-    Quantity,
-    Section,
-    beside,
-    read_section,
-)
+from confide.files.kinds import AnyStatistic, StatisticSection
+from confide.files.texts import Section, beside, read_section
 from confide.files.where import read_where
 from confide.files.yaml_text import read_yaml
 from confide.plans.allocate import Ask, make_plan
-from confide.plans.contribution import Counted, PerPatient
+from confide.plans.contribution import PerPatient
 from confide.plans.plan import Plan, Statistic, Study
-from confide.statistics import (
-    STATISTICS,
-    Count,
-    Histogram,
-    KeySelection,
-    Mean,
-    Proportion,
-    Quantiles,
-    Sum,
-    Variance,
-)
 from confide.tables.filter import All, Everything, Predicate
 from confide.tables.schema import Dataset
-
-_LEVEL = Fraction(95, 100)
 
 
 class AboutStudy(Section):
@@ -62,88 +40,10 @@ class CohortSection(Section):
     where: dict[str, Any]
 
 
-class ErrorSection(Section):
-    """The error one can live with."""
+class _Item(Section):
+    """One statistic alone."""
 
-    within: Quantity | None = None
-    within_share: Positive | None = None
-    mdape: Positive | None = None
-    width: Quantity | None = None
-    level: Level = _LEVEL
-
-
-class ExpectSection(Section):
-    """Public planning values."""
-
-    count: Positive | None = None
-    share: Positive | None = None
-
-
-class PerPatientBounds(Section):
-    """What one patient may contribute."""
-
-    cells: Counting | None = None
-    rows: Counting | None = None
-
-
-_OTHER_WORDS = {
-    "median": "quantiles, with at: [0.5]",
-    "quartiles": "quantiles, with at: [0.25, 0.5, 0.75]",
-    "percentiles": "quantiles",
-    "quantile": "quantiles",
-    "average": "mean",
-    "total": "sum",
-    "sd": "variance",
-    "prevalence": "proportion",
-    "percentage": "proportion",
-    "rate": "proportion",
-}
-
-
-def _kind(value: object) -> object:
-    """Send other words for a statistic to the one that is known."""
-    if isinstance(value, str) and value.lower() in _OTHER_WORDS:
-        raise ValueError(f"unknown kind {value!r}; write kind: {_OTHER_WORDS[value.lower()]}")
-    return value
-
-
-class StatisticSection(Section):
-    """One statistic and what it may spend."""
-
-    id: str
-    kind: Annotated[
-        Literal[
-            "count",
-            "histogram",
-            "sum",
-            "mean",
-            "variance",
-            "proportion",
-            "quantiles",
-            "key-selection",
-        ],
-        BeforeValidator(_kind),
-    ]
-    title: str = ""
-    table: str | None = None
-    cohort: str | None = None
-    where: dict[str, Any] = Field(default_factory=dict)
-    of: dict[str, Any] | None = None
-    column: str | None = None
-    key: str | None = None
-    by: list[str] = Field(default_factory=list)
-    count: Literal["patients", "events"] = "patients"
-    at: list[Exact] | None = None
-    bins: Counting | None = None
-    per: Counting = 1
-    threshold: Counting | None = None
-    round_to: Counting = 1
-    per_patient: PerPatientBounds = Field(default_factory=PerPatientBounds)
-    level: Level = _LEVEL
-    expect: ExpectSection = Field(default_factory=ExpectSection)
-    error: ErrorSection | None = None
-    share: Positive | None = None
-    delta: Positive | None = None
+    statistic: AnyStatistic
 
 
 class SpendSection(Section):
@@ -158,7 +58,7 @@ class StudyFile(Section):
     study: AboutStudy
     dataset: str = "dataset.yaml"
     cohorts: dict[str, CohortSection] = Field(default_factory=dict)
-    statistics: list[StatisticSection]
+    statistics: list[AnyStatistic]
     spend: SpendSection | None = None
 
 
@@ -206,7 +106,7 @@ def read_study(path: Path, *, declared: DeclaredDataset | None = None) -> Declar
 
 def ask_from(value: Mapping[str, Any], *, dataset: Dataset) -> Ask:
     """Return the ask that one item of ``statistics`` writes, from Python."""
-    section = read_section(StatisticSection, dict(value), name="statistic")
+    section = read_section(_Item, {"statistic": dict(value)}, name="statistic").statistic
     return read_ask(section, cohorts={}, dataset=dataset)
 
 
@@ -224,7 +124,9 @@ def read_ask(
             f"Statistic {section.id!r} names both an error and a share.", hint="Keep one of them."
         )
     error = None if section.error is None else read_target(section, dataset=dataset)
-    return Ask(statistic=statistic, error=error, share=section.share, delta=section.delta)
+    return Ask(
+        statistic=statistic, error=error, share=section.share, delta=section.selection_delta()
+    )
 
 
 def _statistic(
@@ -247,76 +149,7 @@ def _statistic(
         "title": section.title,
         "per_patient": PerPatient(cells=section.per_patient.cells, rows=section.per_patient.rows),
     }
-    _refuse_strangers(section)
-    by, counted = tuple(section.by), Counted(section.count)
-    match section.kind:
-        case "count":
-            return Count(**common, counted=counted)
-        case "histogram":
-            return Histogram(
-                **common,
-                by=by,
-                counted=counted,
-                threshold=section.threshold,
-                round_to=section.round_to,
-            )
-        case "sum":
-            return Sum(**common, column=_needed(section, "column"), by=by)
-        case "mean":
-            return Mean(**common, column=_needed(section, "column"), by=by)
-        case "variance":
-            return Variance(**common, column=_needed(section, "column"), by=by)
-        case "proportion":
-            if section.of is None:
-                raise ContractError(
-                    f"Proportion {section.id!r} does not say of what.",
-                    hint="Write of: {diabetes: [yes]}.",
-                )
-            of = read_where(section.of, table=table, dataset=dataset)
-            share = section.expect.share
-            return Proportion(**common, of=of, by=by, per=section.per, expect_share=share)
-        case "quantiles":
-            extra: dict[str, Any] = {} if section.at is None else {"at": tuple(section.at)}
-            extra |= {} if section.bins is None else {"bins": section.bins}
-            return Quantiles(**common, column=_needed(section, "column"), by=by, **extra)
-        case "key-selection":
-            return KeySelection(**common, key=_needed(section, "key"))
-        case _:
-            assert_never(section.kind)
-
-
-_FIELDS = {
-    "of": ("proportion",),
-    "column": ("sum", "mean", "variance", "quantiles"),
-    "key": ("key-selection",),
-    "by": ("histogram", "sum", "mean", "variance", "proportion", "quantiles"),
-    "count": ("count", "histogram"),
-    "at": ("quantiles",),
-    "bins": ("quantiles",),
-    "per": ("proportion",),
-    "threshold": ("histogram",),
-    "round_to": ("histogram",),
-    "delta": ("key-selection",),
-}
-
-
-def _refuse_strangers(section: StatisticSection) -> None:
-    for field, kinds in _FIELDS.items():
-        if field in section.model_fields_set and section.kind not in kinds:
-            raise ContractError(
-                f"Statistic {section.id!r}: a {section.kind} has no {field.replace('_', '-')!r}.",
-                hint=f"It belongs to: {', '.join(kinds)}.",
-            )
-
-
-def _needed(section: StatisticSection, field: str) -> str:
-    value = getattr(section, field)
-    if value is None:
-        raise ContractError(
-            f"Statistic {section.id!r}: a {section.kind} needs {field!r}.",
-            hint=f"Write {field}: name.",
-        )
-    return str(value)
+    return section.statistic(common, dataset=dataset)
 
 
 def _where(
@@ -336,6 +169,3 @@ def _where(
     if not parts:
         return Everything()
     return parts[0] if len(parts) == 1 else All(of=tuple(parts))
-
-
-KINDS = tuple(STATISTICS)

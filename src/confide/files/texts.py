@@ -166,9 +166,12 @@ def _contract_error(
 
 def _place(loc: tuple[int | str, ...], *, value: object) -> list[str]:
     """Return the words of a place; an item of a list is called by its id, where it has one."""
-    words, inside = [], value
+    words, inside, tagged = [], value, False
     for word in loc:
         if isinstance(word, str) and word.startswith("function-"):
+            continue
+        if isinstance(inside, dict) and not tagged and inside.get("kind") == word:
+            tagged = True  # not a key: which of several kinds of section was read
             continue
         if isinstance(inside, dict):
             inside = inside.get(word)
@@ -176,6 +179,7 @@ def _place(loc: tuple[int | str, ...], *, value: object) -> list[str]:
             inside = inside[word]
         else:
             inside = None
+        tagged = False
         named = inside.get("id") if isinstance(word, int) and isinstance(inside, dict) else None
         words.append(f"{word} ({named})" if isinstance(named, str) else str(word))
     return words
@@ -183,27 +187,27 @@ def _place(loc: tuple[int | str, ...], *, value: object) -> list[str]:
 
 def _allowed(model: type[BaseModel], place: tuple[Any, ...]) -> list[str]:
     """Return the keys that the section at ``place`` knows, as far as it can be told."""
-    current: Any = model
+    sections: list[type[BaseModel]] = [model]
     for word in place:
-        fields = getattr(current, "model_fields", None)
-        if fields is None:
-            return []
-        match = [field for key, field in fields.items() if _kebab(key) == word]
-        if not match:
-            continue
-        current = _section_of(match[0].annotation)
-    fields = getattr(current, "model_fields", {})
-    return sorted(_kebab(key) for key in fields)
+        kinds = [section for section in sections if word in _kinds(section)]
+        inner = [field for key, field in sections[0].model_fields.items() if _kebab(key) == word]
+        if kinds:
+            sections = kinds
+        elif inner:
+            sections = _sections_of(inner[0].annotation) or sections
+    return sorted(_kebab(key) for key in sections[0].model_fields)
 
 
-def _section_of(annotation: Any) -> Any:
+def _kinds(section: type[BaseModel]) -> tuple[Any, ...]:
+    """Return the words that a section's ``kind`` may be, if only some may."""
+    kind = section.model_fields.get("kind")
+    return () if kind is None else tuple(getattr(kind.annotation, "__args__", ()))
+
+
+def _sections_of(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, Section):
-        return annotation
-    for part in getattr(annotation, "__args__", ()):
-        found = _section_of(part)
-        if found is not None:
-            return found
-    return None
+        return [annotation]
+    return [s for part in getattr(annotation, "__args__", ()) for s in _sections_of(part)]
 
 
 def beside(path: str, *, of: Path) -> Path:
