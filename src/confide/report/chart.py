@@ -368,4 +368,6 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "incidence": _rates,
     "standardized-rate": _rates,
     "smr": _observed_over_expected,
+    "weighted-proportion": _rates,
+    "weighted-mean": _rates,
 }

@@ -84,6 +84,10 @@ def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) 
         case "proportion" if isinstance(statistic, Proportion):
             share = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
             return words.say("title.proportion", condition=share)
+        case "weighted-proportion":
+            of = getattr(statistic, "of", Everything())
+            shown = condition_text(of, dataset=plan.dataset, words=words, brief=True)
+            return words.say("title.weighted-proportion", condition=shown)
         case "incidence" | "standardized-rate" | "smr":
             return words.say(f"title.{kind}", condition=_events(statistic, plan=plan, words=words))
         case "key-selection":
@@ -131,7 +135,7 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
         return shown
     if kind == "smr":
         return words.say("quantity.smr")
-    if kind == "proportion":
+    if kind in ("proportion", "weighted-proportion"):
         return words.say("axis.share", unit=shown) if shown else words.say("quantity.share")
     column = label(str(getattr(statistic, "column", "")))
     if not shown or shown == column:

@@ -23,6 +23,8 @@ from confide.statistics.smr import SMR
 from confide.statistics.standardized_rate import StandardizedRate
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
+from confide.statistics.weighted_mean import WeightedMean
+from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.schema import Dataset
@@ -39,6 +41,8 @@ STATISTICS: Mapping[str, type[Any]] = {
     "incidence": Incidence,
     "standardized-rate": StandardizedRate,
     "smr": SMR,
+    "weighted-proportion": WeightedProportion,
+    "weighted-mean": WeightedMean,
 }
 """Every statistic, by the word that study files use."""
 
@@ -55,6 +59,8 @@ __all__ = [
     "StandardizedRate",
     "Sum",
     "Variance",
+    "WeightedMean",
+    "WeightedProportion",
     "read_plan",
 ]
 

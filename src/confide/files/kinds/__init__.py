@@ -13,6 +13,7 @@ from confide.files.kinds.counts import (
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
 from confide.files.kinds.rates import IncidenceSection, SMRSection, StandardizedRateSection
 from confide.files.kinds.section import StatisticSection
+from confide.files.kinds.weighted import WeightedMeanSection, WeightedProportionSection
 
 __all__ = ["KINDS", "AnyStatistic", "StatisticSection"]
 
@@ -28,6 +29,8 @@ _Known: TypeAlias = (
     | IncidenceSection
     | StandardizedRateSection
     | SMRSection
+    | WeightedProportionSection
+    | WeightedMeanSection
 )
 
 KINDS: tuple[str, ...] = tuple(
