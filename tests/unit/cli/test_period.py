@@ -1,8 +1,5 @@
 """The same study each month: its own rows, its own plan, its own charge."""
 
-import json
-from fractions import Fraction
-
 import pytest
 
 from command_line import confide
