@@ -46,6 +46,7 @@ from confide.report.marks import (
     titled,
 )
 from confide.report.numbers import clean, fixed, percent
+from confide.report.rate_chart import is_funnel, observed_over_expected, rates
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
 from confide.report.words import Words
 from confide.statistics.quantiles import Quantiles
@@ -118,6 +119,8 @@ def _subtitle(subject: _Subject) -> str:
     if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):
         shown = covers_text(first.covers, words=words)
         parts = [words.say("chart.grid", level=level, covers=shown)]
+    elif kind_of(subject.statistic) == "smr" and is_funnel(subject.cells):
+        parts = [words.say("chart.control-limits")]
     elif first.inner is not None:
         parts = [words.say("chart.two-intervals", level=level)]
     elif len(covers) > 1:
@@ -270,6 +273,20 @@ def _flag_notes(subject: _Subject) -> tuple[str, ...]:
     return (subject.words.say("chart.hollow"),) if hollow else ()
 
 
+def _rates(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    return rates(subject.cells, axis=subject.axis(subject.cells), words=subject.words)
+
+
+def _observed_over_expected(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    return observed_over_expected(
+        subject.release,
+        subject.statistic,
+        cells=subject.cells,
+        axis=subject.axis(subject.cells),
+        words=subject.words,
+    )
+
+
 def _quantiles(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
     statistic = subject.statistic
     groups = _distinct(cell.key for cell in subject.cells)
@@ -348,4 +365,9 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "proportion": _by_group,
     "quantiles": _quantiles,
     "key-selection": _selected,
+    "incidence": _rates,
+    "standardized-rate": _rates,
+    "smr": _observed_over_expected,
+    "weighted-proportion": _rates,
+    "weighted-mean": _rates,
 }

@@ -14,12 +14,17 @@ from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
 from confide.statistics.count import Count
 from confide.statistics.histogram import Histogram
+from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.smr import SMR
+from confide.statistics.standardized_rate import StandardizedRate
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
+from confide.statistics.weighted_mean import WeightedMean
+from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.schema import Dataset
@@ -33,19 +38,29 @@ STATISTICS: Mapping[str, type[Any]] = {
     "proportion": Proportion,
     "quantiles": Quantiles,
     "key-selection": KeySelection,
+    "incidence": Incidence,
+    "standardized-rate": StandardizedRate,
+    "smr": SMR,
+    "weighted-proportion": WeightedProportion,
+    "weighted-mean": WeightedMean,
 }
 """Every statistic, by the word that study files use."""
 
 __all__ = [
+    "SMR",
     "STATISTICS",
     "Count",
     "Histogram",
+    "Incidence",
     "KeySelection",
     "Mean",
     "Proportion",
     "Quantiles",
+    "StandardizedRate",
     "Sum",
     "Variance",
+    "WeightedMean",
+    "WeightedProportion",
     "read_plan",
 ]
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from confide.attacks.audit.generate import Neighbours
 from confide.attacks.audit.generated_schema import base, database_axes, schema
+from confide.attacks.audit.searched_rates import rates_of_patients
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Question, Statistic
 from confide.privacy.adjacency import Adjacency
@@ -312,6 +313,7 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             id="quantiles", table="events", column="change", bins=6, per_patient=rows(rows=2)
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
+        *rates_of_patients(),
     )
 
 

@@ -11,7 +11,9 @@ from confide.files.kinds.counts import (
     ProportionSection,
 )
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
+from confide.files.kinds.rates import IncidenceSection, SMRSection, StandardizedRateSection
 from confide.files.kinds.section import StatisticSection
+from confide.files.kinds.weighted import WeightedMeanSection, WeightedProportionSection
 
 __all__ = ["KINDS", "AnyStatistic", "StatisticSection"]
 
@@ -24,6 +26,11 @@ _Known: TypeAlias = (
     | ProportionSection
     | QuantilesSection
     | KeySelectionSection
+    | IncidenceSection
+    | StandardizedRateSection
+    | SMRSection
+    | WeightedProportionSection
+    | WeightedMeanSection
 )
 
 KINDS: tuple[str, ...] = tuple(
@@ -41,7 +48,9 @@ _OTHER_WORDS = {
     "sd": "variance",
     "prevalence": "proportion",
     "percentage": "proportion",
-    "rate": "proportion",
+    "rate": "incidence, or proportion where there is no time at risk",
+    "incidence-rate": "incidence",
+    "standardised-rate": "standardized-rate",
 }
 
 
