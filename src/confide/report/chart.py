@@ -46,6 +46,7 @@ from confide.report.marks import (
     titled,
 )
 from confide.report.numbers import clean, fixed, percent
+from confide.report.survival_chart import survival_curves
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
 from confide.report.words import Words
 from confide.statistics.quantiles import Quantiles
@@ -118,6 +119,8 @@ def _subtitle(subject: _Subject) -> str:
     if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):
         shown = covers_text(first.covers, words=words)
         parts = [words.say("chart.grid", level=level, covers=shown)]
+    elif kind_of(subject.statistic) == "survival":
+        parts = [words.say("chart.bands", level=level)]
     elif first.inner is not None:
         parts = [words.say("chart.two-intervals", level=level)]
     elif len(covers) > 1:
@@ -256,6 +259,11 @@ def _labels(keys: Iterable[tuple[str, ...]], *, words: Words) -> dict[tuple[str,
     return found
 
 
+def _survival(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    unit = subject.names[-1]
+    return survival_curves(subject.cells, time_title=unit, words=subject.words)
+
+
 def _largest(cells: Sequence[Cell], *, words: Words) -> tuple[Sequence[Cell], tuple[str, ...]]:
     if len(cells) <= MOST_CELLS:
         return cells, ()
@@ -348,4 +356,5 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "proportion": _by_group,
     "quantiles": _quantiles,
     "key-selection": _selected,
+    "survival": _survival,
 }

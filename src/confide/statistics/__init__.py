@@ -18,6 +18,7 @@ from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.survival import Survival
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
@@ -33,6 +34,7 @@ STATISTICS: Mapping[str, type[Any]] = {
     "proportion": Proportion,
     "quantiles": Quantiles,
     "key-selection": KeySelection,
+    "survival": Survival,
 }
 """Every statistic, by the word that study files use."""
 
@@ -45,6 +47,7 @@ __all__ = [
     "Proportion",
     "Quantiles",
     "Sum",
+    "Survival",
     "Variance",
     "read_plan",
 ]

@@ -12,6 +12,7 @@ from confide.files.kinds.counts import (
 )
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
 from confide.files.kinds.section import StatisticSection
+from confide.files.kinds.survival import SurvivalSection
 
 __all__ = ["KINDS", "AnyStatistic", "StatisticSection"]
 
@@ -24,6 +25,7 @@ _Known: TypeAlias = (
     | ProportionSection
     | QuantilesSection
     | KeySelectionSection
+    | SurvivalSection
 )
 
 KINDS: tuple[str, ...] = tuple(
@@ -42,6 +44,8 @@ _OTHER_WORDS = {
     "prevalence": "proportion",
     "percentage": "proportion",
     "rate": "proportion",
+    "kaplan-meier": "survival",
+    "log-rank": "survival, with by: [arm]",
 }
 
 

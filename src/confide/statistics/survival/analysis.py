@@ -30,6 +30,7 @@ from confide.statistics.survival.comparison import (
 )
 from confide.statistics.survival.curves import (
     Array,
+    at_risk,
     cumulative_hazard,
     cumulative_incidence,
     falling,
@@ -187,6 +188,43 @@ def survival_difference(band: Banded) -> Banded:
         lower=np.maximum(found - down, -1.0),
         upper=np.minimum(found + up, 1.0),
         error=np.hypot(error[..., 1:], error[..., :1]),
+    )
+
+
+def counted(table: ExitTable, *, level: float) -> tuple[Banded, Banded, Banded]:
+    """Return noisy counts: at risk at each edge, and until then events of each cause and censored.
+
+    Shapes (..., arms, bins + 1), (..., arms, bins, causes) and (..., arms, bins); the intervals are
+    for the patients at hand, so for the noise alone.
+    """
+
+    def gone(exits: Array) -> Array:
+        return np.cumsum(exits[..., :-1, :], axis=-2)
+
+    risk = _counts(at_risk(table.exits), _errors(table, at_risk), level=level, sign=1, axis=-1)
+    left = _counts(gone(table.exits), _errors(table, gone), level=level, sign=-1, axis=-2)
+    split = (
+        Banded(value=v, lower=low, upper=high, error=error)
+        for v, low, high, error in (
+            [each[..., place] for each in (left.value, left.lower, left.upper, left.error)]
+            for place in (slice(None, -1), -1)
+        )
+    )
+    return risk, *split
+
+
+def _counts(value: Array, of: Errors, *, level: float, sign: int, axis: int) -> Banded:
+    """Return monotone counts ≥ 0; half a step of the lattice is added to their intervals."""
+    noise = Errors(sampling=np.zeros_like(of.noise), noise=of.noise, kurtosis=of.kurtosis)
+    half = noise.quantile(level=level) * np.sqrt(noise.noise) + 0.5 * (noise.noise > 0)
+    moved = np.moveaxis(value, axis, -1)
+    shown = np.moveaxis(sign * falling(sign * moved), -1, axis)
+    shown = np.maximum(shown, 0.0)
+    return Banded(
+        value=shown,
+        lower=np.minimum(np.maximum(value - half, 0.0), shown),
+        upper=np.maximum(np.maximum(value + half, 0.0), shown),
+        error=np.sqrt(of.noise),
     )
 
 
