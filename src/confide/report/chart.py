@@ -46,8 +46,8 @@ from confide.report.marks import (
     titled,
 )
 from confide.report.numbers import clean, fixed, percent
-from confide.report.survival_chart import survival_curves
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
+from confide.report.survival_chart import survival_curves
 from confide.report.words import Words
 from confide.statistics.quantiles import Quantiles
 from confide.tables.relation import domain, resolve

@@ -19,12 +19,13 @@ from typing import Any
 from confide.report.cells import Cell
 from confide.report.marks import Chart, Row
 from confide.report.numbers import clean, fixed
-from confide.report.style import FAINT, INK, MUTED, SERIES, WIDTH
+from confide.report.style import INK, MUTED, SERIES, WIDTH, room_for
 from confide.report.words import Words
 
 MOST_ARMS = len(SERIES)
 _TIMES = 7
-_CURVE, _PANEL, _LINE = 300, 170, 17
+_CURVE, _PANEL, _LINE = 300, 150, 17
+_ACROSS, _GAP = 3, 44
 _DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 4), (1, 3))
 
 
@@ -42,34 +43,45 @@ class _Frame:
     times: tuple[float, ...]
     title: str
 
-    def ticks(self) -> tuple[float, ...]:
-        """Return the times that the risk table shows: evenly chosen, the start among them."""
-        every = -(-(len(self.times) - 1) // (_TIMES - 1))
+    def ticks(self, most: int = _TIMES) -> tuple[float, ...]:
+        """Return at most so many times, evenly chosen, the start among them."""
+        every = -(-(len(self.times) - 1) // (most - 1))
         return self.times[::every]
 
-    def x(self, *, labels: bool) -> Any:
+    def x(self, *, labels: bool, most: int = _TIMES) -> Any:
         import altair as alt
 
-        axis = alt.Axis(values=list(self.ticks()), labels=labels, grid=labels, labelFlush=False)
+        shown = self.ticks(most)
+        axis = alt.Axis(
+            values=list(shown),
+            tickCount=len(shown),
+            labels=labels,
+            grid=labels,
+            labelFlush=False,
+            labelOverlap=False,
+        )
         scale = alt.Scale(domain=[self.times[0], self.times[-1]], nice=False)
         return alt.X("time:Q", title=self.title if labels else None, scale=scale, axis=axis)
 
-    def colour(self, *, legend: bool) -> Any:
+    def colour(self) -> Any:
+        """Return the colour of each arm; the risk table below is its legend too."""
         import altair as alt
 
         scale = alt.Scale(domain=list(self.arms), range=list(SERIES[: len(self.arms)]))
-        if not legend or len(self.arms) == 1:
-            return alt.Color("arm:N", scale=scale, legend=None)
-        style = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=260)
-        return alt.Color("arm:N", scale=scale, legend=style)
+        return alt.Color("arm:N", scale=scale, legend=self._legend())
 
     def dash(self) -> Any:
         import altair as alt
 
         dashes = [list(dash) for dash in _DASHES[: len(self.arms)]]
         scale = alt.Scale(domain=list(self.arms), range=dashes)
-        legend = alt.Legend() if len(self.arms) > 1 else None
-        return alt.StrokeDash("arm:N", scale=scale, legend=legend)
+        return alt.StrokeDash("arm:N", scale=scale, legend=self._legend())
+
+    def _legend(self) -> Any:
+        import altair as alt
+
+        style = alt.Legend(symbolType="stroke", symbolStrokeWidth=2.5, symbolSize=700)
+        return style if len(self.arms) > 1 else None
 
 
 def survival_curves(
@@ -95,32 +107,22 @@ def survival_curves(
     )
     arms = dict(zip(shown, frame.arms, strict=True))
     events = tuple(dict.fromkeys(c.key[-2] for c in cells if c.quantity == "events"))
+    curve = _rows("survival", found, arms=arms, event="", times=times, start=1.0)
+    panel = _Panel(title=words.say("chart.survival-share"), top=1.0, width=WIDTH, height=_CURVE)
     parts = [
-        _curve(
-            _rows("survival", found, arms=arms, event="", times=times, start=1.0),
-            frame=frame,
-            title=words.say("chart.survival-share"),
-            height=_CURVE,
-            top=1.0,
-            legend=True,
-        ),
+        _curve(curve, frame=frame, panel=panel, most=_TIMES),
         _risk_table(found, arms=arms, events=events, times=times, frame=frame, words=words),
     ]
-    for event in events if len(events) > 1 else ():
-        rows = _rows("cumulative incidence", found, arms=arms, event=event, times=times, start=0.0)
-        parts.append(
-            _curve(
-                rows,
-                frame=frame,
-                title=words.say("chart.survival-incidence", event=clean(event)),
-                height=_PANEL,
-                top=None,
-                legend=False,
+    if len(events) > 1:
+        rows = {
+            event: _rows(
+                "cumulative incidence", found, arms=arms, event=event, times=times, start=0.0
             )
-        )
+            for event in events
+        }
+        parts.append(_incidences(rows, frame=frame, words=words))
     notes = [words.say("chart.survival-table"), words.say("chart.survival-line")]
-    curve = [cell for cell in cells if cell.quantity == "survival"]
-    if any(cell.value is None for cell in curve):
+    if any(cell.value is None for cell in cells if cell.quantity == "survival"):
         notes.append(words.say("chart.survival-ends"))
     if len(every) > len(shown):
         parts_shown = {"shown": str(len(shown)), "arms": f"{len(every):,}"}
@@ -158,36 +160,52 @@ def _rows(
     return rows
 
 
-def _curve(
-    rows: Sequence[Row],
-    *,
-    frame: _Frame,
-    title: str,
-    height: int,
-    top: float | None,
-    legend: bool,
-) -> Chart:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Panel:
+    """One pair of axes: title of its share, largest share, and size in pixels."""
+
+    title: str
+    top: float
+    width: int
+    height: int
+
+
+def _curve(rows: Sequence[Row], *, frame: _Frame, panel: _Panel, most: int) -> Chart:
     import altair as alt
 
     data = alt.Data(values=list(rows))
-    ends = [0.0, top] if top is not None else [0.0, max(row["high"] for row in rows)]
-    scale = alt.Scale(domain=ends, nice=top is None)
-    axis = alt.Axis(format=".0%", grid=True, tickCount=5)
-    x, colour = frame.x(labels=True), frame.colour(legend=False)
-    band = alt.Chart(data).mark_area(opacity=0.18, interpolate="linear")
-    line = alt.Chart(data).mark_line(strokeWidth=2.2, interpolate="linear")
-    y = alt.Y("value:Q", title=title, scale=scale, axis=axis)
+    x, colour = frame.x(labels=True, most=most), frame.colour()
+    scale = alt.Scale(domain=[0.0, panel.top], nice=panel.top < 1)
+    axis = alt.Axis(format=".0%" if panel.top >= 0.05 else ".1%", grid=True, tickCount=5)
+
+    def y(field: str) -> Any:
+        return alt.Y(f"{field}:Q", title=panel.title or None, scale=scale, axis=axis)
+
+    band = alt.Chart(data).mark_area(opacity=0.18)
+    line = alt.Chart(data).mark_line(strokeWidth=2.2)
     return alt.layer(
-        band.encode(
-            x=x, y=alt.Y("low:Q", title=title, scale=scale, axis=axis), y2="high:Q", color=colour
-        ),
-        line.encode(
-            x=x,
-            y=y,
-            color=frame.colour(legend=legend),
-            strokeDash=frame.dash() if legend else alt.Undefined,
-        ),
-    ).properties(width=WIDTH, height=height)
+        band.encode(x=x, y=y("low"), y2="high:Q", color=colour),
+        line.encode(x=x, y=y("value"), color=colour, strokeDash=frame.dash()),
+    ).properties(width=panel.width, height=panel.height)
+
+
+def _incidences(rows: Mapping[str, Sequence[Row]], *, frame: _Frame, words: Words) -> Chart:
+    """Return a small panel for each type of event, all to one scale."""
+    import altair as alt
+
+    across = min(_ACROSS, len(rows))
+    top = min(1.0, max(row["high"] for panel in rows.values() for row in panel) or 1.0)
+    width = (WIDTH - (across - 1) * _GAP) // across
+    heading = {"fontSize": 12.5, "fontWeight": "normal", "color": MUTED, "offset": 8}
+    panels = []
+    for place, (event, points) in enumerate(rows.items()):
+        title = words.say("quantity.cumulative-incidence") if place % across == 0 else ""
+        panel = _Panel(title=title, top=top, width=width, height=_PANEL)
+        name = alt.TitleParams(text=clean(event), frame="group", **heading)
+        drawn = _curve(points, frame=frame, panel=panel, most=4)
+        panels.append(drawn.properties(title=name))
+    lines = [panels[start : start + across] for start in range(0, len(panels), across)]
+    return alt.vconcat(*(alt.hconcat(*line, spacing=12) for line in lines))
 
 
 def _risk_table(
@@ -202,10 +220,11 @@ def _risk_table(
     """Return numbers at risk, censored and with each event at a few times, arm by arm."""
     import altair as alt
 
-    lines: list[tuple[str, str, str]] = [("at risk", "", words.say("quantity.at-risk"))]
-    lines.append(("censored", "", words.say("quantity.censored")))
-    for event in events:
-        lines.append(("events", event, clean(event) if event else words.say("quantity.events")))
+    lines = [
+        ("at risk", "", words.say("quantity.at-risk")),
+        ("censored", "", words.say("quantity.censored")),
+        *(("events", event, clean(event) or words.say("quantity.events")) for event in events),
+    ]
     ticks = set(frame.ticks())
     names: list[Row] = []
     numbers: list[Row] = []
@@ -229,15 +248,17 @@ def _risk_table(
         .mark_text(color=INK, fontSize=11.5)
         .encode(x=frame.x(labels=False), y=y, text="text:N")
     ]
+    widest = [number["text"] for number in numbers]
     for head in (True, False):
         shown = [name for name in names if name["head"] is head]
         if shown:
             text = alt.Chart(alt.Data(values=shown)).mark_text(
-                align="right", fontSize=11.5, fontWeight=600 if head else "normal", color=MUTED, dx=-22
+                align="right",
+                fontSize=11.5,
+                fontWeight=600 if head else "normal",
+                color=MUTED,
+                dx=-room_for([max(widest, key=len, default="")]) // 2 - 12,
             )
-            colour = frame.colour(legend=False) if head else alt.Undefined
+            colour = frame.colour() if head else alt.Undefined
             layers.append(text.encode(x=alt.value(0), y=y, text="text:N", color=colour))
-    rule = {"stroke": FAINT, "strokeWidth": 0}
-    return alt.layer(*layers).properties(
-        width=WIDTH, height=_LINE * level, view=alt.ViewConfig(**rule)
-    )
+    return alt.layer(*layers).properties(width=WIDTH, height=_LINE * level)

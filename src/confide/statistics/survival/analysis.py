@@ -86,9 +86,7 @@ def _shown(
 
 
 def _errors(table: ExitTable, estimate: Callable[[Array], Array], *, axes: int = 2) -> Errors:
-    return propagate(
-        estimate, table.exits, axes=axes, noise=table.noise, mixing=table.mixing
-    )
+    return propagate(estimate, table.exits, axes=axes, noise=table.noise, mixing=table.mixing)
 
 
 def survival_band(table: ExitTable, *, level: float) -> Banded:
@@ -177,9 +175,8 @@ def _normal(value: Array, of: Errors, *, level: float) -> Banded:
 
 def survival_difference(band: Banded) -> Banded:
     """Return survival to the horizon of each later arm minus the first, (..., arms − 1) [New98]."""
-    value, lower, upper, error = (
-        each[..., -1] for each in (band.value, band.lower, band.upper, band.error)
-    )
+    end = _part(band, -1)
+    value, lower, upper, error = end.value, end.lower, end.upper, end.error
     found = value[..., 1:] - value[..., :1]
     down = np.hypot(value[..., 1:] - lower[..., 1:], upper[..., :1] - value[..., :1])
     up = np.hypot(upper[..., 1:] - value[..., 1:], value[..., :1] - lower[..., :1])
@@ -203,14 +200,15 @@ def counted(table: ExitTable, *, level: float) -> tuple[Banded, Banded, Banded]:
 
     risk = _counts(at_risk(table.exits), _errors(table, at_risk), level=level, sign=1, axis=-1)
     left = _counts(gone(table.exits), _errors(table, gone), level=level, sign=-1, axis=-2)
-    split = (
-        Banded(value=v, lower=low, upper=high, error=error)
-        for v, low, high, error in (
-            [each[..., place] for each in (left.value, left.lower, left.upper, left.error)]
-            for place in (slice(None, -1), -1)
-        )
+    return risk, _part(left, slice(None, -1)), _part(left, -1)
+
+
+def _part(of: Banded, place: slice | int) -> Banded:
+    """Return a part along the last axis."""
+    value, lower, upper, error = (
+        each[..., place] for each in (of.value, of.lower, of.upper, of.error)
     )
-    return risk, *split
+    return Banded(value=value, lower=lower, upper=upper, error=error)
 
 
 def _counts(value: Array, of: Errors, *, level: float, sign: int, axis: int) -> Banded:
@@ -236,7 +234,7 @@ def hazard_ratio(table: ExitTable, *, arm: int, level: float) -> Banded:
         noise=table.noise,
         mixing=table.mixing,
     )
-    kept = both.usable().all(axis=-2)
+    kept = np.all(both.usable(), axis=-2)
     widths = table.widths.astype(float)
     found = log_hazard_ratio(both.until(kept), widths=widths)
     found = np.where(_enough_events(both, kept), found, np.nan)
@@ -283,7 +281,7 @@ def log_rank(table: ExitTable) -> Array:
 
 def concordance_band(table: ExitTable, *, level: float) -> Banded:
     """Return Harrell's C of the order of the arms, (...)."""
-    kept = table.usable().all(axis=-2)
+    kept = np.all(table.usable(), axis=-2)
 
     def estimate(cells: Array) -> Array:
         moved = ExitTable(exits=cells, edges=table.edges, noise=table.noise).until(kept)

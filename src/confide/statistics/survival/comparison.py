@@ -1,6 +1,6 @@
 """Comparison of arms from their tables of exits: log-rank, hazard ratio, C-statistic.
 
-Tables have shape (..., arms, bins + 1, causes + 1), as in ``curves``; all causes count as the event.
+Tables have shape (..., arms, bins + 1, causes + 1), as in ``curves``; all causes are the event.
 
 *Log-rank:* U_a = Σ (d_a − r_a·d/r) over bins, with the hypergeometric covariance
 V_ab = Σ d(r − d)/(r − 1)·(r_a/r)(1{a=b} − r_b/r) [Man66].
@@ -67,8 +67,10 @@ def chi_squared_tail(value: float, *, freedom: int) -> float:
     """Return P(χ² > value), by the recurrence in the degrees of freedom.
 
     Example:
-        >>> round(chi_squared_tail(3.841459, freedom=1), 6), round(chi_squared_tail(9.0, freedom=4), 6)
-        (0.05, 0.061099)
+        >>> round(chi_squared_tail(3.841459, freedom=1), 6)
+        0.05
+        >>> round(chi_squared_tail(9.0, freedom=4), 6)
+        0.061099
     """
     half = max(value, 0.0) / 2
     tail, start = (math.erfc(math.sqrt(half)), 0.5) if freedom % 2 else (math.exp(-half), 1.0)
@@ -126,8 +128,8 @@ def concordance(exits: Array) -> Array:
     """Return Harrell's C of the order of the arms, (...): above ½ where later arms fail earlier.
 
     Example:
-        >>> first, second = [[0.0, 0.0], [5.0, 0.0], [0.0, 0.0]], [[5.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
-        >>> float(concordance(np.array([first, second])))
+        >>> late, early = [[0.0, 0.0], [5.0, 0.0], [0.0, 0.0]], [[5.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+        >>> float(concordance(np.array([late, early])))
         1.0
     """
     events = exits[..., :-1, :-1].sum(axis=-1)

@@ -1,4 +1,4 @@
-"""Survival curves from a table of exits: Kaplan–Meier, Nelson–Aalen, Aalen–Johansen, means, medians.
+"""Survival curves from a table of exits: Kaplan–Meier, Nelson–Aalen, Aalen–Johansen.
 
 A *table of exits* has shape (..., bins + 1, causes + 1): how many left in each time bin and how.
 The last bin holds those followed to the horizon and beyond; the last way to leave is censoring,
@@ -94,8 +94,8 @@ def restricted_mean(curve: Array, *, widths: Array) -> Array:
         0.5
     """
     before = np.concatenate([np.ones_like(curve[..., :1]), curve[..., :-1]], axis=-1)
-    areas: Array = (before * (widths - 1) + curve * (widths + 1)) / 2
-    return areas.sum(axis=-1)
+    area: Array = ((before * (widths - 1) + curve * (widths + 1)) / 2).sum(axis=-1)
+    return area
 
 
 def reached(curve: Array, *, share: float, edges: Array) -> Array:

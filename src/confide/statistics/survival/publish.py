@@ -87,9 +87,7 @@ def planned_noise(
     exits[:-1, 0] = patients / 2 / bins
     exits[-1, -1] = patients / 2
     of = propagate(survival, exits, axes=2, noise=noise, mixing=mixing)
-    return Component(
-        variance=float(of.noise.mean()), excess_kurtosis=float(np.median(of.kurtosis))
-    )
+    return Component(variance=float(of.noise.mean()), excess_kurtosis=float(np.median(of.kurtosis)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +99,9 @@ class _Writer:
     step: float
     counted: str
 
-    def key(self, arm: Sequence[str], *, event: str = "", time: float | None = None) -> tuple[str, ...]:
+    def key(
+        self, arm: Sequence[str], *, event: str = "", time: float | None = None
+    ) -> tuple[str, ...]:
         at = "" if time is None else f"{time * self.step:.10g}"
         return (*arm, event, at)
 

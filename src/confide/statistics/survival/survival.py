@@ -30,6 +30,7 @@ References:
 """
 
 import enum
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ class Survival:
         until: Horizon in the unit of ``time``; the upper bound of ``time`` when None.
         method: The exit histogram, or the textbook's split per time point.
         where: Which rows.
-        per_patient: Not used: a patient leaves once.
+        per_patient: States nothing: a patient leaves once.
         level: Coverage of each interval.
         expect: Public planning number of patients in an arm; needed to forecast the error.
         title: Headline in the report.
@@ -105,6 +106,11 @@ class Survival:
             raise ContractError(
                 f"Survival {self.id!r} states edges and a horizon.",
                 hint="Leave `until` out: the last edge is the horizon.",
+            )
+        if self.per_patient != PerPatient():
+            raise ContractError(
+                f"Survival {self.id!r} states per-patient bounds, but a patient leaves once.",
+                hint="Leave `per-patient` out.",
             )
         many = len(self.edges) - 1 if self.edges else self.bins
         most = MOST_BINS if self.method is Method.EXIT_HISTOGRAM else MOST_POINTS
@@ -170,9 +176,7 @@ class Survival:
                 f"some not, got {list(self.censored)}.",
                 hint=f"Write censored: {of.keys[0]}.",
             )
-        places = tuple(
-            events.index(label) if label in events else len(events) for label in of.keys
-        )
+        places = tuple(events.index(label) if label in events else len(events) for label in of.keys)
         return events, places
 
     def canonical_edges(self, dataset: Dataset) -> tuple[int, ...]:
@@ -195,7 +199,7 @@ class Survival:
             any(step.denominator != 1 for step in steps)
             or whole[0] != of.lower
             or whole[-1] > of.upper
-            or any(a >= b for a, b in zip(whole, whole[1:], strict=False))
+            or any(a >= b for a, b in itertools.pairwise(whole))
         ):
             low, high = of.physical(of.lower), of.physical(of.upper)
             raise ContractError(
@@ -286,9 +290,7 @@ class Survival:
                 f"The error of survival {self.id!r} depends on the number of patients of an arm.",
                 hint="Write expect: {count: 500}, from a public source or an earlier certificate.",
             )
-        of = planned_noise(
-            float(self.expect), self, dataset=dataset, noise=self.noise(mechanisms)
-        )
+        of = planned_noise(float(self.expect), self, dataset=dataset, noise=self.noise(mechanisms))
         return Forecast(
             half_width=quantile([of], level=float(level)) * math.sqrt(of.variance),
             median_error=median_error([of]),

@@ -46,7 +46,8 @@ def gradient(estimate: Callable[[Array], Array], table: Array, *, axes: int) -> 
         axes: How many of its last axes are cells; they are taken in row-major order.
 
     Example:
-        >>> [round(float(v), 6) for v in gradient(lambda t: t[..., 0] / t[..., 1], np.array([1.0, 4.0]), axes=1)]
+        >>> slopes = gradient(lambda t: t[..., 0] / t[..., 1], np.array([1.0, 4.0]), axes=1)
+        >>> slopes.round(6).tolist()
         [0.25, -0.0625]
     """
     cells = table.shape[table.ndim - axes :]
@@ -171,7 +172,5 @@ def hazard_interval(
     number = np.clip(effective, np.maximum(least, 1.0), np.maximum(most, 1.0))
     q2 = of.quantile(level=level) ** 2
     middle = hazard + q2 / (2 * number)
-    root = np.sqrt(
-        np.maximum(q2 * (hazard / number + q2 / (4 * number**2) + of.noise), 0.0)
-    )
+    root = np.sqrt(np.maximum(q2 * (hazard / number + q2 / (4 * number**2) + of.noise), 0.0))
     return np.maximum(middle - root, 0.0), np.maximum(middle + root, 0.0)
