@@ -7,6 +7,7 @@ import datetime as dt
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 from confide.budget.amount import Amount
 from confide.budget.ledger import Charge, Entry, Scope, State
@@ -29,6 +30,7 @@ from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.survival import Survival
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.tables.aggregate import (
@@ -116,6 +118,22 @@ def person_table(districts: tuple[str, ...] = DISTRICTS) -> Table:
                 scale=Fraction(1, 10),
                 unit="kg/m2",
                 because="plausible range of LOINC 39156-5",
+            ),
+            Column(
+                name="outcome",
+                kind=Kind.CATEGORY,
+                source="outcome",
+                keys=("alive", "dead"),
+                because="registry of deaths",
+            ),
+            Column(
+                name="followed",
+                kind=Kind.NUMBER,
+                source="followed",
+                lower=0,
+                upper=1825,
+                unit="d",
+                because="five years of follow-up, study protocol",
             ),
         ),
     )
@@ -214,7 +232,20 @@ def every_statistic() -> tuple[Statistic, ...]:
             title="Prevalence of diabetes by age",
         ),
         Quantiles(id="bmi-quartiles", table="person", column="bmi", by=("sex",), bins=48),
+        survival_statistic(),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
+    )
+
+
+def survival_statistic(**more: Any) -> Survival:
+    asked = {"by": ("sex",), "bins": 12, "title": "Survival by sex"} | more
+    return Survival(
+        id="survival",
+        table="person",
+        time="followed",
+        status="outcome",
+        censored=("alive",),
+        **asked,
     )
 
 

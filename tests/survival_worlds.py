@@ -11,9 +11,9 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.statistics.survival.table import ExitTable
+from confide.tables.filter import Everything
 from confide.tables.per_patient import HasAny
 from confide.tables.schema import Column, Dataset, Kind, Table
-from confide.tables.filter import Everything
 from seeded import SeededEntropy
 
 # Remission of acute leukaemia in weeks, 21 children on placebo and 21 on 6-MP.  Freireich et al.
@@ -105,7 +105,7 @@ def trial_dataset(
                 kind=Kind.NUMBER,
                 source="months",
                 lower=0,
-                upper=20,
+                upper=40,
                 scale=Fraction(1, 2),
                 unit="mo",
             ),

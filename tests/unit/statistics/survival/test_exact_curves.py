@@ -8,6 +8,7 @@ quotes the call.  ``t``, ``e``, ``g`` are times, relapse and treatment of the pu
 import numpy as np
 import pytest
 
+from confide.plans.intervals import Component
 from confide.statistics.survival.comparison import (
     chi_squared_tail,
     concordance,
@@ -26,7 +27,6 @@ from confide.statistics.survival.curves import (
     survival,
 )
 from confide.statistics.survival.uncertainty import gradient, propagate
-from confide.plans.intervals import Component
 from survival_worlds import ON_TREATMENT, RELAPSED, TIMES, table_of
 
 WEEKS = 36
