@@ -1,13 +1,13 @@
 """Survival curves as readers of trials know them: bands, and a risk table below the time axis.
 
 One line and band an arm, then for each arm the numbers at risk, censored and with the event at a
-few of the public times [MJC+19].  With competing events a panel of cumulative incidence follows for
+few of the public times [MJC19].  With competing events a panel of cumulative incidence follows for
 each.  Between the public times lines are straight, since bins say nothing of what is inside.
 
 *Privacy:* drawn from published cells.
 
 References:
-    [MJC+19] Morris, Jarvis, Cragg, et al. Proposals on Kaplan–Meier plots in medical research and a
+    [MJC19] Morris, Jarvis, Cragg, et al. Proposals on Kaplan–Meier plots in medical research and a
         survey of stakeholder views: KMunicate. BMJ Open 9(9), 2019.
         https://doi.org/10.1136/bmjopen-2019-030215
 """
@@ -26,6 +26,7 @@ MOST_ARMS = len(SERIES)
 _TIMES = 7
 _CURVE, _PANEL, _LINE = 300, 150, 17
 _ACROSS, _GAP = 3, 44
+_BETWEEN = 0.45  # lines between two arms of the risk table
 _DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 4), (1, 3))
 
 
@@ -228,7 +229,7 @@ def _risk_table(
     ticks = set(frame.ticks())
     names: list[Row] = []
     numbers: list[Row] = []
-    level = 0
+    level = 0.5
     for arm, label in arms.items():
         if len(arms) > 1:
             names.append({"arm": label, "text": label, "level": level, "head": True})
@@ -242,13 +243,16 @@ def _risk_table(
                     number = fixed(count, decimals=0)
                     numbers.append({"time": float(time), "text": number, "level": level})
             level += 1
-    y = alt.Y("level:O", axis=None, sort=None, scale=alt.Scale(domain=list(range(level))))
+        level += _BETWEEN
+    level -= 0.5 + _BETWEEN
+    scale = alt.Scale(domain=[level, 0], nice=False, zero=False)
+    y = alt.Y("level:Q", axis=None, scale=scale)
     layers = [
         alt.Chart(alt.Data(values=numbers))
         .mark_text(color=INK, fontSize=11.5)
         .encode(x=frame.x(labels=False), y=y, text="text:N")
     ]
-    widest = [number["text"] for number in numbers]
+    longest = max((number["text"] for number in numbers), key=len, default="")
     for head in (True, False):
         shown = [name for name in names if name["head"] is head]
         if shown:
@@ -257,8 +261,8 @@ def _risk_table(
                 fontSize=11.5,
                 fontWeight=600 if head else "normal",
                 color=MUTED,
-                dx=-room_for([max(widest, key=len, default="")]) // 2 - 12,
+                dx=-room_for([longest]) // 2 - 12,
             )
             colour = frame.colour() if head else alt.Undefined
             layers.append(text.encode(x=alt.value(0), y=y, text="text:N", color=colour))
-    return alt.layer(*layers).properties(width=WIDTH, height=_LINE * level)
+    return alt.layer(*layers).properties(width=WIDTH, height=round(_LINE * level))

@@ -19,7 +19,7 @@ References:
         https://www.jstor.org/stable/4615704
     [RP13] Royston, Parmar. Restricted mean survival time. BMC Medical Research Methodology 13:152,
         2013. https://doi.org/10.1186/1471-2288-13-152
-    [RWD88] Robertson, Wright, Dykstra. Order restricted statistical inference. 1988, ch. 1.
+    [RWB88] Robertson, Wright, Dykstra. Order restricted statistical inference. 1988, ch. 1.
 """
 
 from typing import Any, TypeAlias
@@ -126,7 +126,7 @@ def reached(curve: Array, *, share: float, edges: Array) -> Array:
 
 
 def falling(values: Array) -> Array:
-    """Return the nearest non-increasing sequence along the last axis [RWD88].
+    """Return the nearest non-increasing sequence along the last axis [RWB88].
 
     Args:
         values: Shape (..., n); NaN only at the end.

@@ -34,7 +34,7 @@ from confide.statistics.survival.table import ExitTable, exit_mixing, point_mixi
 from confide.statistics.survival.uncertainty import propagate
 from confide.tables.schema import Dataset
 
-TOO_FEW = "denominator too small"
+TOO_FEW = "too few at risk"
 NOT_REACHED = "not reached"
 OPEN = "beyond the horizon"
 

@@ -3,7 +3,7 @@
 The noise stays in it: counts may be negative, and those at risk may rise.  So every curve is a
 ratio of unbiased sums; only what is published is made monotone.  Projecting the counts on what is
 possible first (none negative, same total) would make curves of many events worse, as it shifts
-them by up to a standard error (docs/design/012-survival.md).
+them by up to a standard error (docs/design/014-survival.md).
 """
 
 from collections.abc import Sequence

@@ -261,7 +261,7 @@ def test_with_too_few_patients_the_curve_is_withheld_and_says_so():
         simulation=Simulation(payload_digest="00" * 32),
     )
     curve = [e for e in found if e.quantity in ("survival", "hazard ratio", "log-rank p-value")]
-    assert all(e.value is None and e.flags == ("denominator too small",) for e in curve)
+    assert all(e.value is None and e.flags == ("too few at risk",) for e in curve)
 
 
 def test_a_median_beyond_the_horizon_is_flagged_as_not_reached():
