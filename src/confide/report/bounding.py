@@ -4,6 +4,7 @@
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -59,7 +60,8 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
                 assert_never(use.source)
     used = (*read_by(measurements), *_asked(measurements))
     sentences += made_of(used, dataset=plan.dataset, words=words)
-    sentences += [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
+    noises = [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
+    sentences += dict.fromkeys(noises)  # equal questions are told once
     if isinstance(statistic, Histogram):
         sentences += _after(statistic, words=words)
     return tuple(sentences)
@@ -245,7 +247,7 @@ def measured_text(measurement: Measurement, *, words: Words) -> str:
     aggregate = measurement.aggregate
     if isinstance(aggregate, Aggregate) and isinstance(aggregate.value, Centred):
         return words.say("measured.centred-sum")
-    return words.say(f"measured.{measurement.name}")
+    return words.say(f"measured.{re.sub(r'-[0-9]+$', '', measurement.name)}")
 
 
 def additive_law(mechanism: Mechanism) -> DiscreteLaplace | DiscreteGaussian:

@@ -20,6 +20,7 @@ from confide.report.words import Words
 from confide.statistics import STATISTICS
 from confide.statistics.histogram import Histogram
 from confide.statistics.proportion import Proportion
+from confide.statistics.survival import Survival
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent
 from confide.tables.filter import Everything
@@ -92,6 +93,10 @@ def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) 
             return words.say(f"title.{kind}", condition=_events(statistic, plan=plan, words=words))
         case "key-selection":
             return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
+        case "survival" if isinstance(statistic, Survival):
+            return words.say(
+                "title.survival", time=label(statistic.time), status=label(statistic.status)
+            )
         case _:
             column = label(str(getattr(statistic, "column", "")))
             return words.say(f"title.{kind}", column=column)
@@ -124,6 +129,10 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
             if name in known
             else expression_text(expression, dataset=plan.dataset, words=words)
         )
+    if isinstance(statistic, Survival):
+        unit = clean(words.unit(statistic.time_domain(plan.dataset).unit))
+        time = words.say("head.time-unit", unit=unit) if unit else words.say("head.time")
+        names += [words.say("head.event"), time]
     return tuple(names)
 
 
@@ -227,8 +236,10 @@ def covers_text(covers: Covers, *, words: Words) -> str:
 def digits(cells: Sequence[Cell]) -> int:
     """Return the decimals that suit all cells of a quantity: those of the narrowest interval."""
     widths = [cell.half_width for cell in cells if cell.value is not None and cell.half_width > 0]
-    if not widths or all(cell.unit in ("persons", "rows") for cell in cells):
+    if all(cell.unit in ("persons", "rows") for cell in cells):
         return 0
+    if not widths:  # a p-value and its statistic have no interval
+        return 3 if all(cell.outer is None and cell.unit == "1" for cell in cells) else 0
     return decimals_for(min(widths))
 
 

@@ -22,6 +22,7 @@ from confide.report.describe import digits, kind_of, quantity_text, title_of
 from confide.report.numbers import clean, epsilon_text, fixed, percent
 from confide.report.odds_words import loss_text, shown_at
 from confide.report.population import about
+from confide.report.survival_words import survival_headline
 from confide.report.words import Words
 from confide.tables.survey_weight import weight_of
 
@@ -139,6 +140,8 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
             )
         case "quantiles":
             return _medians(usable, words=words)
+        case "survival":
+            return survival_headline(usable, words=words)
         case _:
             return _range(usable, words=words)
 

@@ -21,6 +21,7 @@ from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
 from confide.statistics.smr import SMR
 from confide.statistics.standardized_rate import StandardizedRate
+from confide.statistics.survival import Survival
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.statistics.weighted_mean import WeightedMean
@@ -43,6 +44,7 @@ STATISTICS: Mapping[str, type[Any]] = {
     "smr": SMR,
     "weighted-proportion": WeightedProportion,
     "weighted-mean": WeightedMean,
+    "survival": Survival,
 }
 """Every statistic, by the word that study files use."""
 
@@ -58,6 +60,7 @@ __all__ = [
     "Quantiles",
     "StandardizedRate",
     "Sum",
+    "Survival",
     "Variance",
     "WeightedMean",
     "WeightedProportion",

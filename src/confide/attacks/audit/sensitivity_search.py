@@ -41,8 +41,10 @@ from confide.statistics import (
     Proportion,
     Quantiles,
     Sum,
+    Survival,
     Variance,
 )
+from confide.statistics.survival import Method
 from confide.tables.aggregate import (
     KeyedAggregate,
     Measured,
@@ -314,6 +316,25 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
         *rates_of_patients(),
+        Survival(
+            id="exits",
+            table="patients",
+            time="age",
+            status="any",
+            censored=("no",),
+            by=("sex",),
+            bins=6,
+            until=Fraction(60),
+        ),
+        Survival(
+            id="stays-until-any",
+            table="events",
+            time="span",
+            status="any",
+            censored=("no",),
+            bins=4,
+            method=Method.PER_TIME_POINT,
+        ),
     )
 
 
@@ -330,4 +351,5 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         Variance(id="variance", table="events", column="amount"),
         Proportion(id="share", table="events", of=high),
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
+        Survival(id="exits", table="events", time="amount", status="code", censored=("D",), bins=4),
     )

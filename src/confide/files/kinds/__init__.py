@@ -13,6 +13,7 @@ from confide.files.kinds.counts import (
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
 from confide.files.kinds.rates import IncidenceSection, SMRSection, StandardizedRateSection
 from confide.files.kinds.section import StatisticSection
+from confide.files.kinds.survival import SurvivalSection
 from confide.files.kinds.weighted import WeightedMeanSection, WeightedProportionSection
 
 __all__ = ["KINDS", "AnyStatistic", "StatisticSection"]
@@ -31,6 +32,7 @@ _Known: TypeAlias = (
     | SMRSection
     | WeightedProportionSection
     | WeightedMeanSection
+    | SurvivalSection
 )
 
 KINDS: tuple[str, ...] = tuple(
@@ -51,6 +53,8 @@ _OTHER_WORDS = {
     "rate": "incidence, or proportion where there is no time at risk",
     "incidence-rate": "incidence",
     "standardised-rate": "standardized-rate",
+    "kaplan-meier": "survival",
+    "log-rank": "survival, with by: [arm]",
 }
 
 
