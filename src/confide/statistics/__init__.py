@@ -14,10 +14,15 @@ from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
 from confide.statistics.count import Count
 from confide.statistics.histogram import Histogram
+from confide.statistics.hypothesis_tests.chi_squared import ChiSquaredTest
+from confide.statistics.hypothesis_tests.trend import TrendTest
+from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
+from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.regression.linear import LinearRegression
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
@@ -33,18 +38,28 @@ STATISTICS: Mapping[str, type[Any]] = {
     "proportion": Proportion,
     "quantiles": Quantiles,
     "key-selection": KeySelection,
+    "chi-squared-test": ChiSquaredTest,
+    "two-proportions-test": TwoProportionsTest,
+    "trend-test": TrendTest,
+    "two-means-test": TwoMeansTest,
+    "linear-regression": LinearRegression,
 }
 """Every statistic, by the word that study files use."""
 
 __all__ = [
     "STATISTICS",
+    "ChiSquaredTest",
     "Count",
     "Histogram",
     "KeySelection",
+    "LinearRegression",
     "Mean",
     "Proportion",
     "Quantiles",
     "Sum",
+    "TrendTest",
+    "TwoMeansTest",
+    "TwoProportionsTest",
     "Variance",
     "read_plan",
 ]

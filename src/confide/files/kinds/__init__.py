@@ -4,6 +4,13 @@ from typing import Annotated, TypeAlias, get_args
 
 from pydantic import BeforeValidator, Field
 
+from confide.files.kinds.comparisons import (
+    ChiSquaredTestSection,
+    LinearRegressionSection,
+    TrendTestSection,
+    TwoMeansTestSection,
+    TwoProportionsTestSection,
+)
 from confide.files.kinds.counts import (
     CountSection,
     HistogramSection,
@@ -24,6 +31,11 @@ _Known: TypeAlias = (
     | ProportionSection
     | QuantilesSection
     | KeySelectionSection
+    | ChiSquaredTestSection
+    | TwoProportionsTestSection
+    | TrendTestSection
+    | TwoMeansTestSection
+    | LinearRegressionSection
 )
 
 KINDS: tuple[str, ...] = tuple(
@@ -42,6 +54,9 @@ _OTHER_WORDS = {
     "prevalence": "proportion",
     "percentage": "proportion",
     "rate": "proportion",
+    "chi-square": "chi-squared-test",
+    "t-test": "two-means-test",
+    "regression": "linear-regression",
 }
 
 

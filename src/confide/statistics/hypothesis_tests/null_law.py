@@ -24,7 +24,6 @@ References:
         https://doi.org/10.1111/j.2517-6161.1974.tb00989.x
     [GLRV16] Gaboardi, Lim, Rogers, Vadhan. Differentially private chi-squared hypothesis testing.
         ICML 2016. https://arxiv.org/abs/1602.03090
-    [Tem96] Temme. Special functions. Wiley, 1996. https://doi.org/10.1002/9781118032572
     [KR17] Kifer, Rogers. A new class of private chi-square hypothesis tests. AISTATS 2017.
         https://arxiv.org/abs/1610.07662
 """
@@ -115,58 +114,3 @@ def chi_squared_tail(q: NDArray[np.float64], *, degrees: int) -> NDArray[np.floa
     for power in np.arange(start, degrees / 2):
         total = total + np.exp(power * logs - half - math.lgamma(power + 1))
     return np.minimum(total, 1.0)
-
-
-def student_tail(t: NDArray[np.float64], *, degrees: float) -> NDArray[np.float64]:
-    """Return P(|T| ≥ t) for Student's T with any positive number of degrees of freedom.
-
-    It is the incomplete beta function I_x(ν/2, ½) at x = ν/(ν + t²), by its continued fraction
-    [Tem96, sec. 11.3], on the side where that converges fast.
-
-    Example:
-        >>> round(float(student_tail(np.array(2.228138851964939), degrees=10)), 12)
-        0.05
-    """
-    square = np.asarray(t, dtype=np.float64) ** 2
-    x = degrees / (degrees + square)
-    a, b = degrees / 2, 0.5
-    swap = x > (a + 1) / (a + b + 2)
-    front = np.exp(
-        _log_gamma_step(a)
-        - math.lgamma(b)
-        - a * np.log1p(square / degrees)
-        + b * (np.log(np.maximum(square, 1e-300)) - np.log(degrees + square))
-    )
-    direct = front * _beta_fraction(np.where(swap, 0.5, x), a, b) / a
-    other = 1 - front * _beta_fraction(np.where(swap, 1 - x, 0.5), b, a) / b
-    return np.clip(np.where(swap, other, direct), 0.0, 1.0)
-
-
-def _log_gamma_step(a: float) -> float:
-    """Return ln Γ(a + ½) − ln Γ(a); by its series where the difference would cancel."""
-    if a < 200:
-        return math.lgamma(a + 0.5) - math.lgamma(a)
-    return math.log(a) / 2 - 1 / (8 * a) + 1 / (192 * a**3)
-
-
-def _beta_fraction(x: NDArray[np.float64], a: float, b: float) -> NDArray[np.float64]:
-    """Return the continued fraction of the incomplete beta function, by Lentz's rule."""
-    tiny = 1e-300
-    c = np.ones_like(x)
-    d = 1 / _not_zero(1 - (a + b) * x / (a + 1), tiny)
-    h = d.copy()
-    for m in range(1, 400):
-        for factor in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            d = 1 / _not_zero(1 + factor * d, tiny)
-            c = _not_zero(1 + factor / c, tiny)
-            h = h * d * c
-        if np.all(np.abs(c * d - 1) < 4e-16):
-            break
-    return h
-
-
-def _not_zero(x: NDArray[np.float64], tiny: float) -> NDArray[np.float64]:
-    return np.where(np.abs(x) < tiny, tiny, x)

@@ -24,7 +24,7 @@ from fractions import Fraction
 import numpy as np
 
 from confide.errors import ContractError
-from confide.plans.contribution import PerPatient, question
+from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.intervals import (
     Component,
@@ -38,9 +38,9 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.hypothesis_tests.contingency import Array, slope, trend
+from confide.statistics.hypothesis_tests.groups import categories
 from confide.statistics.hypothesis_tests.null_law import mixing, tail
 from confide.statistics.hypothesis_tests.published import TOO_FEW, number, solid
-from confide.statistics.hypothesis_tests.rows import categories, one_row_each
 from confide.tables.aggregate import Aggregate, Ones
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import Everything, Predicate

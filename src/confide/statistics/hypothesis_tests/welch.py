@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.plans.intervals import Component, quantile, variance
-from confide.statistics.hypothesis_tests.null_law import Mixing, student_tail
+from confide.plans.intervals import Component, variance
+from confide.plans.student import student_tail, student_width
+from confide.statistics.hypothesis_tests.null_law import Mixing
 
 LEAST_DEVIATIONS = 10.0
 
@@ -148,29 +149,3 @@ def p_value(found: Compared, *, mixed: Mixing) -> float:
     spread = np.maximum(1 + mixed.excess @ shares, 1e-12)
     tails = student_tail(abs(found.t) / np.sqrt(spread), degrees=found.degrees)
     return float(tails.mean())
-
-
-def student_width(parts: Sequence[Component], *, degrees: float, level: float) -> float:
-    """Return half of the interval at ``level``: by Student's law and that of the noise."""
-    normal = quantile((), level=level)
-    ratio = student_quantile(level, degrees=degrees) / normal
-    return quantile(parts, level=level) * ratio * math.sqrt(variance(parts))
-
-
-def student_quantile(level: float, *, degrees: float) -> float:
-    """Return t with P(|T| ≤ t) = ``level``, by bisection.
-
-    Example:
-        >>> round(student_quantile(0.95, degrees=10), 9)
-        2.228138852
-    """
-    low, high = 0.0, 2.0
-    while float(student_tail(np.array(high), degrees=degrees)) > 1 - level:
-        low, high = high, 2 * high
-    while high - low > 1e-13 * high:
-        middle = (low + high) / 2
-        if float(student_tail(np.array(middle), degrees=degrees)) > 1 - level:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
