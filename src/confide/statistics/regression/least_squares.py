@@ -4,10 +4,10 @@ With G̃ = G + E, Ã = A + E_xx and b̃ = b + E_xy the estimate is β = (Ã + λ
 
 *Ridge:* as in AdaSSP, the least λ ≥ 0 at which the noise of XᵀX is small against XᵀX + λI; here
 small means a relative size ν(λ) = ‖Σ s_c²(M^(−1/2)·W_c·M^(−1/2))²‖^(1/2) ≤ 1/4 with M = Ã + λI, in
-the metric of the regression itself.  AdaSSP buys a noisy λ_min; here XᵀX is released anyway, so its eigenvalues
-are post-processing and cost nothing.  AdaSSP's own λ holds the spectral norm against λ_min with
-worst-case constants; it would shrink where intervals of least squares still hold, with two to four
-times the error (docs/design/015).
+the metric of the regression itself.  AdaSSP buys a noisy λ_min; here XᵀX is released anyway, so its
+eigenvalues are post-processing and cost nothing.  AdaSSP's own λ holds the spectral norm against
+λ_min with worst-case constants; it would shrink where intervals of least squares still hold, with
+two to four times the error (docs/design/015).
 
 *Law:* with w = (−β, 1) the error of β is A⁻¹(Xᵀe + Ew), to first order: sampling covariance
 σ²A⁻¹ and noise Σ s_c²(A⁻¹W_c w)(A⁻¹W_c w)ᵀ.  To second order noise in A draws β towards 0 by
