@@ -51,7 +51,8 @@ def departures(cells: Sequence[Cell], *, unit: str, words: Words) -> Built:
     if not chosen:
         chosen = [cell for cell in cells if cell.value is not None]
         return _plain(chosen, title=unit, words=words), ()
-    return null_line() + _plain(chosen, title=unit, words=words), (words.say("chart.forest"),)
+    title = words.say("axis.column", column=unit, unit=quantity_text("departure", words=words))
+    return null_line() + _plain(chosen, title=title, words=words), (words.say("chart.forest"),)
 
 
 def coefficients(
@@ -67,7 +68,8 @@ def coefficients(
     )
     shown = clean(words.unit(outcome.unit))
     name = label(statistic.outcome)
-    title = words.say("axis.column", column=name, unit=shown) if shown else name
+    change = words.say("axis.change", column=name)
+    title = words.say("axis.column", column=change, unit=shown) if shown else change
     notes = [words.say("chart.forest"), words.say("chart.scaled")]
     if all(cell.outer is None for cell in chosen):
         notes.append(words.say("chart.no-intervals"))

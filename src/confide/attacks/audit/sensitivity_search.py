@@ -33,13 +33,18 @@ from confide.privacy.unit import Entity
 from confide.rows.duckdb import open_engine
 from confide.rows.engine import Exact
 from confide.statistics import (
+    ChiSquaredTest,
     Count,
     Histogram,
     KeySelection,
+    LinearRegression,
     Mean,
     Proportion,
     Quantiles,
     Sum,
+    TrendTest,
+    TwoMeansTest,
+    TwoProportionsTest,
     Variance,
 )
 from confide.tables.aggregate import (
@@ -312,6 +317,23 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             id="quantiles", table="events", column="change", bins=6, per_patient=rows(rows=2)
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
+        ChiSquaredTest(
+            id="independence", table="events", by=("code", "band"), per_patient=rows(rows=1)
+        ),
+        TwoProportionsTest(
+            id="two-shares", table="events", of=high, by=("sex",), per_patient=rows(rows=1)
+        ),
+        TrendTest(id="trend", table="events", of=high, by=("code",), per_patient=rows(rows=1)),
+        TwoMeansTest(
+            id="two-means", table="events", column="change", by=("sex",), per_patient=rows(rows=1)
+        ),
+        LinearRegression(
+            id="line",
+            table="events",
+            outcome="change",
+            covariates=("amount", "code", "sex"),
+            per_patient=rows(rows=1),
+        ),
     )
 
 
@@ -328,4 +350,8 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         Variance(id="variance", table="events", column="amount"),
         Proportion(id="share", table="events", of=high),
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
+        ChiSquaredTest(id="independence", table="events", by=("code", "band")),
+        LinearRegression(
+            id="line", table="events", outcome="change", covariates=("amount", "code")
+        ),
     )

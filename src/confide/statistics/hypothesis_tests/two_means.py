@@ -169,7 +169,7 @@ class TwoMeansTest:
         groups: tuple[tuple[int, str], tuple[int, str]],
     ) -> tuple[Estimate, ...]:
         reach, level = float(of.upper - of.lower), float(self.level)
-        few, pair = found.few, (f"{groups[0][1]} : {groups[1][1]}",)
+        few, pair = found.few, (f"{groups[0][1]} vs {groups[1][1]}",)
 
         def estimate(
             quantity: str,

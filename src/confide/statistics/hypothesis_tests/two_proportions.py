@@ -170,7 +170,7 @@ class TwoProportionsTest:
             )
             for without, having in table
         ]
-        pair = f"{groups[0][1]} : {groups[1][1]}"
+        pair = f"{groups[0][1]} vs {groups[1][1]}"
         return (
             *(self._share(name, s, few=few) for (_, name), s in zip(groups, shares, strict=True)),
             *(self._effect(pair, e, few=few) for e in effects(shares[0], shares[1])),

@@ -52,7 +52,7 @@ class Scales:
 
 def _over(unit: str, per: str) -> str:
     above = unit or "1"
-    return above if per in ("", "1") else f"{above}/{per}"
+    return above if per in ("", "1") else f"{above}/({per})"
 
 
 def published(
