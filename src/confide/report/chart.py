@@ -31,6 +31,7 @@ from confide.report.describe import (
     total_text,
     value_title,
 )
+from confide.report.forest import coefficients, compared, departures, shares
 from confide.report.marks import (
     Chart,
     Frame,
@@ -379,4 +380,11 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "weighted-proportion": _rates,
     "weighted-mean": _rates,
     "survival": _survival,
+    "chi-squared-test": lambda s: departures(s.cells, unit=s.axis(s.cells), words=s.words),
+    "two-proportions-test": lambda s: compared(s.cells, unit=s.axis(s.cells), words=s.words),
+    "trend-test": lambda s: shares(s.cells, unit=s.axis(s.cells), words=s.words),
+    "two-means-test": lambda s: compared(s.cells, unit=s.axis(s.cells), words=s.words),
+    "linear-regression": lambda s: coefficients(
+        s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
+    ),
 }

@@ -4,6 +4,13 @@ from typing import Annotated, TypeAlias, get_args
 
 from pydantic import BeforeValidator, Field
 
+from confide.files.kinds.comparisons import (
+    ChiSquaredTestSection,
+    LinearRegressionSection,
+    TrendTestSection,
+    TwoMeansTestSection,
+    TwoProportionsTestSection,
+)
 from confide.files.kinds.counts import (
     CountSection,
     HistogramSection,
@@ -33,6 +40,11 @@ _Known: TypeAlias = (
     | WeightedProportionSection
     | WeightedMeanSection
     | SurvivalSection
+    | ChiSquaredTestSection
+    | TwoProportionsTestSection
+    | TrendTestSection
+    | TwoMeansTestSection
+    | LinearRegressionSection
 )
 
 KINDS: tuple[str, ...] = tuple(
@@ -55,6 +67,9 @@ _OTHER_WORDS = {
     "standardised-rate": "standardized-rate",
     "kaplan-meier": "survival",
     "log-rank": "survival, with by: [arm]",
+    "chi-square": "chi-squared-test",
+    "t-test": "two-means-test",
+    "regression": "linear-regression",
 }
 
 
