@@ -40,6 +40,7 @@ class TableSection(Section):
 
     from_: str | None = Field(default=None, alias="from")
     id: str = ""
+    other_id: str = ""
     rows_per_patient: Literal["1", 1] | None = None
     columns: dict[str, ColumnSection]
 
@@ -85,6 +86,7 @@ def read_table(name: str, section: TableSection) -> Table:
         columns=tuple(_column(key, column) for key, column in section.columns.items()),
         one_row_per_patient=section.rows_per_patient is not None,
         id_column=section.id,
+        other_id=section.other_id,
     )
 
 

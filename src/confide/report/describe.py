@@ -84,6 +84,8 @@ def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) 
         case "proportion" if isinstance(statistic, Proportion):
             share = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
             return words.say("title.proportion", condition=share)
+        case "degree-histogram":
+            return words.say("title.degree-histogram", column=table)
         case "key-selection":
             return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
         case _:
@@ -100,6 +102,8 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
     """Return the names of a statistic's groups, for axes and table heads."""
     if kind_of(statistic) == "key-selection":
         return (label(str(getattr(statistic, "key", ""))),)
+    if kind_of(statistic) == "degree-histogram":
+        return (words.say("axis.degree"),)
     table = str(getattr(statistic, "table", ""))
     names = []
     for name in getattr(statistic, "by", ()):
@@ -117,7 +121,7 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
     """Return the title of a value axis: what is measured, with its unit."""
     kind = kind_of(statistic)
     shown = clean(words.unit(unit))
-    if kind in ("count", "histogram", "key-selection"):
+    if kind in ("count", "histogram", "key-selection", "degree-histogram"):
         return shown
     if kind == "proportion":
         return words.say("axis.share", unit=shown) if shown else words.say("quantity.share")

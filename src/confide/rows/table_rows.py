@@ -136,6 +136,11 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
         identity = person(own(found.name, "s"), found=found, ids=scope.layout.ids)
         raw.append(named(identity, "p"))
         clean.append(own("p", "r"))
+        if table.other_id:
+            found = scope.layout.other_id_of(table)
+            identity = person(own(found.name, "s"), found=found, ids=scope.layout.ids)
+            raw.append(named(identity, "q"))
+            clean.append(own("q", "r"))
     for index, column in enumerate(table.columns):
         found = located.columns[column.source]
         read = parsed(own(found.name, "s"), column=column, physical=found.physical)
@@ -151,6 +156,8 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
         clean.append(named(value, f"c{index}"))
     rows = select(*raw, of=aliased(located.relation, "s"))
     usable = [] if scope.per_event else [present(own("p", "r"))]
+    if table.other_id and not scope.per_event:
+        usable.append(present(own("q", "r")))
     return select(*clean, of=rows, alias="r", joins=joins, where=usable)
 
 

@@ -13,6 +13,7 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
 from confide.statistics.count import Count
+from confide.statistics.degree_histogram import DegreeHistogram
 from confide.statistics.histogram import Histogram
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
@@ -21,6 +22,7 @@ from confide.statistics.quantiles import Quantiles
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.schema import Dataset
 
@@ -33,12 +35,14 @@ STATISTICS: Mapping[str, type[Any]] = {
     "proportion": Proportion,
     "quantiles": Quantiles,
     "key-selection": KeySelection,
+    "degree-histogram": DegreeHistogram,
 }
 """Every statistic, by the word that study files use."""
 
 __all__ = [
     "STATISTICS",
     "Count",
+    "DegreeHistogram",
     "Histogram",
     "KeySelection",
     "Mean",
@@ -61,6 +65,7 @@ _NAMES: dict[str, Any] = {
         Aggregate,
         KeyedAggregate,
         MomentAggregate,
+        DegreeAggregate,
         DiscreteLaplace,
         DiscreteGaussian,
         KeyThreshold,

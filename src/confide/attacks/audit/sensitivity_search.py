@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from confide.attacks.audit.generate import Neighbours
 from confide.attacks.audit.generated_schema import base, database_axes, schema
+from confide.errors import UnsupportedError
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Question, Statistic
 from confide.privacy.adjacency import Adjacency
@@ -49,6 +50,7 @@ from confide.tables.aggregate import (
     combined,
     parts,
 )
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import ColumnOf, ValueOf
 from confide.tables.filter import AnyOf, Between, IsIn, Not
 from confide.tables.schema import Dataset
@@ -192,6 +194,8 @@ def _batched(aggregate: Measured, *, databases: int) -> Measured:
     """Return the aggregate over all databases at once; keys carry their database already."""
     if isinstance(aggregate, KeyedAggregate):
         return aggregate
+    if isinstance(aggregate, DegreeAggregate):
+        raise UnsupportedError("Degree histograms are searched over graphs, not over patients.")
     axes = database_axes(aggregate.relation.table, databases=databases)
     return replace(aggregate, axes=(*axes, *aggregate.axes))
 

@@ -10,6 +10,7 @@ from confide.files.kinds.counts import (
     KeySelectionSection,
     ProportionSection,
 )
+from confide.files.kinds.networks import DegreeHistogramSection
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
 from confide.files.kinds.section import StatisticSection
 
@@ -24,6 +25,7 @@ _Known: TypeAlias = (
     | ProportionSection
     | QuantilesSection
     | KeySelectionSection
+    | DegreeHistogramSection
 )
 
 KINDS: tuple[str, ...] = tuple(

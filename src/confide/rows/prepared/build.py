@@ -157,7 +157,11 @@ def _written(
 ) -> Manifest:
     with _engine(work, copying=MakeCopies(folder=work.folder.resolve())) as engine:
         problems = engine.problems()
-        tables = [table for table in work.dataset.tables if table.name not in problems]
+        tables = [
+            table
+            for table in work.dataset.tables
+            if table.name not in problems and not table.other_id  # contacts are read as they are
+        ]
         if not tables:
             reasons = " ".join(problems.values())
             raise ContractError(f"No declared table can be prepared. {reasons}")
