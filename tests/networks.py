@@ -114,3 +114,11 @@ def graphs(size: int):
     pairs = list(itertools.combinations(range(size), 2))
     for bits in range(1 << len(pairs)):
         yield frozenset(pair for i, pair in enumerate(pairs) if bits >> i & 1)
+
+
+def stable(number):
+    """A secret order of all pairs: each pair has one place, whoever else is there."""
+    rng = np.random.default_rng(number)
+    pairs = list(itertools.combinations(range(60), 2))
+    places = dict(zip(pairs, rng.permutation(len(pairs)).tolist(), strict=True))
+    return places.__getitem__

@@ -20,17 +20,17 @@ edge stands against another depends on the ids of their ends alone, not on which
 
 *Lemma* (add-remove): the histogram of projected degrees moves by L1 ≤ 2D + 1 and
 L2² ≤ D² + (D + 1)².  *Proof.*  Let G′ be G with a vertex v more, run both in the same order, and
-let x(u) be the number of kept edges of u in G′ less that in G, for u ≠ v, and Φ = Σ|x(u)|.  At the
-start Φ = 0.  An edge {u, v} that is kept in G′ adds at most 1 to Φ; there are m ≤ D of them, m being
-the degree of v.  An edge {a, b} of both graphs kept in both or in neither changes nothing.  If it
-is kept in G alone, then one end, say a, is full in G′ and not in G: x(a) = D − d(a) ≥ 1.  Keeping
-it takes 1 from x(a), so |x(a)| falls by 1, and 1 from x(b), so |x(b)| rises by at most 1: Φ does not
-grow.  If it is kept
-in G′ alone, the same holds with G and G′ exchanged.  So Φ ≤ m ≤ D at the end, hence at most D
-vertices other than v changed their bin, each leaving one and entering one; v enters one.  What is
-entered adds up to at most D + 1 and what is left to at most D, which gives L1, and L2² as a sum of
-squares of parts is at most the sum of the squares of both totals. ∎  Both are attained: D vertices
-of degree D − 1, and v a contact of each.  [DLL16, thm. 2 and lem. 4] has the same L1.
+let x(u) be the number of kept edges of u in G′ less that in G, for u ≠ v, and Φ = Σ|x(u)|.  At
+first Φ = 0.  An edge {u, v} that is kept in G′ adds at most 1 to Φ; there are m ≤ D of them, m
+being the degree of v.  An edge {a, b} of both graphs, kept in both or in neither, changes nothing.
+If it is kept in G alone, then one end, say a, is full in G′ and not in G: x(a) = D − d(a) ≥ 1.
+Keeping it takes 1 from x(a), so |x(a)| falls by 1, and 1 from x(b), so |x(b)| rises by at most 1: Φ
+does not grow.  If it is kept in G′ alone, the same holds with G and G′ exchanged.  So Φ ≤ m ≤ D at
+the end, hence at most D vertices other than v changed their bin, each leaving one and entering one;
+v enters one.  What is entered adds up to at most D + 1 and what is left to at most D, which gives
+L1, and L2² as a sum of squares of parts is at most the sum of the squares of both totals. ∎  Both
+are attained: D vertices of degree D − 1, and v a contact of each.  [DLL16, thm. 2 and lem. 4] has
+the same L1.
 
 *Lemma* (substitution of v): L1 ≤ 4D, L2² ≤ 8D².  *Proof.*  By the above from the graph without v,
 at most m + m′ other vertices differ, m and m′ being the degrees of the two v; v itself changes its
