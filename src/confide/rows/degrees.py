@@ -1,8 +1,9 @@
 """Degrees of a contact network: the edges as SQL, in a secretly keyed stable order; then counting.
 
 The place of an edge {a, b}, a before b, is the place that a row with the one limb x(b) would have
-among the rows of a, x being the keyed point of an id (see :mod:`keyed_order`); ties by the ids.  It depends on the two ids alone, so edges keep their order
-whoever is added or removed, which is what the lemma in :mod:`confide.tables.degrees` asks for.
+among the rows of a, x being the keyed point of an id (see :mod:`keyed_order`); ties by the ids.  It
+depends on the two ids alone, so edges keep their order whoever is added or removed, which is what
+the lemma in :mod:`confide.tables.degrees` asks for.
 
 *Privacy:* edges leave the engine's tables as pairs of numbers and stay in this process; the
 histogram goes to the gate as every exact sum does.
