@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from confide.plans.plan import Plan, Study
     from confide.release.release import Release
     from confide.statistics import (
+        AreaRate,
         Count,
+        Hierarchy,
         Histogram,
         KeySelection,
         Mean,
@@ -39,7 +41,9 @@ _WHERE = {
     "Release": ("confide.release.release", "Release"),
     "Counted": ("confide.plans.contribution", "Counted"),
     "PerPatient": ("confide.plans.contribution", "PerPatient"),
+    "AreaRate": ("confide.statistics", "AreaRate"),
     "Count": ("confide.statistics", "Count"),
+    "Hierarchy": ("confide.statistics", "Hierarchy"),
     "Histogram": ("confide.statistics", "Histogram"),
     "KeySelection": ("confide.statistics", "KeySelection"),
     "Mean": ("confide.statistics", "Mean"),
@@ -50,8 +54,10 @@ _WHERE = {
 }
 
 __all__ = [
+    "AreaRate",
     "Count",
     "Counted",
+    "Hierarchy",
     "Histogram",
     "KeySelection",
     "Mean",

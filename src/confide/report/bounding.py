@@ -26,6 +26,7 @@ from confide.tables.aggregate import (
     MomentAggregate,
     Ones,
     Plain,
+    PooledAggregate,
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
@@ -186,6 +187,9 @@ def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     aggregate = measurement.aggregate
     if isinstance(aggregate, KeyedAggregate):
         return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)
+    if isinstance(aggregate, PooledAggregate):  # in the groups of full weight
+        heaviest = max(aggregate.weights, default=1)
+        return Grid(step=Fraction(1, heaviest), unit=measurement.sensitivity.unit)
     if isinstance(aggregate, MomentAggregate):
         of = domain(aggregate.of, dataset=dataset)
         step = of.scale**aggregate.degree
@@ -223,6 +227,9 @@ def measured_text(measurement: Measurement, *, words: Words) -> str:
     aggregate = measurement.aggregate
     if isinstance(aggregate, Aggregate) and isinstance(aggregate.value, Centred):
         return words.say("measured.centred-sum")
+    name, _, level = measurement.name.partition("/")
+    if level:
+        return words.say(f"measured.{name}-by", level=label(level))
     return words.say(f"measured.{measurement.name}")
 
 

@@ -12,7 +12,9 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
+from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import Count
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
@@ -20,7 +22,12 @@ from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
+from confide.tables.aggregate import (
+    Aggregate,
+    KeyedAggregate,
+    MomentAggregate,
+    PooledAggregate,
+)
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.schema import Dataset
 
@@ -33,12 +40,16 @@ STATISTICS: Mapping[str, type[Any]] = {
     "proportion": Proportion,
     "quantiles": Quantiles,
     "key-selection": KeySelection,
+    "hierarchy": Hierarchy,
+    "area-rate": AreaRate,
 }
 """Every statistic, by the word that study files use."""
 
 __all__ = [
     "STATISTICS",
+    "AreaRate",
     "Count",
+    "Hierarchy",
     "Histogram",
     "KeySelection",
     "Mean",
@@ -61,6 +72,7 @@ _NAMES: dict[str, Any] = {
         Aggregate,
         KeyedAggregate,
         MomentAggregate,
+        PooledAggregate,
         DiscreteLaplace,
         DiscreteGaussian,
         KeyThreshold,

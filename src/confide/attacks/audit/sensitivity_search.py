@@ -43,9 +43,10 @@ from confide.statistics import (
     Variance,
 )
 from confide.tables.aggregate import (
+    Aggregate,
     KeyedAggregate,
     Measured,
-    MomentAggregate,
+    PooledAggregate,
     combined,
     parts,
 )
@@ -117,7 +118,7 @@ def exact_vectors(
 def _whole(aggregate: Measured, answers: Iterator[Exact], *, dataset: Dataset) -> Exact:
     """Return the exact vector of an aggregate from the engine's next answers, as the gate does."""
     own = [next(answers) for _ in parts(aggregate)]
-    if not isinstance(aggregate, MomentAggregate):
+    if isinstance(aggregate, Aggregate | KeyedAggregate):
         return own[0]
     sums = [answer for answer in own if isinstance(answer, tuple)]
     return combined(aggregate, sums, dataset=dataset)
@@ -193,6 +194,13 @@ def _batched(aggregate: Measured, *, databases: int) -> Measured:
     if isinstance(aggregate, KeyedAggregate):
         return aggregate
     axes = database_axes(aggregate.relation.table, databases=databases)
+    if isinstance(aggregate, PooledAggregate):
+        copies = base(databases) ** 2
+        whole = replace(aggregate.of, axes=(*axes, *aggregate.axes))
+        groups = tuple(
+            copy * aggregate.size + group for copy in range(copies) for group in aggregate.groups
+        )
+        return PooledAggregate(of=whole, groups=groups, weights=aggregate.weights * copies)
     return replace(aggregate, axes=(*axes, *aggregate.axes))
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, TypeAlias, get_args
 
 from pydantic import BeforeValidator, Field
 
+from confide.files.kinds.areas import AreaRateSection, HierarchySection
 from confide.files.kinds.counts import (
     CountSection,
     HistogramSection,
@@ -24,6 +25,8 @@ _Known: TypeAlias = (
     | ProportionSection
     | QuantilesSection
     | KeySelectionSection
+    | HierarchySection
+    | AreaRateSection
 )
 
 KINDS: tuple[str, ...] = tuple(
