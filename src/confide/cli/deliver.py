@@ -61,10 +61,11 @@ def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> D
         with workspace:
             plan = declared.plan()
             _require_room(out, plan=plan, request=request)
+            outlines = workspace.outlines(plan)  # read before anything is charged
             key = _key(plan, request)
             known = {entry.number for entry in workspace.ledger.entries(plan.dataset.lineage)}
             release = workspace.release(plan, request=key, progress=progress)
-            save(release, out, progress=progress)
+            save(release, out, progress=progress, outlines=outlines)
             progress("verify")
             checked = verify(release.certificate, folder=out, pinned_key=workspace.public_key)
     failed = [check.name for check in checked.checks if not check.holds]

@@ -17,6 +17,8 @@ from confide.report.conditions import label, value_text
 from confide.report.numbers import clean, significant
 from confide.report.population import made_of, read_by
 from confide.report.words import Words
+from confide.statistics.area_rate.spec import AreaRate
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
 from confide.tables.aggregate import (
     Aggregate,
@@ -59,9 +61,27 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
     used = (*read_by(measurements), *_asked(measurements))
     sentences += made_of(used, dataset=plan.dataset, words=words)
     sentences += [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
+    if isinstance(statistic, Hierarchy | AreaRate):
+        sentences += _of_areas(statistic, plan=plan, words=words)
     if isinstance(statistic, Histogram):
         sentences += _after(statistic, words=words)
     return tuple(sentences)
+
+
+def _of_areas(statistic: Hierarchy | AreaRate, *, plan: Plan, words: Words) -> list[str]:
+    spine = plan.dataset.spine(statistic.spine)
+    said = [
+        words.say(
+            "bounded.spine",
+            levels=words.listed([label(name) for name in spine.levels]),
+            source=clean(spine.because, most=200) or words.say("bounded.no-source"),
+        )
+    ]
+    if isinstance(statistic, Hierarchy):
+        said.append(words.say("bounded.consistent"))
+    elif statistic.same_error_above is not None:
+        said.append(words.say("bounded.weighted", size=f"{statistic.same_error_above:,}"))
+    return said
 
 
 def _after(statistic: Histogram, *, words: Words) -> list[str]:

@@ -13,13 +13,19 @@ References:
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TypeVar
 
+from confide.errors import UnsupportedError
+from confide.plans.allocate import forecast
 from confide.plans.mechanisms import additive, coordinate, threshold, vector
 from confide.plans.plan import Statistic
 from confide.release.release import Release
+from confide.report.area_charts import preview, stacked
 from confide.report.cells import Cell, cells_of
+from confide.report.choropleth import choropleth
+from confide.report.conditions import label
 from confide.report.describe import (
     covers_text,
     group_titles,
@@ -46,12 +52,15 @@ from confide.report.marks import (
     titled,
 )
 from confide.report.numbers import clean, fixed, percent
+from confide.report.outlines import Outlines
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
 from confide.report.words import Words
+from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.quantiles import Quantiles
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
 
+EMPTY: Mapping[tuple[str, str], Outlines] = MappingProxyType({})
 MOST_CELLS = 40
 _MOST_SERIES = 5
 _MOST_RIDGES = 8
@@ -85,6 +94,7 @@ class _Subject:
     statistic: Statistic
     words: Words
     cells: tuple[Cell, ...]
+    outlines: Mapping[tuple[str, str], Outlines]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,8 +105,20 @@ class _Subject:
         return value_title(self.statistic, unit=unit, words=self.words)
 
 
-def figure(release: Release, statistic: Statistic, *, words: Words) -> Figure | None:
+def figure(
+    release: Release,
+    statistic: Statistic,
+    *,
+    words: Words,
+    outlines: Mapping[tuple[str, str], Outlines] = EMPTY,
+) -> Figure | None:
     """Return the figure of one statistic; None when nothing was published.
+
+    Args:
+        release: What is drawn.
+        statistic: Which of its statistics.
+        words: Language.
+        outlines: Public shapes of areas, by spine and level, for maps.
 
     Example:
         A chart for a notebook: ``figure(release, "sbp", words=load_words("en")).chart``.
@@ -104,7 +126,9 @@ def figure(release: Release, statistic: Statistic, *, words: Words) -> Figure | 
     cells = cells_of(release.of(statistic))
     if not any(cell.value is not None for cell in cells):
         return None
-    subject = _Subject(release=release, statistic=statistic, words=words, cells=cells)
+    subject = _Subject(
+        release=release, statistic=statistic, words=words, cells=cells, outlines=outlines
+    )
     chart, notes = _BUILDERS[kind_of(statistic)](subject)
     title = title_of(statistic, plan=release.plan, words=words)
     subtitle = _subtitle(subject)
@@ -118,6 +142,9 @@ def _subtitle(subject: _Subject) -> str:
     if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):
         shown = covers_text(first.covers, words=words)
         parts = [words.say("chart.grid", level=level, covers=shown)]
+    elif isinstance(subject.statistic, AreaRate) and _outlines(subject) is not None:
+        shown = covers_text(first.covers, words=words)
+        parts = [words.say("map.subtitle", level=level, covers=shown)]
     elif first.inner is not None:
         parts = [words.say("chart.two-intervals", level=level)]
     elif len(covers) > 1:
@@ -335,6 +362,47 @@ def _physical_edges(statistic: Quantiles, *, dataset: Dataset) -> list[float]:
     return [of.physical(edge) for edge in statistic.edges(dataset)]
 
 
+def _levels(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    """Return a panel a level, largest areas first."""
+    charts, notes = [], []
+    counts = [cell for cell in subject.cells if cell.quantity == "count"]
+    for level in _distinct(cell.key[0] for cell in counts):
+        cells = [replace(cell, key=cell.key[1:]) for cell in counts if cell.key[0] == level]
+        shown, said = _largest(cells, words=subject.words)
+        chart, _ = _groups(subject, shown, bars=True)
+        charts.append((label(level), chart))
+        notes += [
+            subject.words.say("chart.panel", quantity=label(level), covers=note) for note in said
+        ]
+    return stacked(charts), (*notes, *_flag_notes(subject))
+
+
+def _areas(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    """Return the map, or the largest rates where there are no outlines, and the equity preview."""
+    statistic, words, plan = subject.statistic, subject.words, subject.release.plan
+    if not isinstance(statistic, AreaRate):
+        raise UnsupportedError("Only rates of areas are mapped.")
+    outlines = _outlines(subject)
+    if outlines is None:
+        chart, notes = _by_group(subject)
+    else:
+        chart, notes = choropleth(subject.cells, outlines=outlines, words=words)
+    parts = forecast(plan, statistic).parts
+    unit = words.unit(subject.cells[0].unit)
+    below = preview(parts, unit=unit, words=words)
+    return stacked([("", chart), (words.say("map.preview"), below)]), notes
+
+
+def _outlines(subject: _Subject) -> Outlines | None:
+    """Return the outlines of the areas whose rates are drawn, if there are any."""
+    statistic, dataset = subject.statistic, subject.release.plan.dataset
+    if not isinstance(statistic, AreaRate):
+        return None
+    level = dataset.spine(statistic.spine).levels[statistic.level_place(dataset)]
+    found = subject.outlines.get((statistic.spine, level), {})
+    return found if any(cell.key[0] in found for cell in subject.cells) else None
+
+
 def _distinct(items: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(dict.fromkeys(items))
 
@@ -348,4 +416,6 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "proportion": _by_group,
     "quantiles": _quantiles,
     "key-selection": _selected,
+    "hierarchy": _levels,
+    "area-rate": _areas,
 }

@@ -17,6 +17,7 @@ from confide.privacy.measure import Measure
 from confide.release.release import Release
 from confide.report.bounding import bounded
 from confide.report.cells import Cell, cells_of
+from confide.report.conditions import label
 from confide.report.describe import digits, kind_of, quantity_text, title_of
 from confide.report.numbers import clean, epsilon_text, fixed, percent
 from confide.report.odds_words import loss_text, shown_at
@@ -107,6 +108,16 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
                 cells=f"{len(cells):,}",
                 key=_key(largest, words=words),
                 **_number(largest, digits(usable), words=words),
+            )
+        case "hierarchy":
+            top = [c for c in usable if c.quantity == "count" and c.key[0] == usable[0].key[0]]
+            largest = max(top, key=_value)
+            return words.say_count(
+                "headline.hierarchy",
+                len(top),
+                level=label(largest.key[0]),
+                key=clean(largest.key[1]),
+                **_number(largest, 0, words=words),
             )
         case "key-selection":
             number = _number(usable[0], 0, words=words)

@@ -208,14 +208,18 @@ def pooled_sensitivity(
             assert_never(adjacency)
     heaviest = sorted(weights, reverse=True)[:filled]
     entity = Entity.EVENT if isinstance(bounds, OneEvent) else Entity.PATIENT
-    values = ValueRange(magnitude=heaviest[0], signed=False, unit=unit)
+    values = ValueRange(magnitude=1, signed=False, unit=unit)
+    because = _because(bounds, values=values, adjacency=adjacency)
+    if heaviest[0] > 1:
+        counted = "each counted once"
+        because = because.replace(counted, f"{counted}, times a public weight ≤ {heaviest[0]}")
     return Sensitivity(
         l1=each * sum(heaviest),
         l2_squared=each**2 * sum(weight**2 for weight in heaviest),
         linf=each * heaviest[0],
         entity=entity,
         unit=unit,
-        because=_because(bounds, values=values, adjacency=adjacency),
+        because=because,
     )
 
 

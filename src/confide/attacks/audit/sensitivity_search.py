@@ -33,7 +33,9 @@ from confide.privacy.unit import Entity
 from confide.rows.duckdb import open_engine
 from confide.rows.engine import Exact
 from confide.statistics import (
+    AreaRate,
     Count,
+    Hierarchy,
     Histogram,
     KeySelection,
     Mean,
@@ -42,6 +44,7 @@ from confide.statistics import (
     Sum,
     Variance,
 )
+from confide.statistics.area_rate.spec import Denominator
 from confide.tables.aggregate import (
     Aggregate,
     KeyedAggregate,
@@ -320,6 +323,33 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             id="quantiles", table="events", column="change", bins=6, per_patient=rows(rows=2)
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
+        *_of_areas(high),
+    )
+
+
+def _of_areas(high: Between) -> tuple[Statistic, ...]:
+    place: dict[str, Any] = {"table": "events", "spine": "place"}
+    return (
+        Hierarchy(id="blocks", per_patient=PerPatient(cells=2), **place),
+        Hierarchy(
+            id="block-rows",
+            counted=Counted.EVENTS,
+            per_patient=PerPatient(cells=2, rows=2),
+            **place,
+        ),
+        Hierarchy(id="block-any", counted=Counted.EVENTS, per_patient=PerPatient(rows=3), **place),
+        AreaRate(id="rates", of=high, per_patient=PerPatient(cells=2), **place),
+        AreaRate(id="fair", same_error_above=10, per_patient=PerPatient(cells=2), **place),
+        AreaRate(id="block-rate", area="block", per_patient=PerPatient(cells=1), **place),
+        AreaRate(
+            id="block-shares",
+            area="block",
+            of=high,
+            denominator=Denominator.ROWS,
+            same_error_above=30,
+            per_patient=PerPatient(rows=2),
+            **place,
+        ),
     )
 
 
@@ -336,4 +366,8 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         Variance(id="variance", table="events", column="amount"),
         Proportion(id="share", table="events", of=high),
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
+        Hierarchy(id="blocks", table="events", spine="place", counted=Counted.EVENTS),
+        AreaRate(
+            id="fair", table="events", spine="place", counted=Counted.EVENTS, same_error_above=10
+        ),
     )

@@ -103,6 +103,11 @@ class AreaRate:
                 hint="Write of: {diabetes: [yes]}, or denominator: public.",
             )
 
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """Names of the parts of an estimate's key."""
+        return (self.area or "area",)
+
     def level_place(self, dataset: Dataset) -> int:
         """Return which level of the spine the areas are of, 0 for the finest."""
         spine = dataset.spine(self.spine)
@@ -293,13 +298,14 @@ class AreaRate:
             return
         each = self.per / people
         half = quantile([noise], level=level) * math.sqrt(noise.variance)
-        low, high = poisson_interval(count, noise=noise, rows=rows, level=level)
+        value = max(0.0, count)
+        low, _ = poisson_interval(count, noise=noise, rows=rows, level=level)
+        _, high = poisson_interval(value, noise=noise, rows=rows, level=level)
         both = math.sqrt(variance([noise, Component(variance=rows * max(0.0, count))]))
         flags = ("below zero",) if count < 0 else ()
         flags += ("unstable",) if both > UNSTABLE * count else ()
-        value = max(0.0, count)
         for covers, error, ends in (
-            (Covers.NOISE, math.sqrt(noise.variance), (count - half, count + half)),
+            (Covers.NOISE, math.sqrt(noise.variance), (count - half, value + half)),
             (Covers.SAMPLING_AND_NOISE, both, (low, high)),
         ):
             yield self._published(

@@ -13,6 +13,7 @@ post-processing.
 need a measurement of their own; a small share is enough.  Three numbers are published an area: the
 measurement as it is, the least-squares estimate with its exact variance, and a whole number ≥ 0 of
 which larger areas are the sum.  Intervals are those of the estimate; they hold for the noise alone.
+That of the whole number is cut at 0, and reaches from there where the estimate is negative.
 With several areas a patient, a larger area counts a patient once for each finest area in it.
 
 References:
@@ -85,6 +86,11 @@ class Hierarchy:
             raise ContractError(
                 f"Hierarchy {self.id!r}: expected shares > 0.", hint="Write shares: {county: 1, …}."
             )
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """Names of the parts of an estimate's key."""
+        return ("level", "area")
 
     def _column(self, dataset: Dataset) -> Expression:
         name = dataset.spine(self.spine).levels[0]
@@ -245,12 +251,12 @@ class Hierarchy:
         width: int,
     ) -> Iterator[Estimate]:
         half = quantile([error], level=float(self.level)) * math.sqrt(error.variance)
-        low, high = max(0, math.floor(unrounded - half)), max(0, math.ceil(unrounded + half))
+        low, high = math.floor(unrounded - half), math.ceil(max(0.0, unrounded) + half)
         yield self._published(
             "count",
             key,
             value=whole,
-            ends=(min(low, whole), max(high, whole)),
+            ends=(max(0, min(low, whole)), max(high, whole)),
             error=error,
             below=unrounded < 0,
         )
