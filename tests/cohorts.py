@@ -6,6 +6,7 @@ No patient is behind these numbers; they are written down or follow a formula.
 import datetime as dt
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from confide.budget.amount import Amount
@@ -37,6 +38,7 @@ from confide.tables.aggregate import (
     CentredSquare,
     MomentAggregate,
     Plain,
+    PooledAggregate,
     cell_count,
     combined,
 )
@@ -264,6 +266,10 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
         return {key: count for key, count in DRUGS.items() if count >= mechanism.threshold()}
     if isinstance(aggregate, MomentAggregate):
         return _made_up_moments(aggregate, mechanism, dataset=dataset, persons=persons)
+    if isinstance(aggregate, PooledAggregate):
+        finest = replace(measurement, aggregate=aggregate.of)
+        cells = made_up_answer(finest, dataset=dataset, persons=persons)
+        return combined(aggregate, (cells,), dataset=dataset)
     assert isinstance(aggregate, Aggregate)
     cells = cell_count(aggregate.axes, dataset=dataset)
     shapes = [_shape(index, cells) for index in range(cells)]

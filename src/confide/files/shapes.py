@@ -16,6 +16,7 @@ References:
 import contextlib
 import json
 import sqlite3
+import struct
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -144,7 +145,7 @@ def _shapefile(path: Path, key: str) -> Iterator[tuple[str, list[Ring]]]:
                 points = np.array([point[:2] for point in item.shape.points], dtype=np.float64)
                 starts = list(item.shape.parts)
                 yield label, [_open(part) for part in np.split(points, starts[1:])]
-    except (shapefile.ShapefileException, OSError, ValueError) as error:
+    except (shapefile.ShapefileException, struct.error, OSError, ValueError) as error:
         if isinstance(error, ContractError):
             raise
         raise ContractError(

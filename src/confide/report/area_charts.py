@@ -61,5 +61,5 @@ def stacked(charts: Sequence[tuple[str, Chart]]) -> Chart:
             text=name, fontSize=12.5, fontWeight="normal", color=MUTED, frame="group", offset=8
         )
         named.append(chart.properties(title=heading) if name else chart)
-    rows = alt.vconcat(*named, spacing=24, align="none", bounds="full")
+    rows = alt.vconcat(*named, spacing=24)
     return rows.resolve_scale(color="independent", y="independent")

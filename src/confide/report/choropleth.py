@@ -159,7 +159,7 @@ def _feature(rings: Sequence[Ring], *, shade: str) -> Row:
 def _shape(features: Sequence[Row], **mark: object) -> Chart:
     import altair as alt
 
-    chart = alt.Chart(alt.Data(values=list(features))).mark_geoshape(**mark)
+    chart = alt.Chart(alt.Data(values=list(features))).mark_geoshape(clip=False, **mark)
     return chart.project(type="identity", scale=1, translate=[0, 0])
 
 
