@@ -24,7 +24,9 @@ from confide.release.certificate import Issuer, certificate
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates
 from confide.release.release import Release
+from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import Count
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
@@ -45,6 +47,7 @@ from confide.tables.aggregate import (
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.filter import Between, IsIn
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
+from confide.tables.spine import Spine
 
 WARDS = tuple(f"Ward {number:02d}" for number in range(1, 61))
 DISTRICTS = ("North", "East", "South", "West", "Harbour", "Old town", "Hills", "Airport")
@@ -176,6 +179,15 @@ def hospital(
         selection_delta=Fraction(5, 10**7),
         population_at_most=10**6,
         tables=(person_table(districts), visit_table()),
+        spines=(
+            Spine(
+                name="city",
+                levels=("district", "bank"),
+                areas=tuple((name, ("left", "right")[i % 2]) for i, name in enumerate(districts)),
+                population=tuple(900 + 700 * i for i in range(len(districts))),
+                because="list of districts, city statistics 2025",
+            ),
+        ),
         derived=(
             Derived(
                 name="age_band",
@@ -217,6 +229,8 @@ def every_statistic() -> tuple[Statistic, ...]:
         ),
         Quantiles(id="bmi-quartiles", table="person", column="bmi", by=("sex",), bins=48),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
+        Hierarchy(id="regions", table="person", spine="city", where=HAS_DIABETES),
+        AreaRate(id="diabetes-rate", table="person", spine="city", of=HAS_DIABETES, per=1000),
     )
 
 

@@ -39,7 +39,6 @@ from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
 
 if TYPE_CHECKING:
-    from confide.report.outlines import Outlines
     from confide.rows.prepared.build import Preparation
 
 FOLDER = ".confide"
@@ -176,18 +175,6 @@ class Workspace:
                 signer=self._signer,
             ),
         )
-
-    def outlines(self, plan: Plan) -> "dict[tuple[str, str], Outlines]":
-        """Return the public outlines of areas that the plan's maps draw, by spine and level.
-
-        Raises:
-            ContractError: If a file that dataset.yaml names cannot be read.
-        """
-        if not self.declared.shapes:
-            return {}
-        from confide.files.shapes import outlines_for
-
-        return outlines_for(plan, shapes=self.declared.shapes)
 
     def explain(self, plan: Plan) -> tuple[str, ...]:
         """Return how a plan would be read: from prepared copies or not, and in which passes.

@@ -52,6 +52,7 @@ def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> D
         PolicyError: If a cap would be passed.
         VerificationError: If what was saved does not verify.
     """
+    from confide.files.shapes import outlines_for
     from confide.release.verify import verify
     from confide.report.save import save
     from confide.workspace import open_study
@@ -61,7 +62,7 @@ def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> D
         with workspace:
             plan = declared.plan()
             _require_room(out, plan=plan, request=request)
-            outlines = workspace.outlines(plan)  # read before anything is charged
+            outlines = outlines_for(plan, shapes=declared.declared.shapes)  # before any charge
             key = _key(plan, request)
             known = {entry.number for entry in workspace.ledger.entries(plan.dataset.lineage)}
             release = workspace.release(plan, request=key, progress=progress)

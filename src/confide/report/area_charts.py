@@ -1,18 +1,57 @@
 """Figures of rates of areas and of hierarchies: the map, the equity preview, a panel a level."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from confide.plans.estimates import PartForecast
+from confide.plans.estimates import Forecast
+from confide.plans.plan import Plan, Statistic
+from confide.report.cells import Cell
+from confide.report.conditions import label
 from confide.report.marks import Chart, Row
 from confide.report.numbers import significant
+from confide.report.outlines import Outlines
 from confide.report.style import INK, MAIN, MUTED, OUTER, PALE, ROW, WIDTH, room_for
 from confide.report.words import Words
+from confide.statistics.area_rate.spec import AreaRate
 
 _NUMBER = 56
 """Pixels for the number at the end of a line."""
 
 
-def preview(parts: Sequence[PartForecast], *, unit: str, words: Words) -> Chart:
+def outlines_of(
+    statistic: Statistic, *, plan: Plan, outlines: Mapping[tuple[str, str], Outlines]
+) -> Outlines | None:
+    """Return the outlines of the areas whose rates are drawn, if there are any of them."""
+    if not isinstance(statistic, AreaRate):
+        return None
+    level = plan.dataset.spine(statistic.spine).levels[statistic.level_place(plan.dataset)]
+    found = outlines.get((statistic.spine, level), {})
+    return found if any(label in found for label in statistic.areas(plan.dataset)) else None
+
+
+def levels(
+    cells: Sequence[Cell],
+    *,
+    draw: Callable[[Sequence[Cell]], tuple[Chart, tuple[str, ...]]],
+    words: Words,
+) -> tuple[Chart, tuple[str, ...]]:
+    """Return a panel a level, largest areas first; ``draw`` makes the dots of one."""
+    charts, notes = [], []
+    counts = [cell for cell in cells if cell.quantity == "count"]
+    for level in dict.fromkeys(cell.key[0] for cell in counts):
+        chart, said = draw([replace(c, key=c.key[1:]) for c in counts if c.key[0] == level])
+        name = label(level)
+        charts.append((name, chart))
+        notes += [words.say("map.level-note", level=name, note=note) for note in said]
+    return _stacked(charts), tuple(notes)
+
+
+def with_preview(chart: Chart, below: Chart, *, words: Words) -> Chart:
+    """Return rates with their preview below."""
+    return _stacked([("", chart), (words.say("map.preview"), below)])
+
+
+def preview(forecast: Forecast, *, words: Words) -> Chart:
     """Return the expected error of areas by size: a bar, and a thin line to the 95 % error.
 
     Names stand inside the figure, so that its left edge is that of the map above it.
@@ -26,13 +65,13 @@ def preview(parts: Sequence[PartForecast], *, unit: str, words: Words) -> Chart:
             "high": part.half_width,
             "text": significant(part.expected_error, digits=2),
         }
-        for part in parts
+        for part in forecast.parts
     ]
     groups = [row["group"] for row in rows]
     data = alt.Data(values=rows)
     room = room_for(groups) + 8
     scale = alt.Scale(zero=True, nice=True, range=[room, WIDTH - _NUMBER])
-    title = words.say("map.preview-axis", unit=unit)
+    title = words.say("map.preview-axis", unit=words.unit(forecast.unit))
     axis = alt.Axis(tickCount=5)
     place = alt.Y("group:N", sort=None, scale=alt.Scale(domain=groups), title=None, axis=None)
     x = alt.X("value:Q", scale=scale, title=title, axis=axis)
@@ -51,7 +90,7 @@ def preview(parts: Sequence[PartForecast], *, unit: str, words: Words) -> Chart:
     ).properties(width=WIDTH, height=alt.Step(ROW))
 
 
-def stacked(charts: Sequence[tuple[str, Chart]]) -> Chart:
+def _stacked(charts: Sequence[tuple[str, Chart]]) -> Chart:
     """Return charts one below the other, each under its own name."""
     import altair as alt
 

@@ -13,19 +13,17 @@ References:
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeVar
 
-from confide.errors import UnsupportedError
 from confide.plans.allocate import forecast
 from confide.plans.mechanisms import additive, coordinate, threshold, vector
 from confide.plans.plan import Statistic
 from confide.release.release import Release
-from confide.report.area_charts import preview, stacked
+from confide.report.area_charts import levels, outlines_of, preview, with_preview
 from confide.report.cells import Cell, cells_of
 from confide.report.choropleth import choropleth
-from confide.report.conditions import label
 from confide.report.describe import (
     covers_text,
     group_titles,
@@ -55,7 +53,6 @@ from confide.report.numbers import clean, fixed, percent
 from confide.report.outlines import Outlines
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
 from confide.report.words import Words
-from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.quantiles import Quantiles
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
@@ -142,7 +139,7 @@ def _subtitle(subject: _Subject) -> str:
     if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):
         shown = covers_text(first.covers, words=words)
         parts = [words.say("chart.grid", level=level, covers=shown)]
-    elif isinstance(subject.statistic, AreaRate) and _outlines(subject) is not None:
+    elif outlines_of(subject.statistic, plan=subject.release.plan, outlines=subject.outlines):
         shown = covers_text(first.covers, words=words)
         parts = [words.say("map.subtitle", level=level, covers=shown)]
     elif first.inner is not None:
@@ -363,44 +360,21 @@ def _physical_edges(statistic: Quantiles, *, dataset: Dataset) -> list[float]:
 
 
 def _levels(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
-    """Return a panel a level, largest areas first."""
-    charts, notes = [], []
-    counts = [cell for cell in subject.cells if cell.quantity == "count"]
-    for level in _distinct(cell.key[0] for cell in counts):
-        cells = [replace(cell, key=cell.key[1:]) for cell in counts if cell.key[0] == level]
-        shown, said = _largest(cells, words=subject.words)
-        chart, _ = _groups(subject, shown, bars=True)
-        charts.append((label(level), chart))
-        notes += [
-            subject.words.say("chart.panel", quantity=label(level), covers=note) for note in said
-        ]
-    return stacked(charts), (*notes, *_flag_notes(subject))
+    def bars(cells: Sequence[Cell]) -> tuple[Chart, tuple[str, ...]]:
+        return _groups(subject, cells, bars=True)
+
+    return levels(subject.cells, draw=bars, words=subject.words)
 
 
 def _areas(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
-    """Return the map, or the largest rates where there are no outlines, and the equity preview."""
-    statistic, words, plan = subject.statistic, subject.words, subject.release.plan
-    if not isinstance(statistic, AreaRate):
-        raise UnsupportedError("Only rates of areas are mapped.")
-    outlines = _outlines(subject)
+    statistic, plan = subject.statistic, subject.release.plan
+    outlines = outlines_of(statistic, plan=plan, outlines=subject.outlines)
     if outlines is None:
-        chart, notes = _by_group(subject)
+        above = _by_group(subject)
     else:
-        chart, notes = choropleth(subject.cells, outlines=outlines, words=words)
-    parts = forecast(plan, statistic).parts
-    unit = words.unit(subject.cells[0].unit)
-    below = preview(parts, unit=unit, words=words)
-    return stacked([("", chart), (words.say("map.preview"), below)]), notes
-
-
-def _outlines(subject: _Subject) -> Outlines | None:
-    """Return the outlines of the areas whose rates are drawn, if there are any."""
-    statistic, dataset = subject.statistic, subject.release.plan.dataset
-    if not isinstance(statistic, AreaRate):
-        return None
-    level = dataset.spine(statistic.spine).levels[statistic.level_place(dataset)]
-    found = subject.outlines.get((statistic.spine, level), {})
-    return found if any(cell.key[0] in found for cell in subject.cells) else None
+        above = choropleth(subject.cells, outlines=outlines, words=subject.words)
+    below = preview(forecast(plan, statistic), words=subject.words)
+    return with_preview(above[0], below, words=subject.words), above[1]
 
 
 def _distinct(items: Iterable[Item]) -> tuple[Item, ...]:
