@@ -155,7 +155,7 @@ class AreaRate:
                 per population where none is declared.
         """
         column = self._column(dataset)
-        axes, where, _ = self._cells(column)
+        axes, where, counted = self._cells(column)
         counts = Aggregate(
             relation=Relation(table=self.table, where=where),
             axes=axes,
