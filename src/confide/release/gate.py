@@ -45,7 +45,14 @@ from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.soundness import require_sound
 from confide.release.noisy import NoisyAggregates
 from confide.rows.engine import Engine, Exact, ExactAggregates
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, combined, parts
+from confide.tables.aggregate import (
+    Aggregate,
+    FactorizedAggregate,
+    KeyedAggregate,
+    MomentAggregate,
+    combined,
+    parts,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,21 +137,25 @@ class Gate:
 
 
 def _asked(plan: Plan) -> tuple[Aggregate | KeyedAggregate, ...]:
-    """Return what the engine answers: moments as their parts, in the order of the plan."""
+    """Return what the engine answers: an aggregate as its parts, in the order of the plan."""
     return tuple(part for measured in plan.measurements for part in parts(measured.aggregate))
 
 
 def _secret(measurement: Measurement, answers: Iterator[Exact], *, plan: Plan) -> Exact:
     """Return the exact vector of a measurement from the next answers of the engine."""
-    if not isinstance(measurement.aggregate, MomentAggregate):
-        return next(answers)
-    sums = []
-    for _ in parts(measurement.aggregate):
-        answer = next(answers)
-        if not isinstance(answer, tuple):
-            raise UnsupportedError("The engine answered a vector with keys.")
-        sums.append(answer)
-    return combined(measurement.aggregate, sums, dataset=plan.dataset)
+    match measurement.aggregate:
+        case Aggregate() | KeyedAggregate():
+            return next(answers)
+        case MomentAggregate() | FactorizedAggregate() as aggregate:
+            sums = []
+            for _ in parts(aggregate):
+                answer = next(answers)
+                if not isinstance(answer, tuple):
+                    raise UnsupportedError("The engine answered a vector with keys.")
+                sums.append(answer)
+            return combined(aggregate, sums, dataset=plan.dataset)
+        case _:
+            assert_never(measurement.aggregate)
 
 
 def _noisy(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> Noisy:

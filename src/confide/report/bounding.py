@@ -22,6 +22,7 @@ from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
+    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
     Ones,
@@ -32,6 +33,7 @@ from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
 from confide.tables.filter import expressions, sources
 from confide.tables.relation import column_of, domain
 from confide.tables.schema import Column, Dataset, Kind
+from confide.tables.square_root import ONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +192,8 @@ def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
         of = domain(aggregate.of, dataset=dataset)
         step = of.scale**aggregate.degree
         return Grid(step=step, unit=of.unit, squared=aggregate.degree == 2)
+    if isinstance(aggregate, FactorizedAggregate):
+        return Grid(step=Fraction(1, ONE), unit=measurement.sensitivity.unit)
     match aggregate.value:
         case Ones():
             return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)

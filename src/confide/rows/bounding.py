@@ -6,7 +6,8 @@ the values; output: (tag, cell, kept rows, sums), where a tag above 0 reports th
 - ``RowBound(m)``: the first m rows of a person in the keyed order of rows, ties by the declared
   columns: one stream over a prepared copy, or over rows sorted for it;
 - ``CellBound(k, r)``: the first r rows of a cell in the same order, then the first k cells in the
-  keyed order of (person, cell).  Without values the r rows need no order: least(count, r);
+  keyed order of (person, cell), or the earliest k.  Without values the r rows need no order:
+  least(count, r);
 - ``OneEvent``: every row.
 
 *Privacy:* the bound is applied to the rows that are summed: after the filter (a bound before it is
@@ -37,11 +38,18 @@ from confide.rows.build import (
     own,
     own_table,
     ranked,
+    rest,
     select,
 )
 from confide.rows.keyed_order import fifth_power, leading, polynomial
 from confide.rows.stream import FARTHEST, OUT_OF_ORDER, SUMS, in_order, stream_totals
-from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.bound_contributions import (
+    CellBound,
+    CellOrder,
+    ContributionBounds,
+    OneEvent,
+    RowBound,
+)
 
 KEPT = "kept"
 MOST_ROWS = 1
@@ -72,6 +80,7 @@ def bounded_totals(
     limbs: tuple[exp.Expr, ...],
     with_point: Callable[[exp.Select, Sequence[str]], exp.Select],
     cells: int | None,
+    times: int = 1,
 ) -> Bounded:
     """Return the sums over what each person keeps.
 
@@ -83,6 +92,7 @@ def bounded_totals(
         limbs: The cell as limbs, for its place in the keyed order.
         with_point: Adds ``x``, the person's point, to rows with the named columns.
         cells: Number of public cells; None when they are secret keys.
+        times: Cells of the last axis, by which the earliest cells come first.
     """
     sums = _sums(values)
     match bounds:
@@ -97,8 +107,9 @@ def bounded_totals(
             first = _first(rows, m, order=order or [own("h")])
             kept = select(own("p"), own("cell"), one, *map(own, sums), of=first)
             return Bounded(query=totals(values=values), kept=kept)
-        case CellBound(max_cells=k, max_rows_per_cell=r):
+        case CellBound(max_cells=k, max_rows_per_cell=r, order=order_of_cells):
             per_cell = _per_cell(rows, r, sums=[own(name) for name in sums])
+            front = _time(order_of_cells, times=times)
             if cells is not None and k >= cells:  # nobody can have more cells than there are
                 return Bounded(query=totals(values=values), kept=per_cell)
             named_columns = ["p", "cell", "n", *sums]
@@ -107,11 +118,11 @@ def bounded_totals(
             with_y = select(*map(own, named_columns), y, of=placed)
             h = fifth_power(own("y"))
             if k > FARTHEST:
-                first = _first(with_y, k, order=[h, own("cell")])
+                first = _first(with_y, k, order=[*front, h, own("cell")])
                 kept = select(*map(own, named_columns), of=first)
                 return Bounded(query=totals(values=values), kept=kept)
             with_h = select(*map(own, named_columns), named(h, "h"), of=with_y)
-            together = in_order(with_h, by=[own("p"), own("h"), own("cell")])
+            together = in_order(with_h, by=[own("p"), *front, own("h"), own("cell")])
             too_many = less(num(limits(bounds)[MOST_IN_CELL]), own("n"))
             query = stream_totals(
                 together,
@@ -161,6 +172,17 @@ def limits(bounds: ContributionBounds) -> dict[int, int]:
             return {}
         case _:
             assert_never(bounds)
+
+
+def _time(order: CellOrder, *, times: int) -> list[exp.Expr]:
+    """Return what comes before the keyed order of cells: nothing, or the cell's time."""
+    match order:
+        case CellOrder.KEYED:
+            return []
+        case CellOrder.EARLIEST:
+            return [rest(own("cell"), num(times))]
+        case _:
+            assert_never(order)
 
 
 def _every_row(rows: exp.Select, *, sums: Sequence[str]) -> exp.Select:

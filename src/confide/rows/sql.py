@@ -207,6 +207,7 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         limbs=limbs_of(own("cell"), lower=0, upper=cells - 1),
         with_point=lambda rows, columns: _with_point(rows, columns, scope=scope),
         cells=cells,
+        times=domain(first.axes[-1], dataset=scope.dataset).size() if first.axes else 1,
     )
     return _with(scope, totals)
 

@@ -20,7 +20,12 @@ from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
+from confide.tables.aggregate import (
+    Aggregate,
+    FactorizedAggregate,
+    KeyedAggregate,
+    MomentAggregate,
+)
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.schema import Dataset
 
@@ -61,6 +66,7 @@ _NAMES: dict[str, Any] = {
         Aggregate,
         KeyedAggregate,
         MomentAggregate,
+        FactorizedAggregate,
         DiscreteLaplace,
         DiscreteGaussian,
         KeyThreshold,

@@ -6,6 +6,7 @@ public cells, and the vectors are summed.  Cells are the product of public axes 
 
 A :class:`MomentAggregate` is a few such vectors of the same rows, mapped by an integer matrix to
 one vector of which a row moves the sum of all coordinates by a constant; engines answer its parts.
+A :class:`FactorizedAggregate` is a count over time, times a public integer matrix.
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
@@ -29,9 +30,12 @@ from confide.tables.expression import ColumnOf, Expression
 from confide.tables.filter import All, Between
 from confide.tables.relation import Relation, centre, check, column_of, domain
 from confide.tables.schema import Dataset, Kind
+from confide.tables.square_root import coefficients, product
 
 LARGEST_SUM = 2**126
 MOST_CELLS = 10**7
+MOST_PRODUCTS = 10**8
+"""Most multiplications, times two, that running sums may take: a few seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +126,59 @@ class MomentAggregate:
             raise InvalidParameterError(f"Expected degree 1 or 2, got degree={self.degree}.")
 
 
-Measured: TypeAlias = Aggregate | KeyedAggregate | MomentAggregate
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorizedAggregate:
+    """Counts over time, times the matrix of :mod:`confide.tables.square_root`.
+
+    The last axis is time; for each combination of the other axes a series.  Coordinate t of C·x
+    depends on the times up to t alone, so coordinates may be published as time goes by.
+
+    Attributes:
+        inner: The counts.
+        until: How many times of each series are published; all when None.  The sensitivity is that
+            of all times, whatever it is.
+    """
+
+    inner: Aggregate
+    until: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.inner.value != Ones() or not self.inner.axes:
+            raise ContractError("Running sums need counts over time.")
+
+    @property
+    def relation(self) -> Relation:
+        """Which rows."""
+        return self.inner.relation
+
+    @property
+    def axes(self) -> tuple[Expression, ...]:
+        """Series and, last, time."""
+        return self.inner.axes
+
+    @property
+    def bounds(self) -> ContributionBounds:
+        """What one privacy unit keeps."""
+        return self.inner.bounds
+
+    def length(self, dataset: Dataset) -> int:
+        """Return the number of times of the whole horizon."""
+        return domain(self.axes[-1], dataset=dataset).size()
+
+    def published(self, dataset: Dataset) -> int:
+        """Return the number of times that are published.
+
+        Raises:
+            ContractError: If it is not within the horizon.
+        """
+        length = self.length(dataset)
+        until = length if self.until is None else self.until
+        if not 1 <= until <= length:
+            raise ContractError(f"Expected 1 to {length} published periods, got {until}.")
+        return until
+
+
+Measured: TypeAlias = Aggregate | KeyedAggregate | MomentAggregate | FactorizedAggregate
 """What a measurement may noise."""
 
 
@@ -182,6 +238,8 @@ def parts(aggregate: Measured) -> tuple[Aggregate | KeyedAggregate, ...]:
     match aggregate:
         case Aggregate() | KeyedAggregate():
             return (aggregate,)
+        case FactorizedAggregate(inner=inner):
+            return (inner,)
         case MomentAggregate(relation=relation, axes=axes, of=of, degree=degree, bounds=bounds):
             known = Relation(table=relation.table, where=All(of=(relation.where, Between(of=of))))
             values: tuple[Value, ...] = (Ones(), Centred(of=of), CentredSquare(of=of))
@@ -194,9 +252,29 @@ def parts(aggregate: Measured) -> tuple[Aggregate | KeyedAggregate, ...]:
 
 
 def combined(
+    aggregate: MomentAggregate | FactorizedAggregate,
+    sums: Sequence[Sequence[int]],
+    *,
+    dataset: Dataset,
+) -> tuple[int, ...]:
+    """Return the vector of an aggregate from the exact sums of its parts, in integers."""
+    match aggregate:
+        case MomentAggregate():
+            return _moments(aggregate, sums, dataset=dataset)
+        case FactorizedAggregate():
+            (counts,) = sums
+            length, until = aggregate.length(dataset), aggregate.published(dataset)
+            starts = range(0, len(counts), length)
+            each = (product(counts[at : at + length], until=until) for at in starts)
+            return tuple(itertools.chain.from_iterable(each))
+        case _:
+            assert_never(aggregate)
+
+
+def _moments(
     aggregate: MomentAggregate, sums: Sequence[Sequence[int]], *, dataset: Dataset
 ) -> tuple[int, ...]:
-    """Return the vector of a moment aggregate from the sums of its parts; cell by cell.
+    """Return the vector of a moment aggregate, cell by cell.
 
     With y = x − c, x − L = y + (c−L) and U − x = (U−c) − y, so each polynomial is an integer
     combination of 1, y and y².
@@ -217,10 +295,20 @@ def combined(
     )
 
 
-def vector_length(aggregate: Aggregate | MomentAggregate, *, dataset: Dataset) -> int:
+def vector_length(
+    aggregate: Aggregate | MomentAggregate | FactorizedAggregate, *, dataset: Dataset
+) -> int:
     """Return the number of coordinates of the vector."""
     cells = cell_count(aggregate.axes, dataset=dataset)
-    return cells * (aggregate.degree + 1) if isinstance(aggregate, MomentAggregate) else cells
+    match aggregate:
+        case Aggregate():
+            return cells
+        case MomentAggregate(degree=degree):
+            return cells * (degree + 1)
+        case FactorizedAggregate():
+            return cells // aggregate.length(dataset) * aggregate.published(dataset)
+        case _:
+            assert_never(aggregate)
 
 
 def _grid(unit: str, scale: str) -> str:
@@ -270,6 +358,16 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
                 check_aggregate(part, dataset=dataset)
             size = moment_range(aggregate, dataset=dataset).magnitude
             _check_size(size, bounds=bounds, dataset=dataset)
+        case FactorizedAggregate(inner=inner, bounds=bounds):
+            check_aggregate(inner, dataset=dataset)
+            length = aggregate.length(dataset)
+            aggregate.published(dataset)
+            _check_size(sum(coefficients(length)), bounds=bounds, dataset=dataset)
+            if cell_count(inner.axes, dataset=dataset) * length > MOST_PRODUCTS:
+                raise InvalidParameterError(
+                    "Expected running sums of fewer series or times.",
+                    hint="Use weeks or months, a shorter range, or fewer groups.",
+                )
         case _:
             assert_never(aggregate)
 

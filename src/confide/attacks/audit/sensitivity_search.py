@@ -43,6 +43,7 @@ from confide.statistics import (
     Variance,
 )
 from confide.tables.aggregate import (
+    FactorizedAggregate,
     KeyedAggregate,
     Measured,
     MomentAggregate,
@@ -117,7 +118,7 @@ def exact_vectors(
 def _whole(aggregate: Measured, answers: Iterator[Exact], *, dataset: Dataset) -> Exact:
     """Return the exact vector of an aggregate from the engine's next answers, as the gate does."""
     own = [next(answers) for _ in parts(aggregate)]
-    if not isinstance(aggregate, MomentAggregate):
+    if not isinstance(aggregate, MomentAggregate | FactorizedAggregate):
         return own[0]
     sums = [answer for answer in own if isinstance(answer, tuple)]
     return combined(aggregate, sums, dataset=dataset)
@@ -192,8 +193,10 @@ def _batched(aggregate: Measured, *, databases: int) -> Measured:
     """Return the aggregate over all databases at once; keys carry their database already."""
     if isinstance(aggregate, KeyedAggregate):
         return aggregate
-    axes = database_axes(aggregate.relation.table, databases=databases)
-    return replace(aggregate, axes=(*axes, *aggregate.axes))
+    axes = (*database_axes(aggregate.relation.table, databases=databases), *aggregate.axes)
+    if isinstance(aggregate, FactorizedAggregate):
+        return replace(aggregate, inner=replace(aggregate.inner, axes=axes))
+    return replace(aggregate, axes=axes)
 
 
 def _by_database(vector: Exact, *, databases: int) -> NDArray[Any] | dict[str, int]:
