@@ -115,13 +115,15 @@ def cell_means(
     names = ("sum", "count") if measured_apart(dataset) else ("distances",)
     noises = [noise_component(additive(mechanisms[name])) for name in names]
     vectors = [vector(noisy[name]) for name in names]
-    if measured_apart(dataset):
-        pairs, solve = zip(*vectors, strict=True), _ratio
-    else:
-        pairs, solve = zip(vectors[0][::2], vectors[0][1::2], strict=True), _balance
+    if not measured_apart(dataset):
+        (both,) = vectors
+        return tuple(
+            _balance(below, above, noises=noises, of=of, level=level, least=least)
+            for below, above in zip(both[::2], both[1::2], strict=True)
+        )
     return tuple(
-        solve(first, second, noises=noises, of=of, level=level, least=least)
-        for first, second in pairs
+        _ratio(total, number, noises=noises, of=of, level=level, least=least)
+        for total, number in zip(*vectors, strict=True)
     )
 
 

@@ -22,6 +22,7 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.sensitivity import Sensitivity
 from confide.tables.aggregate import FactorizedAggregate, cell_count
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
 from confide.tables.square_root import BITS, largest_height, largest_square, largest_sum
 
@@ -31,7 +32,7 @@ def factorized_sensitivity(
 ) -> Sensitivity:
     """Return how far one privacy unit moves C·x over the whole horizon, in steps of 2⁻²⁰."""
     length = aggregate.length(dataset)
-    series = cell_count(aggregate.axes, dataset=dataset) // length
+    series = _own_series(aggregate, dataset=dataset)
     cells, rows = _spread(aggregate.bounds)
     l1 = rows * largest_sum(cells, length=length, series=series)
     l2_squared = rows**2 * largest_square(cells, length=length, series=series)
@@ -51,6 +52,15 @@ def factorized_sensitivity(
         because=f"{_kept(aggregate.bounds)}, {move}; of all admissible times the first ones move "
         "the square root of the running sums furthest, exactly [KL24, thm. 2].",
     )
+
+
+def _own_series(aggregate: FactorizedAggregate, *, dataset: Dataset) -> int:
+    """Return the most series that one unit can be in: one, where its groups never change."""
+    *groups, _ = aggregate.axes
+    table = aggregate.relation.table
+    if all(constant_per_patient(group, table=table, dataset=dataset) for group in groups):
+        return 1
+    return cell_count(tuple(groups), dataset=dataset)
 
 
 def _spread(bounds: ContributionBounds) -> tuple[int, int]:

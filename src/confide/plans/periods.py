@@ -67,8 +67,7 @@ def completed(axis: Expression, *, through: int, dataset: Dataset) -> int:
     first, last = day_range(axis, dataset=dataset)
     if not first <= through <= last:
         raise ContractError(
-            f"Expected through within {date_of(first)} to {date_of(last)}, got "
-            f"{date_of(through)}."
+            f"Expected through within {date_of(first)} to {date_of(last)}, got {date_of(through)}."
         )
     over = part_index(date_of(through + 1), axis.part) - part_index(date_of(first), axis.part)
     if through == last:  # the range ends the last period, whether or not the calendar does

@@ -5,7 +5,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -18,6 +18,8 @@ from confide.report.numbers import clean, significant
 from confide.report.population import made_of, read_by
 from confide.report.words import Words
 from confide.statistics.histogram import Histogram
+from confide.statistics.running_counts import RunningCounts
+from confide.statistics.series import Budget, Series
 from confide.tables.aggregate import (
     Aggregate,
     Centred,
@@ -60,8 +62,15 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
     used = (*read_by(measurements), *_asked(measurements))
     sentences += made_of(used, dataset=plan.dataset, words=words)
     sentences += [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
-    if isinstance(statistic, Histogram):
-        sentences += _after(statistic, words=words)
+    match statistic:
+        case Histogram():
+            sentences += _after(statistic, words=words)
+        case Series():
+            sentences += _shared(statistic, dataset=plan.dataset, words=words)
+        case RunningCounts():
+            sentences.append(words.say("bounded.earliest"))
+        case _:
+            pass
     return tuple(sentences)
 
 
@@ -72,6 +81,17 @@ def _after(statistic: Histogram, *, words: Words) -> list[str]:
     if statistic.round_to > 1:
         said.append(words.say("bounded.rounded", step=f"{statistic.round_to:,}"))
     return said
+
+
+def _shared(statistic: Series, *, dataset: Dataset, words: Words) -> list[str]:
+    """Return what sharing the budget over the periods in another way would do."""
+    periods, times = statistic.periods(dataset), statistic.advantage(dataset)
+    if statistic.budget is Budget.SPLIT:
+        joint = replace(statistic, budget=Budget.JOINT).advantage(dataset)
+        return [words.say("bounded.split", periods=f"{periods:,}", times=significant(joint))]
+    if times <= 1:
+        return []
+    return [words.say("bounded.joint", periods=f"{periods:,}", times=significant(times))]
 
 
 def kept_text(bounds: ContributionBounds, *, words: Words) -> str:

@@ -47,6 +47,7 @@ from confide.report.marks import (
 )
 from confide.report.numbers import clean, fixed, percent
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
+from confide.report.time_panels import Panel, time_panels
 from confide.report.words import Words
 from confide.statistics.quantiles import Quantiles
 from confide.tables.relation import domain, resolve
@@ -335,6 +336,37 @@ def _physical_edges(statistic: Quantiles, *, dataset: Dataset) -> list[float]:
     return [of.physical(edge) for edge in statistic.edges(dataset)]
 
 
+def _series(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    """Return the line of values, and below it how many rows each period has."""
+    cells = [cell for cell in subject.cells if cell.quantity != "count"]
+    rows = [cell for cell in subject.cells if cell.quantity == "count"]
+    panels = [Panel(cells=cells, title=subject.axis(cells), low=True)]
+    if rows:
+        unit = value_title(subject.statistic, unit=rows[0].unit, words=subject.words)
+        panels.append(Panel(cells=rows, title=clean(subject.words.unit(rows[0].unit)) or unit))
+    gaps = any(cell.value is None for cell in cells)
+    notes = (subject.words.say("chart.gaps"),) if gaps else ()
+    return time_panels(panels, x_title=subject.names[-1]), (*notes, *_flag_notes(subject))
+
+
+def _running_counts(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    """Return one panel a quantity; of many series the largest few."""
+    by_series = {cell.key[:-1]: cell.value or 0.0 for cell in subject.cells[: len(subject.cells)]}
+    chosen = sorted(by_series, key=lambda key: -by_series[key])[:_MOST_SERIES]
+    joint = subject.words.say("key.joint")
+    panels = []
+    for quantity in _distinct(cell.quantity for cell in subject.cells):
+        cells = [c for c in subject.cells if c.quantity == quantity and c.key[:-1] in chosen]
+        names = [joint.join(clean(part) for part in cell.key[:-1]) for cell in cells]
+        title = quantity_text(quantity, words=subject.words)
+        panels.append(Panel(cells=cells, title=title, series=names))
+    notes: tuple[str, ...] = ()
+    if len(by_series) > len(chosen):
+        parts = {"shown": str(len(chosen)), "cells": f"{len(by_series):,}"}
+        notes = (subject.words.say("chart.largest", **parts),)
+    return time_panels(panels, x_title=subject.names[-1]), notes
+
+
 def _distinct(items: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(dict.fromkeys(items))
 
@@ -348,4 +380,6 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "proportion": _by_group,
     "quantiles": _quantiles,
     "key-selection": _selected,
+    "series": _series,
+    "running-counts": _running_counts,
 }

@@ -20,6 +20,8 @@ from confide.report.words import Words
 from confide.statistics import STATISTICS
 from confide.statistics.histogram import Histogram
 from confide.statistics.proportion import Proportion
+from confide.statistics.running_counts import RunningCounts
+from confide.statistics.series import Series
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent
 from confide.tables.filter import Everything
@@ -62,7 +64,7 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     condition = condition_text(where, dataset=plan.dataset, words=words, brief=True)
     subject = _subject(statistic, condition=condition, plan=plan, words=words)
     by, kind = getattr(statistic, "by", ()), kind_of(statistic)
-    if by and kind != "histogram":
+    if by and kind not in ("histogram", "running-counts"):
         groups = words.listed([label(name) for name in by])
         subject = words.say("title.by", subject=subject, groups=groups)
     if condition and kind != "count":
@@ -84,6 +86,12 @@ def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) 
         case "proportion" if isinstance(statistic, Proportion):
             share = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
             return words.say("title.proportion", condition=share)
+        case "running-counts":
+            groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
+            return words.say(f"title.running-counts.{_counted(statistic)}", groups=groups)
+        case "series" if isinstance(statistic, Series):
+            column = label(statistic.column)
+            return words.say(f"title.series.{statistic.of.value}", column=column)
         case "key-selection":
             return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
         case _:
@@ -102,6 +110,9 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
         return (label(str(getattr(statistic, "key", ""))),)
     table = str(getattr(statistic, "table", ""))
     names = []
+    if isinstance(statistic, Series | RunningCounts):
+        axes = statistic.axes(plan.dataset)
+        return tuple(expression_text(axis, dataset=plan.dataset, words=words) for axis in axes)
     for name in getattr(statistic, "by", ()):
         expression = resolve(name, table=table, dataset=plan.dataset)
         known = {derived.name for derived in plan.dataset.derived}
@@ -117,7 +128,7 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
     """Return the title of a value axis: what is measured, with its unit."""
     kind = kind_of(statistic)
     shown = clean(words.unit(unit))
-    if kind in ("count", "histogram", "key-selection"):
+    if kind in ("count", "histogram", "key-selection", "running-counts"):
         return shown
     if kind == "proportion":
         return words.say("axis.share", unit=shown) if shown else words.say("quantity.share")
@@ -195,6 +206,9 @@ def quantity_text(quantity: str, *, words: Words) -> str:
         >>> quantity_text("quantile 0.25", words=load_words("en"))
         '25\xa0% quantile'
     """
+    rolling = quantity.removeprefix("rolling ")
+    if rolling != quantity:
+        return words.say("quantity.rolling", periods=rolling)
     kind, _, share = quantity.partition("quantile ")
     if kind or not share:
         return words.say(f"quantity.{quantity.replace(' ', '-')}")

@@ -18,6 +18,8 @@ from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.running_counts import RunningCounts
+from confide.statistics.series import Series
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.tables.aggregate import (
@@ -38,6 +40,8 @@ STATISTICS: Mapping[str, type[Any]] = {
     "proportion": Proportion,
     "quantiles": Quantiles,
     "key-selection": KeySelection,
+    "series": Series,
+    "running-counts": RunningCounts,
 }
 """Every statistic, by the word that study files use."""
 
@@ -49,6 +53,8 @@ __all__ = [
     "Mean",
     "Proportion",
     "Quantiles",
+    "RunningCounts",
+    "Series",
     "Sum",
     "Variance",
     "read_plan",

@@ -127,7 +127,7 @@ class RunningCounts:
             value=Ones(),
             bounds=self._bounds(axes, dataset=dataset),
         )
-        if self.rolling is not None and not 2 <= self.rolling:
+        if self.rolling is not None and not self.rolling >= 2:
             raise ContractError(
                 f"Running counts {self.id!r}: expected rolling ≥ 2, got {self.rolling}."
             )
@@ -163,8 +163,8 @@ class RunningCounts:
         """Return the error of the last running count; notes give the others'."""
         until = self.published(dataset)
         errors = self._errors(mechanisms, dataset=dataset)[RUNNING]
-        last, each = errors[-1], Fraction(level) ** Fraction(1, until)
-        together = max(_half(error, level=float(each)) for error in errors)
+        last, each = errors[-1], float(level) ** (1 / until)  # Šidák: errors are jointly normal
+        together = max(_half(error, level=each) for error in errors)
         rms = math.sqrt(sum(error.variance for error in errors) / until)
         unit = self.counted.unit
         notes = [
@@ -215,6 +215,7 @@ class RunningCounts:
             for quantity in errors
             for group, own in enumerate(series)
             for t, value in enumerate(self._sums(own, quantity=quantity, dataset=dataset))
+            if quantity in (RUNNING, COUNT) or t + 1 >= (self.rolling or 0)
         )
 
     def _length(self, dataset: Dataset) -> int:

@@ -30,12 +30,10 @@ from confide.tables.expression import ColumnOf, Expression
 from confide.tables.filter import All, Between
 from confide.tables.relation import Relation, centre, check, column_of, domain
 from confide.tables.schema import Dataset, Kind
-from confide.tables.square_root import coefficients, product
+from confide.tables.square_root import coefficients, product, require_short
 
 LARGEST_SUM = 2**126
 MOST_CELLS = 10**7
-MOST_PRODUCTS = 10**8
-"""Most multiplications, times two, that running sums may take: a few seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,17 +146,17 @@ class FactorizedAggregate:
 
     @property
     def relation(self) -> Relation:
-        """Which rows."""
+        """Return which rows."""
         return self.inner.relation
 
     @property
     def axes(self) -> tuple[Expression, ...]:
-        """Series and, last, time."""
+        """Return series and, last, time."""
         return self.inner.axes
 
     @property
     def bounds(self) -> ContributionBounds:
-        """What one privacy unit keeps."""
+        """Return what one privacy unit keeps."""
         return self.inner.bounds
 
     def length(self, dataset: Dataset) -> int:
@@ -166,11 +164,7 @@ class FactorizedAggregate:
         return domain(self.axes[-1], dataset=dataset).size()
 
     def published(self, dataset: Dataset) -> int:
-        """Return the number of times that are published.
-
-        Raises:
-            ContractError: If it is not within the horizon.
-        """
+        """Return the number of times that are published; raises if the horizon has fewer."""
         length = self.length(dataset)
         until = length if self.until is None else self.until
         if not 1 <= until <= length:
@@ -360,14 +354,10 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
             _check_size(size, bounds=bounds, dataset=dataset)
         case FactorizedAggregate(inner=inner, bounds=bounds):
             check_aggregate(inner, dataset=dataset)
-            length = aggregate.length(dataset)
             aggregate.published(dataset)
+            length, cells = aggregate.length(dataset), cell_count(inner.axes, dataset=dataset)
             _check_size(sum(coefficients(length)), bounds=bounds, dataset=dataset)
-            if cell_count(inner.axes, dataset=dataset) * length > MOST_PRODUCTS:
-                raise InvalidParameterError(
-                    "Expected running sums of fewer series or times.",
-                    hint="Use weeks or months, a shorter range, or fewer groups.",
-                )
+            require_short(length, series=cells // length)
         case _:
             assert_never(aggregate)
 

@@ -65,9 +65,9 @@ def domain(expression: Expression, *, dataset: Dataset) -> Domain:
             return _value_domain(name, dataset)
         case BinOf(of=inner, edges=edges):
             return _bins(domain(inner, dataset=dataset), edges)
-        case PartOf(of=inner, part=part):
+        case PartOf(part=part):
             first, last = day_range(expression, dataset=dataset)
-            return _parts(domain(inner, dataset=dataset), part, first=first, last=last)
+            return _parts(part, first=first, last=last)
         case Holds(of=predicate):
             for part_of_it in expressions(predicate):
                 domain(part_of_it, dataset=dataset)
@@ -187,7 +187,7 @@ def day_range(parts: PartOf, *, dataset: Dataset) -> tuple[int, int]:
     return first, last
 
 
-def _parts(inner: Domain, part: DatePart, *, first: int, last: int) -> Domain:
+def _parts(part: DatePart, *, first: int, last: int) -> Domain:
     first, last = (part_index(date_of(day), part) for day in (first, last))
     labels = tuple(_part_label(index, part) for index in range(first, last + 1))
     return Domain(kind=Kind.CATEGORY, lower=0, upper=last - first, keys=labels)

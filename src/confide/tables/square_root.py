@@ -2,8 +2,8 @@
 
 *Law.*  Running sums of a series x of T numbers are A·x, with A the lower-triangular matrix of ones.
 A = M² for the lower-triangular Toeplitz matrix M of f₀ = 1, f_j = f_{j−1}(2j−1)/(2j).  Here M is
-rounded to the grid 2⁻²⁰ *first*: C is the integer matrix of c_j = ⌊2²⁰·f_j⌉, and everything below is
-about C.  The gate releases C·x + noise; A·x = (A·C⁻¹)(C·x), so running sums are post-processing.
+rounded to the grid 2⁻²⁰ *first*: C is the integer matrix of c_j = ⌊2²⁰·f_j⌉, and all that follows
+is about C.  The gate releases C·x + noise; A·x = (A·C⁻¹)(C·x), so running sums are post-processing.
 
 *Lemma* (sensitivity of C·x).  A patient adds to x a vector v of at most k times, at most r at each.
 All c_j are ≥ 0 and do not increase, so for times i ≤ j the product ⟨C_i, C_j⟩ = Σ_{u ≤ T−j} c_u·
@@ -40,6 +40,8 @@ BITS = 20
 ONE = 2**BITS
 LONGEST = 4096
 """Longest series: eleven years of days."""
+MOST_PRODUCTS = 10**8
+"""Most multiplications, times two, of one product: a few seconds."""
 
 
 @cache
@@ -63,6 +65,19 @@ def coefficients(length: int) -> tuple[int, ...]:
         found.append(((choose << (BITS + 1)) + (1 << 2 * j)) >> (2 * j + 1))
         choose = choose * (2 * j + 1) * 2 // (j + 1)
     return tuple(found)
+
+
+def require_short(length: int, *, series: int) -> None:
+    """Refuse so many series, or so long ones, that their product would take minutes.
+
+    Raises:
+        InvalidParameterError: If they take more than 5·10⁷ multiplications.
+    """
+    if length * length * series > MOST_PRODUCTS:
+        raise InvalidParameterError(
+            "Expected running sums of fewer series or periods.",
+            hint="Use weeks or months, a shorter range, or fewer groups.",
+        )
 
 
 def product(series: Sequence[int], *, until: int) -> tuple[int, ...]:

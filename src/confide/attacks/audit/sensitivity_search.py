@@ -39,9 +39,12 @@ from confide.statistics import (
     Mean,
     Proportion,
     Quantiles,
+    RunningCounts,
+    Series,
     Sum,
     Variance,
 )
+from confide.statistics.series import SeriesOf
 from confide.tables.aggregate import (
     FactorizedAggregate,
     KeyedAggregate,
@@ -50,7 +53,7 @@ from confide.tables.aggregate import (
     combined,
     parts,
 )
-from confide.tables.expression import ColumnOf, ValueOf
+from confide.tables.expression import ColumnOf, DatePart, ValueOf
 from confide.tables.filter import AnyOf, Between, IsIn, Not
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
@@ -315,6 +318,37 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             id="quantiles", table="events", column="change", bins=6, per_patient=rows(rows=2)
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
+        Series(
+            id="series",
+            table="events",
+            column="change",
+            over="day",
+            every=DatePart.QUARTER,
+            per_patient=rows(cells=2, rows=2),
+        ),
+        Series(
+            id="series-of-sums",
+            table="events",
+            column="amount",
+            over="quarter",
+            of=SeriesOf.SUM,
+            per_patient=rows(cells=2, rows=1),
+        ),
+        RunningCounts(
+            id="running",
+            table="events",
+            over="quarter",
+            counted=events,
+            per_patient=rows(cells=2, rows=3),
+        ),
+        RunningCounts(
+            id="running-by-sex",
+            table="events",
+            over="day",
+            every=DatePart.QUARTER,
+            groups=("sex",),
+            per_patient=rows(cells=2),
+        ),
     )
 
 
@@ -331,4 +365,6 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         Variance(id="variance", table="events", column="amount"),
         Proportion(id="share", table="events", of=high),
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
+        Series(id="series", table="events", column="change", over="day", every=DatePart.QUARTER),
+        RunningCounts(id="running", table="events", over="quarter", counted=Counted.EVENTS),
     )

@@ -12,6 +12,7 @@ from confide.files.kinds.counts import (
 )
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
 from confide.files.kinds.section import StatisticSection
+from confide.files.kinds.times import RunningCountsSection, SeriesSection
 
 __all__ = ["KINDS", "AnyStatistic", "StatisticSection"]
 
@@ -24,6 +25,8 @@ _Known: TypeAlias = (
     | ProportionSection
     | QuantilesSection
     | KeySelectionSection
+    | SeriesSection
+    | RunningCountsSection
 )
 
 KINDS: tuple[str, ...] = tuple(
