@@ -34,7 +34,9 @@ WEEKS = Series(
 D = 120
 SUMS = replace(WEEKS, of=SeriesOf.SUM)
 SETTINGS = [
-    pytest.param(visits(measure=measure, adjacency=adjacency), id=f"{measure.value}-{adjacency.value}")
+    pytest.param(
+        visits(measure=measure, adjacency=adjacency), id=f"{measure.value}-{adjacency.value}"
+    )
     for measure in Measure
     for adjacency in Adjacency
 ]
@@ -59,7 +61,10 @@ def world(rows: int, *, seed: int = 3) -> tuple[dict[str, tuple[int, ...]], np.n
 
 def test_one_patient_moves_the_whole_series_by_the_joint_l2_sensitivity():
     total, count = WEEKS.questions(visits())
-    assert (total.sensitivity.l2_squared, count.sensitivity.l2_squared) == (5 * (2 * 85) ** 2, 5 * 4)
+    assert (total.sensitivity.l2_squared, count.sensitivity.l2_squared) == (
+        5 * (2 * 85) ** 2,
+        5 * 4,
+    )
     (sums,) = SUMS.questions(visits())
     assert sums.sensitivity.l2_squared == 5 * (2 * 200) ** 2
     (distances,) = WEEKS.questions(visits(measure=Measure.PURE))
@@ -118,7 +123,9 @@ def test_means_over_time_are_covered(to, n_min):
     for noisy in draws(vectors, noise=noise, runs=25, seed=9):
         found = estimate(spec, noisy, to=to, noise=noise)
         means = [e for e in found if e.quantity == "mean"]
-        hits += [e.lower <= true <= e.upper for e, true in zip(means, truth, strict=True) if e.value]
+        hits += [
+            e.lower <= true <= e.upper for e, true in zip(means, truth, strict=True) if e.value
+        ]
     share = np.mean(hits)  # of 3,000 intervals
     assert 0.93 <= share <= (0.97 if n_min is None else 0.99)
 
