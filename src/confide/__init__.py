@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         Mean,
         Proportion,
         Quantiles,
+        RunningCounts,
+        Series,
         Sum,
         Variance,
     )
@@ -45,6 +47,8 @@ _WHERE = {
     "Mean": ("confide.statistics", "Mean"),
     "Proportion": ("confide.statistics", "Proportion"),
     "Quantiles": ("confide.statistics", "Quantiles"),
+    "RunningCounts": ("confide.statistics", "RunningCounts"),
+    "Series": ("confide.statistics", "Series"),
     "Sum": ("confide.statistics", "Sum"),
     "Variance": ("confide.statistics", "Variance"),
 }
@@ -60,6 +64,8 @@ __all__ = [
     "Proportion",
     "Quantiles",
     "Release",
+    "RunningCounts",
+    "Series",
     "Study",
     "Sum",
     "Variance",

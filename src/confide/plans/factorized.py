@@ -26,6 +26,9 @@ from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
 from confide.tables.square_root import BITS, largest_height, largest_square, largest_sum
 
+STEPS = f"steps of 2^-{BITS} "
+"""Before the unit of what is counted."""
+
 
 def factorized_sensitivity(
     aggregate: FactorizedAggregate, *, dataset: Dataset, counted: str
@@ -48,7 +51,7 @@ def factorized_sensitivity(
         l2_squared=times * l2_squared,
         linf=rows * largest_height(cells, length=length),
         entity=dataset.unit.entity,
-        unit=f"steps of 2^-{BITS} {counted}",
+        unit=f"{STEPS}{counted}",
         because=f"{_kept(aggregate.bounds)}, {move}; of all admissible times the first ones move "
         "the square root of the running sums furthest, exactly [KL24, thm. 2].",
     )
@@ -83,6 +86,7 @@ def _kept(bounds: ContributionBounds) -> str:
         case RowBound(max_rows=m):
             return f"a patient keeps at most {m} rows at any times"
         case CellBound(max_cells=k, max_rows_per_cell=r):
-            return f"a patient keeps the earliest cells, at most {k}, with at most {r} rows each"
+            rows = "1 row" if r == 1 else f"{r} rows"
+            return f"a patient keeps at most {k} cells, the earliest, with {rows} each"
         case _:
             assert_never(bounds)

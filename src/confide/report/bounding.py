@@ -12,6 +12,7 @@ from typing import assert_never
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.threshold import KeyThreshold
+from confide.plans.factorized import STEPS
 from confide.plans.plan import Measurement, Mechanism, Plan, Statistic
 from confide.report.conditions import label, value_text
 from confide.report.numbers import clean, significant
@@ -213,7 +214,7 @@ def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
         step = of.scale**aggregate.degree
         return Grid(step=step, unit=of.unit, squared=aggregate.degree == 2)
     if isinstance(aggregate, FactorizedAggregate):
-        return Grid(step=Fraction(1, ONE), unit=measurement.sensitivity.unit)
+        return Grid(step=Fraction(1, ONE), unit=measurement.sensitivity.unit.removeprefix(STEPS))
     match aggregate.value:
         case Ones():
             return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)

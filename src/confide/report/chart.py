@@ -119,6 +119,9 @@ def _subtitle(subject: _Subject) -> str:
     if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):
         shown = covers_text(first.covers, words=words)
         parts = [words.say("chart.grid", level=level, covers=shown)]
+    elif kind_of(subject.statistic) in ("series", "running-counts"):
+        shown = covers_text(first.covers, words=words)
+        parts = [words.say("chart.bands", level=level, covers=shown)]
     elif first.inner is not None:
         parts = [words.say("chart.two-intervals", level=level)]
     elif len(covers) > 1:

@@ -64,7 +64,7 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     condition = condition_text(where, dataset=plan.dataset, words=words, brief=True)
     subject = _subject(statistic, condition=condition, plan=plan, words=words)
     by, kind = getattr(statistic, "by", ()), kind_of(statistic)
-    if by and kind not in ("histogram", "running-counts"):
+    if by and kind not in ("histogram", "running-counts", "series"):
         groups = words.listed([label(name) for name in by])
         subject = words.say("title.by", subject=subject, groups=groups)
     if condition and kind != "count":

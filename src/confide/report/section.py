@@ -134,12 +134,10 @@ def _latest(usable: Sequence[Cell], *, words: Words) -> str:
     running = [cell for cell in usable if cell.quantity == usable[0].quantity]
     latest = [cell for cell in running if cell.key[-1] == running[-1].key[-1]]
     largest = max(latest, key=_value)
-    return words.say_count(
-        "headline.running",
-        len(latest),
-        key=_key(largest, words=words),
-        **_number(largest, 0, words=words),
-    )
+    parts = {"key": _key(largest, words=words), **_number(largest, 0, words=words)}
+    if len(latest) == 1:
+        return words.say("headline.running", **parts)
+    return words.say("headline.running-of", count=f"{len(latest):,}", **parts)
 
 
 def _medians(usable: Sequence[Cell], *, words: Words) -> str:

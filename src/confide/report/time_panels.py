@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from confide.report.cells import Cell
-from confide.report.marks import Chart, row_of
+from confide.report.marks import Chart, Row, row_of
 from confide.report.numbers import clean
 from confide.report.style import MAIN, PALE, PAPER, SERIES, WIDTH
 
@@ -37,14 +37,15 @@ def time_panels(panels: Sequence[Panel], *, x_title: str) -> Chart:
     import altair as alt
 
     last = len(panels) - 1
+    periods = list(dict.fromkeys(clean(c.key[-1]) for panel in panels for c in panel.cells))
     charts = [
-        _panel(panel, tall=place == 0, x_title=x_title if place == last else None)
+        _panel(panel, periods, tall=place == 0, x_title=x_title if place == last else None)
         for place, panel in enumerate(panels)
     ]
     return charts[0] if len(charts) == 1 else alt.vconcat(*charts, spacing=14)
 
 
-def _panel(panel: Panel, *, tall: bool, x_title: str | None) -> Chart:
+def _panel(panel: Panel, periods: list[str], *, tall: bool, x_title: str | None) -> Chart:
     import altair as alt
 
     names = panel.series or [""] * len(panel.cells)
@@ -52,7 +53,6 @@ def _panel(panel: Panel, *, tall: bool, x_title: str | None) -> Chart:
         row_of(cell, group=clean(cell.key[-1]), series=name)
         for cell, name in zip(panel.cells, names, strict=True)
     ]
-    periods = list(dict.fromkeys(row["group"] for row in rows))
     series = list(dict.fromkeys(names))
     every = max(1, -(-len(periods) // 8))
     axis = alt.Axis(labelAngle=0, values=periods[::every], labelOverlap="greedy", grid=False)
@@ -80,9 +80,22 @@ def _panel(panel: Panel, *, tall: bool, x_title: str | None) -> Chart:
         band.encode(x=x, y=y("low"), y2="high:Q", **encoding),
         line.encode(x=x, y=y("value"), **encoding),
     ]
-    if len(periods) <= _MOST_DOTS and len(series) == 1:
-        shown = alt.Data(values=[row for row in rows if row["value"] is not None])
+    dotted = rows if len(periods) <= _MOST_DOTS else _alone(rows)
+    shown = alt.Data(values=[row for row in dotted if row["value"] is not None])
+    if len(series) == 1:
+        rule = alt.Chart(alt.Data(values=_alone(rows))).mark_rule(color=PALE, strokeWidth=3)
+        layers.insert(0, rule.encode(x=x, y=y("low"), y2="high:Q"))
         fill = alt.condition("datum.flagged", alt.value(PAPER), alt.value(MAIN))
         point = alt.Chart(shown).mark_point(stroke=MAIN, size=22, opacity=1, strokeWidth=1.2)
         layers.append(point.encode(x=x, y=y("value"), fill=fill))
     return alt.layer(*layers).properties(width=WIDTH, height=_TALL if tall else _SHORT)
+
+
+def _alone(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows between two gaps, which are on no line."""
+    values = [None, *(row["value"] for row in rows), None]
+    return [
+        row
+        for row, before, after in zip(rows, values, values[2:], strict=False)
+        if row["value"] is not None and before is None and after is None
+    ]
