@@ -29,12 +29,15 @@ from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.running_counts import RunningCounts
+from confide.statistics.series import Series
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
+    FactorizedAggregate,
     MomentAggregate,
     Plain,
     cell_count,
@@ -43,6 +46,7 @@ from confide.tables.aggregate import (
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.filter import Between, IsIn
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
+from confide.tables.square_root import product
 
 WARDS = tuple(f"Ward {number:02d}" for number in range(1, 61))
 DISTRICTS = ("North", "East", "South", "West", "Harbour", "Old town", "Hills", "Airport")
@@ -214,6 +218,23 @@ def every_statistic() -> tuple[Statistic, ...]:
             title="Prevalence of diabetes by age",
         ),
         Quantiles(id="bmi-quartiles", table="person", column="bmi", by=("sex",), bins=48),
+        Series(
+            id="stays-over-time",
+            table="visit",
+            column="days",
+            over="start",
+            every=DatePart.MONTH,
+            per_patient=PerPatient(cells=3, rows=1),
+        ),
+        RunningCounts(
+            id="visits-so-far",
+            table="visit",
+            over="start",
+            every=DatePart.WEEK,
+            counted=Counted.EVENTS,
+            per_patient=PerPatient(cells=3, rows=1),
+            rolling=4,
+        ),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
     )
 
@@ -264,6 +285,15 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
         return {key: count for key, count in DRUGS.items() if count >= mechanism.threshold()}
     if isinstance(aggregate, MomentAggregate):
         return _made_up_moments(aggregate, mechanism, dataset=dataset, persons=persons)
+    if isinstance(aggregate, FactorizedAggregate):
+        length = aggregate.length(dataset)
+        counts = [round(persons * _shape(index, length) / length) for index in range(length)]
+        noise = math.sqrt(additive(mechanism).variance())
+        exact = product(counts, until=aggregate.published(dataset))
+        return tuple(
+            value + round(noise * math.sin(12.9898 * (index + 1)))
+            for index, value in enumerate(exact)
+        )
     assert isinstance(aggregate, Aggregate)
     cells = cell_count(aggregate.axes, dataset=dataset)
     shapes = [_shape(index, cells) for index in range(cells)]

@@ -161,8 +161,8 @@ class RunningCounts:
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
     ) -> Forecast:
         """Return the error of the last running count; notes give the others'."""
-        until = self.published(dataset)
-        errors = self._errors(mechanisms, dataset=dataset)[RUNNING]
+        until = self._length(dataset)  # the whole horizon: a plan that grows keeps its price
+        errors = self._errors(mechanisms, dataset=dataset, until=until)[RUNNING]
         last, each = errors[-1], float(level) ** (1 / until)  # Šidák: errors are jointly normal
         together = max(_half(error, level=each) for error in errors)
         rms = math.sqrt(sum(error.variance for error in errors) / until)
@@ -201,7 +201,7 @@ class RunningCounts:
         (name,) = mechanisms
         values = vector(noisy[name])
         keys = cell_keys(self.axes(dataset), dataset=dataset)
-        errors = self._errors(mechanisms, dataset=dataset)
+        errors = self._errors(mechanisms, dataset=dataset, until=until)
         series = [values[at : at + until] for at in range(0, len(values), until)]
         cut = cut_periods(self.axes(dataset)[-1], dataset=dataset)
         return tuple(
@@ -221,9 +221,8 @@ class RunningCounts:
     def _length(self, dataset: Dataset) -> int:
         return domain(self.axes(dataset)[-1], dataset=dataset).size()
 
-    def _kernel(self, quantity: str, *, dataset: Dataset) -> tuple[float, ...]:
+    def _kernel(self, quantity: str, *, dataset: Dataset, until: int) -> tuple[float, ...]:
         """Return what the measured series is convolved with to give a quantity."""
-        until = self.published(dataset)
         root = dataset.measure is Measure.ZCDP
         sums = running(until) if root else (1.0,) * until
         match quantity:
@@ -240,13 +239,13 @@ class RunningCounts:
 
     def _sums(self, own: Sequence[int], *, quantity: str, dataset: Dataset) -> list[float]:
         step = ONE if dataset.measure is Measure.ZCDP else 1
-        kernel = self._kernel(quantity, dataset=dataset)
+        kernel = self._kernel(quantity, dataset=dataset, until=len(own))
         return convolved(kernel, [value / step for value in own])
 
     def _errors(
-        self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset
+        self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, until: int
     ) -> dict[str, list[Component]]:
-        """Return the error of each quantity in each published period."""
+        """Return the error of each quantity in each of the first periods."""
         (mechanism,) = mechanisms.values()
         step = ONE if dataset.measure is Measure.ZCDP else 1
         noise = noise_component(additive(mechanism), factor=1 / step)
@@ -255,7 +254,7 @@ class RunningCounts:
             quantities.append(f"rolling {self.rolling}")
         found = {}
         for quantity in quantities:
-            kernel = self._kernel(quantity, dataset=dataset)
+            kernel = self._kernel(quantity, dataset=dataset, until=until)
             squares = itertools.accumulate(weight**2 for weight in kernel)
             fourths = itertools.accumulate(weight**4 for weight in kernel)
             found[quantity] = [

@@ -81,7 +81,7 @@ def drawn_errors(quantity: str, *, measure: Measure, runs: int = 2000) -> np.nda
     to = visits(measure=measure)
     (noise,) = mechanisms(CASES, to=to, spend=Fraction(1, 2)).values()
     z = noise.sample(runs * T, entropy=SeededEntropy(6)).reshape(runs, T)
-    kernel = np.array(CASES._kernel(quantity, dataset=to))
+    kernel = np.array(CASES._kernel(quantity, dataset=to, until=T))
     solve = np.array([[kernel[t - s] if t >= s else 0 for s in range(T)] for t in range(T)])
     return z @ solve.T / (ONE if measure is Measure.ZCDP else 1)
 
@@ -230,8 +230,12 @@ def test_rows_alone_windows_of_one_and_growth_in_epsilon_are_refused():
 def test_the_error_of_noise_on_each_day_grows_with_the_root_of_time_and_ours_hardly():
     to = visits()
     noise = mechanisms(CASES, to=to, spend=Fraction(1, 2))
-    errors = [math.sqrt(c.variance) for c in CASES._errors(noise, dataset=to)["running count"]]
+    errors = [
+        math.sqrt(c.variance) for c in CASES._errors(noise, dataset=to, until=T)["running count"]
+    ]
     assert errors[-1] / errors[0] < 1.7
     pure = visits(measure=Measure.PURE)
-    naive = CASES._errors(mechanisms(CASES, to=pure, spend=1), dataset=pure)["running count"]
+    naive = CASES._errors(mechanisms(CASES, to=pure, spend=1), dataset=pure, until=T)[
+        "running count"
+    ]
     assert naive[-1].variance == pytest.approx(T * naive[0].variance)
