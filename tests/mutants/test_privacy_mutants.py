@@ -497,7 +497,7 @@ class Burning:
 class TellingGate(Gate):
     """Passes on what the engine said."""
 
-    def _answer(self, plan, held, *, progress):
+    def _answer(self, plan, held, *, before=None, progress):
         del held, progress
         return self.engine.aggregate((), dataset=plan.dataset)
 
@@ -514,7 +514,7 @@ def what_is_told(kind: type[Gate]) -> str:
         ledger=parts, engine=parts, entropy=SystemEntropy(), report_incident=lambda *_: None
     )
     try:
-        gate._answer(plan, None, progress=lambda _: None)
+        gate._answer(plan, None, before=None, progress=lambda _: None)
     except (ReleaseFailedError, ValueError) as told:
         chain = [told, told.__cause__, *([] if told.__suppress_context__ else [told.__context__])]
         return " ".join(map(str, chain))
