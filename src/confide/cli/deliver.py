@@ -55,7 +55,7 @@ def deliver(
     out: Path,
     request: str | None,
     output: Output,
-    way: Way | None = None,
+    way: "Way | None" = None,
 ) -> Delivered:
     """Run a study, or take another way, save it to ``out`` and verify it there.
 
