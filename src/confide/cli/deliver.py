@@ -56,7 +56,7 @@ def deliver(
     request: str | None,
     output: Output,
     period: str | None = None,
-    way: Way | None = None,
+    way: "Way | None" = None,
 ) -> Delivered:
     """Run a study or one period of it, or take another way, save it to ``out`` and verify it there.
 
