@@ -47,13 +47,13 @@ from confide.tables.aggregate import (
     Aggregate,
     KeyedAggregate,
     MomentAggregate,
-    PooledAggregate,
     check_aggregate,
 )
 from confide.tables.bound_contributions import rows_per_unit
 from confide.tables.conditions import require_possible
 from confide.tables.expression import Holds
 from confide.tables.filter import All
+from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset
 
 LEAST_NANO = 1

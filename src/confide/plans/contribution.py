@@ -20,7 +20,6 @@ from confide.tables.aggregate import (
     Measured,
     MomentAggregate,
     Ones,
-    PooledAggregate,
     cell_count,
     moment_range,
     value_range,
@@ -34,6 +33,7 @@ from confide.tables.bound_contributions import (
     sensitivity,
 )
 from confide.tables.expression import Expression
+from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
 

@@ -28,11 +28,13 @@ from confide.tables.aggregate import (
     MomentAggregate,
     Ones,
     Plain,
-    PooledAggregate,
+    Product,
+    reads,
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
 from confide.tables.filter import expressions, sources
+from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import column_of, domain
 from confide.tables.schema import Column, Dataset, Kind
 
@@ -185,46 +187,66 @@ class Grid:
 
     Attributes:
         step: Physical value of one step.
-        unit: Its unit code.
-        squared: Whether the unit is to be read as squared.
+        units: Codes of the units that are multiplied.
     """
 
     step: Fraction
-    unit: str
-    squared: bool = False
+    units: tuple[str, ...]
 
     def text(self, canonical: float, *, words: Words) -> str:
-        """Return a number of steps as a physical amount."""
+        """Return a number of steps as a physical amount.
+
+        Example:
+            >>> from confide.report.words import load_words
+            >>> Grid(step=Fraction(1, 10), units=("kg", "kg", "mm[Hg]")).text(
+            ...     25, words=load_words("en")
+            ... )
+            '2.5 (kg)²·mmHg'
+        """
         number = significant(float(self.step) * canonical)
-        if self.squared and words.unit(self.unit):
-            unit = words.say("bounded.squared", unit=clean(words.unit(self.unit)))
-            return words.say("amount", value=number, unit=unit)
-        return words.amount(number, self.unit)
+        known = [code for code in self.units if words.unit(code)]
+        if len(known) < 2:
+            return words.amount(number, known[0] if known else "1")
+        shown = []
+        for code in dict.fromkeys(known):
+            unit = clean(words.unit(code))
+            match known.count(code):
+                case 1:
+                    shown.append(unit)
+                case 2:
+                    shown.append(words.say("bounded.squared", unit=unit))
+                case power:
+                    shown.append(f"({unit})^{power}")
+        return words.say("amount", value=number, unit="·".join(shown))
 
 
 def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     """Return what one step of a measurement is worth."""
     aggregate = measurement.aggregate
     if isinstance(aggregate, KeyedAggregate):
-        return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)
+        return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
     if isinstance(aggregate, PooledAggregate):  # in the groups of full weight
         heaviest = max(aggregate.weights, default=1)
-        return Grid(step=Fraction(1, heaviest), unit=measurement.sensitivity.unit)
+        return Grid(step=Fraction(1, heaviest), units=(measurement.sensitivity.unit,))
     if isinstance(aggregate, MomentAggregate):
-        of = domain(aggregate.of, dataset=dataset)
-        step = of.scale**aggregate.degree
-        return Grid(step=step, unit=of.unit, squared=aggregate.degree == 2)
+        return _grid((aggregate.of,) * aggregate.degree, dataset=dataset)
     match aggregate.value:
         case Ones():
-            return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)
-        case Plain(of=expression) | Centred(of=expression):
-            of = domain(expression, dataset=dataset)
-            return Grid(step=of.scale, unit=of.unit)
+            return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
+        case Plain() | Centred() | Product() as value:
+            return _grid(reads(value), dataset=dataset)
         case CentredSquare(of=expression):
-            of = domain(expression, dataset=dataset)
-            return Grid(step=of.scale**2, unit=of.unit, squared=True)
+            return _grid((expression, expression), dataset=dataset)
         case _:
             assert_never(aggregate.value)
+
+
+def _grid(factors: Sequence[Expression], *, dataset: Dataset) -> Grid:
+    domains = [domain(factor, dataset=dataset) for factor in factors]
+    return Grid(
+        step=math.prod((of.scale for of in domains), start=Fraction(1)),
+        units=tuple(of.unit for of in domains),
+    )
 
 
 def noise_text(measurement: Measurement, *, dataset: Dataset, words: Words) -> str:
@@ -268,7 +290,7 @@ def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
 
     Example:
         >>> from confide.report.words import load_words
-        >>> persons = Grid(step=Fraction(1), unit="persons")
+        >>> persons = Grid(step=Fraction(1), units=("persons",))
         >>> law_text(DiscreteLaplace(scale=Fraction(5, 2)), grid=persons, words=load_words("en"))
         'discrete Laplace noise of scale 2.5 patients'
     """

@@ -22,7 +22,7 @@ from confide.plans.mechanisms import additive, coordinate, threshold, vector
 from confide.plans.plan import Statistic
 from confide.release.release import Release
 from confide.report.area_charts import levels, outlines_of, preview, with_preview
-from confide.report.cells import Cell, cells_of
+from confide.report.cells import Cell, cells_of, labels_of, largest
 from confide.report.choropleth import choropleth
 from confide.report.describe import (
     covers_text,
@@ -51,6 +51,7 @@ from confide.report.marks import (
 )
 from confide.report.numbers import clean, fixed, percent
 from confide.report.outlines import Outlines
+from confide.report.rate_chart import is_funnel, observed_over_expected, rates
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
 from confide.report.words import Words
 from confide.statistics.quantiles import Quantiles
@@ -142,6 +143,8 @@ def _subtitle(subject: _Subject) -> str:
     elif outlines_of(subject.statistic, plan=subject.release.plan, outlines=subject.outlines):
         shown = covers_text(first.covers, words=words)
         parts = [words.say("map.subtitle", level=level, covers=shown)]
+    elif kind_of(subject.statistic) == "smr" and is_funnel(subject.cells):
+        parts = [words.say("chart.control-limits")]
     elif first.inner is not None:
         parts = [words.say("chart.two-intervals", level=level)]
     elif len(covers) > 1:
@@ -244,12 +247,12 @@ def _groups(
 ) -> tuple[Chart, tuple[str, ...]]:
     """Return dots by group, two-way where the last grouping is small enough to be a series."""
     words = subject.words
-    shown, notes = _largest(cells, words=words)
+    shown, notes = largest(cells, most=MOST_CELLS, words=words)
     last = _distinct(cell.key[-1] for cell in shown) if len(shown[0].key) > 1 else ()
     two_way = len(shown) == len(cells) and 1 < len(last) <= _MOST_SERIES
     missing = {flag: words.say(f"flag.{flag}.short") for cell in shown for flag in cell.flags}
     rows = []
-    labels = _labels([cell.key[:-1] if two_way else cell.key for cell in shown], words=words)
+    labels = labels_of([cell.key[:-1] if two_way else cell.key for cell in shown], words=words)
     for cell in shown:
         named = cell.key[:-1] if two_way else cell.key
         rows.append(
@@ -270,28 +273,23 @@ def _groups(
     return dots(rows, frame=frame), (*notes, *_flag_notes(subject))
 
 
-def _labels(keys: Iterable[tuple[str, ...]], *, words: Words) -> dict[tuple[str, ...], str]:
-    """Return a label a key; two keys that look alike once shortened are told apart by a number."""
-    found: dict[tuple[str, ...], str] = {}
-    for key in _distinct(keys):
-        text = words.say("key.joint").join(clean(part) for part in key) or words.say("chart.all")
-        alike = sum(label.startswith(text) for label in found.values())
-        found[key] = f"{text} ({alike + 1})" if text in found.values() else text
-    return found
-
-
-def _largest(cells: Sequence[Cell], *, words: Words) -> tuple[Sequence[Cell], tuple[str, ...]]:
-    if len(cells) <= MOST_CELLS:
-        return cells, ()
-    known = [cell for cell in cells if cell.value is not None]
-    chosen = sorted(known, key=lambda cell: (-(cell.value or 0.0), cell.key))[:MOST_CELLS]
-    note = words.say("chart.largest", shown=str(len(chosen)), cells=f"{len(cells):,}")
-    return chosen, (note,)
-
-
 def _flag_notes(subject: _Subject) -> tuple[str, ...]:
     hollow = any(cell.flags and cell.value is not None for cell in subject.cells)
     return (subject.words.say("chart.hollow"),) if hollow else ()
+
+
+def _rates(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    return rates(subject.cells, axis=subject.axis(subject.cells), words=subject.words)
+
+
+def _observed_over_expected(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    return observed_over_expected(
+        subject.release,
+        subject.statistic,
+        cells=subject.cells,
+        axis=subject.axis(subject.cells),
+        words=subject.words,
+    )
 
 
 def _quantiles(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
@@ -392,4 +390,9 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "key-selection": _selected,
     "hierarchy": _levels,
     "area-rate": _areas,
+    "incidence": _rates,
+    "standardized-rate": _rates,
+    "smr": _observed_over_expected,
+    "weighted-proportion": _rates,
+    "weighted-mean": _rates,
 }

@@ -26,11 +26,11 @@ from confide.tables.aggregate import (
     Aggregate,
     MomentAggregate,
     Ones,
-    PooledAggregate,
     moment_range,
 )
 from confide.tables.bound_contributions import CellBound, OneEvent
 from confide.tables.filter import Everything
+from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
 
@@ -100,11 +100,25 @@ def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) 
             rate = rate or words.say(f"title.rate.{_counted(statistic)}")
             area = label(statistic.key_names[0])
             return words.say("title.area-rate", rate=rate, area=area)
+        case "weighted-proportion":
+            of = getattr(statistic, "of", Everything())
+            shown = condition_text(of, dataset=plan.dataset, words=words, brief=True)
+            return words.say("title.weighted-proportion", condition=shown)
+        case "incidence" | "standardized-rate" | "smr":
+            return words.say(f"title.{kind}", condition=_events(statistic, plan=plan, words=words))
         case "key-selection":
             return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
         case _:
             column = label(str(getattr(statistic, "column", "")))
             return words.say(f"title.{kind}", column=column)
+
+
+def _events(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    """Return what the events of a rate are: a column, or what rows must be."""
+    of = getattr(statistic, "of", Everything())
+    column = label(str(getattr(statistic, "events", "")))
+    condition = condition_text(of, dataset=plan.dataset, words=words, brief=True)
+    return column or condition or words.say("title.events")
 
 
 def _counted(statistic: Statistic) -> str:
@@ -135,11 +149,20 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
     """Return the title of a value axis: what is measured, with its unit."""
     kind = kind_of(statistic)
     shown = clean(words.unit(unit))
-    if kind in ("count", "histogram", "key-selection", "hierarchy"):
+    if kind in (
+        "count",
+        "histogram",
+        "key-selection",
+        "hierarchy",
+        "incidence",
+        "standardized-rate",
+    ):
         return shown
     if kind == "area-rate":
         return words.say("axis.rate", unit=shown)
-    if kind == "proportion":
+    if kind == "smr":
+        return words.say("quantity.smr")
+    if kind in ("proportion", "weighted-proportion"):
         return words.say("axis.share", unit=shown) if shown else words.say("quantity.share")
     column = label(str(getattr(statistic, "column", "")))
     if not shown or shown == column:

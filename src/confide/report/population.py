@@ -16,12 +16,12 @@ from confide.tables.aggregate import (
     Aggregate,
     KeyedAggregate,
     MomentAggregate,
-    PooledAggregate,
     reads,
 )
 from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
+from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import column_of, domain
 from confide.tables.schema import Column, Dataset, Kind, Outside
 

@@ -23,6 +23,7 @@ from confide.report.numbers import clean, epsilon_text, fixed, percent
 from confide.report.odds_words import loss_text, shown_at
 from confide.report.population import about
 from confide.report.words import Words
+from confide.tables.survey_weight import weight_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +58,12 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
     flags = dict.fromkeys(flag for cell in cells for flag in cell.flags)
     width = {"count": _width_parts(cells, words=words)}.get(kind, {})
     placed = {"fit": {}, "unfit": {}} if kind != "count" else {"fit": width, "unfit": width}
+    if kind == "standardized-rate":
+        strata = words.listed([label(name) for name in getattr(statistic, "strata", ())])
+        placed = {"fit": {"strata": strata}, "unfit": {}}
     return Section(
         title=title_of(statistic, plan=plan, words=words),
-        about=about(statistic, plan=plan, words=words),
+        about=_about(statistic, plan=plan, words=words),
         headline=headline(cells, kind=kind, words=words),
         fit=words.each(f"fit.{kind}", **placed["fit"]),
         unfit=(*_noise_only(cells, words=words), *words.each(f"unfit.{kind}", **placed["unfit"])),
@@ -70,6 +74,17 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
             *_nothing(cells, words=words),
         ),
     )
+
+
+def _about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    """Return whom a statistic is about, and that it is not weighted where weights are declared."""
+    told = about(statistic, plan=plan, words=words)
+    weight = weight_of(str(getattr(statistic, "table", "")), dataset=plan.dataset)
+    if weight is None:
+        return told
+    name, weighted = label(weight.column), kind_of(statistic).startswith("weighted-")
+    key = "about.weighted" if weighted else "about.unweighted"
+    return words.say(key, about=told, weight=name)
 
 
 def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:

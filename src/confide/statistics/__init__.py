@@ -16,19 +16,24 @@ from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import Count
 from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
+from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.smr import SMR
+from confide.statistics.standardized_rate import StandardizedRate
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
+from confide.statistics.weighted_mean import WeightedMean
+from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import (
     Aggregate,
     KeyedAggregate,
     MomentAggregate,
-    PooledAggregate,
 )
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
+from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset
 
 STATISTICS: Mapping[str, type[Any]] = {
@@ -42,21 +47,31 @@ STATISTICS: Mapping[str, type[Any]] = {
     "key-selection": KeySelection,
     "hierarchy": Hierarchy,
     "area-rate": AreaRate,
+    "incidence": Incidence,
+    "standardized-rate": StandardizedRate,
+    "smr": SMR,
+    "weighted-proportion": WeightedProportion,
+    "weighted-mean": WeightedMean,
 }
 """Every statistic, by the word that study files use."""
 
 __all__ = [
+    "SMR",
     "STATISTICS",
     "AreaRate",
     "Count",
     "Hierarchy",
     "Histogram",
+    "Incidence",
     "KeySelection",
     "Mean",
     "Proportion",
     "Quantiles",
+    "StandardizedRate",
     "Sum",
     "Variance",
+    "WeightedMean",
+    "WeightedProportion",
     "read_plan",
 ]
 

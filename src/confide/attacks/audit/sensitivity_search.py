@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from confide.attacks.audit.generate import Neighbours
 from confide.attacks.audit.generated_schema import base, database_axes, schema
+from confide.attacks.audit.searched_rates import rates_of_patients
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Question, Statistic
 from confide.privacy.adjacency import Adjacency
@@ -49,12 +50,12 @@ from confide.tables.aggregate import (
     Aggregate,
     KeyedAggregate,
     Measured,
-    PooledAggregate,
     combined,
     parts,
 )
 from confide.tables.expression import ColumnOf, ValueOf
 from confide.tables.filter import AnyOf, Between, IsIn, Not
+from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 
@@ -323,6 +324,7 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             id="quantiles", table="events", column="change", bins=6, per_patient=rows(rows=2)
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
+        *rates_of_patients(),
         *_of_areas(high),
     )
 

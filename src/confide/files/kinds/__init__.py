@@ -12,7 +12,9 @@ from confide.files.kinds.counts import (
     ProportionSection,
 )
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
+from confide.files.kinds.rates import IncidenceSection, SMRSection, StandardizedRateSection
 from confide.files.kinds.section import StatisticSection
+from confide.files.kinds.weighted import WeightedMeanSection, WeightedProportionSection
 
 __all__ = ["KINDS", "AnyStatistic", "StatisticSection"]
 
@@ -27,6 +29,11 @@ _Known: TypeAlias = (
     | KeySelectionSection
     | HierarchySection
     | AreaRateSection
+    | IncidenceSection
+    | StandardizedRateSection
+    | SMRSection
+    | WeightedProportionSection
+    | WeightedMeanSection
 )
 
 KINDS: tuple[str, ...] = tuple(
@@ -44,7 +51,9 @@ _OTHER_WORDS = {
     "sd": "variance",
     "prevalence": "proportion",
     "percentage": "proportion",
-    "rate": "proportion",
+    "rate": "incidence, or proportion where there is no time at risk",
+    "incidence-rate": "incidence",
+    "standardised-rate": "standardized-rate",
 }
 
 

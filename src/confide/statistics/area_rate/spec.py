@@ -37,10 +37,11 @@ from confide.plans.simulation import Simulation
 from confide.statistics.area_rate.poisson import poisson_interval
 from confide.statistics.area_rate.preview import SizedArea, by_size, error_of
 from confide.statistics.area_rate.weights import FULL, weights_by_size
-from confide.tables.aggregate import Aggregate, Ones, PooledAggregate, cell_keys
+from confide.tables.aggregate import Aggregate, Ones, cell_keys
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Everything, Predicate
+from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
 
@@ -302,7 +303,7 @@ class AreaRate:
         low, _ = poisson_interval(count, noise=noise, rows=rows, level=level)
         _, high = poisson_interval(value, noise=noise, rows=rows, level=level)
         both = math.sqrt(variance([noise, Component(variance=rows * max(0.0, count))]))
-        flags = ("below zero",) if count < 0 else ()
+        flags: tuple[str, ...] = ("below zero",) if count < 0 else ()
         flags += ("unstable",) if both > UNSTABLE * count else ()
         for covers, error, ends in (
             (Covers.NOISE, math.sqrt(noise.variance), (count - half, value + half)),
@@ -332,7 +333,9 @@ class AreaRate:
             having, without, noise=noise, spread=having + without, least=1, level=float(self.level)
         )
         alone = share(having, without, noise=noise, spread=0.0, least=1, level=float(self.level))
-        flags = ("denominator too small",) if small or both.value is None else ()
+        flags: tuple[str, ...] = ()
+        if small or both.value is None:
+            flags = ("denominator too small",)
         if both.value is not None and both.standard_error is not None:
             flags += ("unstable",) if both.standard_error > UNSTABLE * both.value else ()
         for covers, found in ((Covers.NOISE, alone), (Covers.SAMPLING_AND_NOISE, both)):
