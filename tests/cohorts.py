@@ -53,7 +53,6 @@ from confide.tables.aggregate import (
     FactorizedAggregate,
     MomentAggregate,
     Plain,
-    PooledAggregate,
     Product,
     cell_count,
     combined,
@@ -61,6 +60,7 @@ from confide.tables.aggregate import (
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.filter import Between, IsIn
+from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
 from confide.tables.spine import Spine
 from confide.tables.square_root import product
@@ -295,6 +295,7 @@ def every_statistic() -> tuple[Statistic, ...]:
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
         Hierarchy(id="regions", table="person", spine="city", where=HAS_DIABETES),
         AreaRate(id="diabetes-rate", table="person", spine="city", of=HAS_DIABETES, per=1000),
+        KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
     )
 
 

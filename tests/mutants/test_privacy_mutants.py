@@ -498,7 +498,7 @@ class TellingGate(Gate):
     """Passes on what the engine said."""
 
     def _answer(self, plan, held, *, before=None, progress):
-        del held, progress
+        del held, before, progress
         return self.engine.aggregate((), dataset=plan.dataset)
 
 

@@ -48,7 +48,6 @@ from confide.tables.aggregate import (
     FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
-    PooledAggregate,
     check_aggregate,
 )
 from confide.tables.bound_contributions import rows_per_unit
@@ -56,6 +55,7 @@ from confide.tables.conditions import require_possible
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import Holds
 from confide.tables.filter import All
+from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset
 
 LEAST_NANO = 1

@@ -22,7 +22,6 @@ from confide.tables.aggregate import (
     Measured,
     MomentAggregate,
     Ones,
-    PooledAggregate,
     cell_count,
     moment_range,
     value_range,
@@ -37,6 +36,7 @@ from confide.tables.bound_contributions import (
 )
 from confide.tables.degrees import DegreeAggregate, degree_sensitivity
 from confide.tables.expression import Expression
+from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
 

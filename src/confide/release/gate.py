@@ -58,11 +58,11 @@ from confide.tables.aggregate import (
     FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
-    PooledAggregate,
     combined,
     parts,
 )
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.pooled import PooledAggregate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

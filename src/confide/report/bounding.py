@@ -33,7 +33,6 @@ from confide.tables.aggregate import (
     MomentAggregate,
     Ones,
     Plain,
-    PooledAggregate,
     Product,
     Value,
     reads,
@@ -42,6 +41,7 @@ from confide.tables.bound_contributions import CellBound, ContributionBounds, On
 from confide.tables.degrees import DegreeAggregate, DegreeBounds, How
 from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
 from confide.tables.filter import expressions, sources
+from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import column_of, domain
 from confide.tables.schema import Column, Dataset, Kind
 from confide.tables.square_root import ONE

@@ -22,7 +22,7 @@ from confide.plans.mechanisms import additive, coordinate, threshold, vector
 from confide.plans.plan import Statistic
 from confide.release.release import Release
 from confide.report.area_charts import levels, outlines_of, preview, with_preview
-from confide.report.cells import Cell, cells_of
+from confide.report.cells import Cell, cells_of, labels_of, largest
 from confide.report.choropleth import choropleth
 from confide.report.degree_chart import degree_bars
 from confide.report.describe import (
@@ -256,12 +256,12 @@ def _groups(
 ) -> tuple[Chart, tuple[str, ...]]:
     """Return dots by group, two-way where the last grouping is small enough to be a series."""
     words = subject.words
-    shown, notes = _largest(cells, words=words)
+    shown, notes = largest(cells, most=MOST_CELLS, words=words)
     last = _distinct(cell.key[-1] for cell in shown) if len(shown[0].key) > 1 else ()
     two_way = len(shown) == len(cells) and 1 < len(last) <= _MOST_SERIES
     missing = {flag: words.say(f"flag.{flag}.short") for cell in shown for flag in cell.flags}
     rows = []
-    labels = _labels([cell.key[:-1] if two_way else cell.key for cell in shown], words=words)
+    labels = labels_of([cell.key[:-1] if two_way else cell.key for cell in shown], words=words)
     for cell in shown:
         named = cell.key[:-1] if two_way else cell.key
         rows.append(

@@ -29,9 +29,10 @@ from confide.statistics.running_counts import RunningCounts
 from confide.statistics.series import Series
 from confide.statistics.survival import Survival
 from confide.statistics.weighted_proportion import WeightedProportion
-from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, PooledAggregate, moment_range
+from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent
 from confide.tables.filter import Everything
+from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
 

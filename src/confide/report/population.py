@@ -17,13 +17,13 @@ from confide.tables.aggregate import (
     FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
-    PooledAggregate,
     reads,
 )
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
+from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import column_of, day_range, domain
 from confide.tables.schema import Column, Dataset, Kind, Outside
 

@@ -41,10 +41,10 @@ from confide.tables.aggregate import (
     FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
-    PooledAggregate,
 )
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
+from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset
 
 STATISTICS: Mapping[str, type[Any]] = {

@@ -30,6 +30,7 @@ from confide.tables.bound_contributions import (
 from confide.tables.degrees import DegreeAggregate, check_degrees
 from confide.tables.expression import ColumnOf, Expression
 from confide.tables.filter import All, Between
+from confide.tables.pooled import PooledAggregate, pooled
 from confide.tables.relation import Relation, centre, check, column_of, domain
 from confide.tables.schema import Dataset, Kind
 from confide.tables.square_root import coefficients, product, require_short
@@ -153,56 +154,6 @@ class MomentAggregate:
 
 Asked: TypeAlias = Aggregate | KeyedAggregate | DegreeAggregate
 """What an engine answers."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PooledAggregate:
-    """Counts of public groups of cells, each times a public weight, from the rows of ``of``.
-
-    Bounding is that of ``of``, on its cells: the group's count is the sum of the counts of its
-    cells, whatever a patient has in them.
-
-    Attributes:
-        of: Counts over public cells.
-        groups: Group of each cell of ``of``; groups are numbered from 0, and none is empty.
-        weights: Of each group; () when all are 1.
-    """
-
-    of: Aggregate
-    groups: tuple[int, ...]
-    weights: tuple[int, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.of.value, Ones):
-            raise ContractError("Only counts are pooled.")
-        if set(self.groups) != set(range(self.size)):
-            raise InvalidParameterError("Expected groups numbered from 0, none of them empty.")
-        if self.weights and (len(self.weights) != self.size or min(self.weights) < 1):
-            raise InvalidParameterError("Expected a whole weight ≥ 1 for each group.")
-
-    @property
-    def size(self) -> int:
-        """Number of groups."""
-        return max(self.groups, default=-1) + 1
-
-    @property
-    def relation(self) -> Relation:
-        """Which rows."""
-        return self.of.relation
-
-    @property
-    def axes(self) -> tuple[Expression, ...]:
-        """Of the cells that are pooled."""
-        return self.of.axes
-
-    @property
-    def bounds(self) -> ContributionBounds:
-        """What one privacy unit keeps."""
-        return self.of.bounds
-
-    def weight(self, group: int) -> int:
-        """Return the weight of a group."""
-        return self.weights[group] if self.weights else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -350,7 +301,7 @@ def combined(
         case MomentAggregate():
             return _moments(aggregate, sums, dataset=dataset)
         case PooledAggregate():
-            return _pooled(aggregate, *sums)
+            return pooled(aggregate, *sums)
         case FactorizedAggregate():
             (counts,) = sums
             length, until = aggregate.length(dataset), aggregate.published(dataset)
@@ -370,7 +321,7 @@ def _moments(
     polynomial is an integer combination of 1, y and y².
     """
     if isinstance(aggregate, PooledAggregate):
-        return _pooled(aggregate, *sums)
+        return pooled(aggregate, *sums)
     of = domain(aggregate.of, dataset=dataset)
     middle, _ = centre(of)
     a, b = middle - of.lower, of.upper - middle
@@ -385,13 +336,6 @@ def _moments(
             a * a * n + 2 * a * s + q,
         )
     )
-
-
-def _pooled(aggregate: PooledAggregate, counts: Sequence[int]) -> tuple[int, ...]:
-    total = [0] * aggregate.size
-    for group, count in zip(aggregate.groups, counts, strict=True):
-        total[group] += count
-    return tuple(aggregate.weight(group) * count for group, count in enumerate(total))
 
 
 def vector_length(
@@ -446,15 +390,8 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
         InvalidParameterError: If there are too many cells, or the sums could pass 2^126.
     """
     match aggregate:
-        case KeyedAggregate(relation=relation, key=key):
-            check(relation, dataset=dataset)
-            if key.table != relation.table:
-                raise ContractError("Key selection needs a text column of its own table.")
-            if column_of(key, dataset).kind is not Kind.TEXT:
-                raise ContractError(
-                    f"Column {key.column!r} has public categories, so its keys need no selection.",
-                    hint="Use a histogram; every category is published, with noise.",
-                )
+        case KeyedAggregate():
+            _check_keys(aggregate, dataset=dataset)
         case Aggregate(relation=relation, axes=axes, value=value, bounds=bounds):
             check(relation, *axes, *reads(value), dataset=dataset)
             _check_cells(axes, dataset=dataset)
@@ -469,11 +406,8 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
                 check_aggregate(part, dataset=dataset)
             size = moment_range(aggregate, dataset=dataset).magnitude
             _check_size(size, bounds=bounds, dataset=dataset)
-        case PooledAggregate(of=of, groups=groups, weights=weights):
-            check_aggregate(of, dataset=dataset)
-            if len(groups) != cell_count(of.axes, dataset=dataset):
-                raise InvalidParameterError("Expected a group for each cell that is pooled.")
-            _check_size(max(weights, default=1), bounds=of.bounds, dataset=dataset)
+        case PooledAggregate():
+            _check_pooled(aggregate, dataset=dataset)
         case FactorizedAggregate(inner=inner, bounds=bounds):
             check_aggregate(inner, dataset=dataset)
             aggregate.published(dataset)
@@ -482,6 +416,28 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
             require_short(length, series=cells // length)
         case _:
             assert_never(aggregate)
+
+
+def _check_keys(aggregate: KeyedAggregate, *, dataset: Dataset) -> None:
+    key = aggregate.key
+    check(aggregate.relation, dataset=dataset)
+    if key.table != aggregate.relation.table:
+        raise ContractError("Key selection needs a text column of its own table.")
+    if column_of(key, dataset).kind is not Kind.TEXT:
+        raise ContractError(
+            f"Column {key.column!r} has public categories, so its keys need no selection.",
+            hint="Use a histogram; every category is published, with noise.",
+        )
+
+
+def _check_pooled(aggregate: PooledAggregate, *, dataset: Dataset) -> None:
+    of = aggregate.of
+    if not isinstance(of.value, Ones):
+        raise ContractError("Only counts are pooled.")
+    check_aggregate(of, dataset=dataset)
+    if len(aggregate.groups) != cell_count(of.axes, dataset=dataset):
+        raise InvalidParameterError("Expected a group for each cell that is pooled.")
+    _check_size(max(aggregate.weights, default=1), bounds=of.bounds, dataset=dataset)
 
 
 def _check_number(expression: Expression, *, dataset: Dataset) -> None:

@@ -121,7 +121,8 @@ def test_rates_of_people_are_covered_for_the_patients_and_for_their_population(
     for place, each in enumerate(found):
         truth = true[place // 2] if each.covers is Covers.NOISE else cases
         inside[each.covers].append(each.lower - 1e-9 <= truth <= each.upper + 1e-9)
-    smooth = additive(noise["count"]).variance() > 9 and cases > 10
+    variance = additive(noise["count"]).variance()
+    smooth = variance > 9 and cases > 3 * math.sqrt(variance)
     for covers, hits in inside.items():
         most = 0.97 if smooth else 1.0  # the cut at 0 and the lattice add coverage
         assert 0.933 <= np.mean(hits) <= most, covers

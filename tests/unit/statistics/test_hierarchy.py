@@ -20,7 +20,7 @@ from confide.statistics import Hierarchy, read_plan
 from confide.statistics.hierarchy.least_squares import Tree, consistent, spreads
 from confide.statistics.hierarchy.shares import default_shares, total_variance
 from confide.statistics.hierarchy.whole_counts import nearest, whole_counts
-from confide.tables.aggregate import PooledAggregate
+from confide.tables.pooled import PooledAggregate
 from noisy_answers import estimate, mechanisms
 from seeded import SeededEntropy
 

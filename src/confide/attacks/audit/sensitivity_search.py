@@ -62,13 +62,13 @@ from confide.tables.aggregate import (
     FactorizedAggregate,
     KeyedAggregate,
     Measured,
-    PooledAggregate,
     combined,
     parts,
 )
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import ColumnOf, DatePart, ValueOf
 from confide.tables.filter import AnyOf, Between, IsIn, Not
+from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 

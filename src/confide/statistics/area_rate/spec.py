@@ -37,10 +37,11 @@ from confide.plans.simulation import Simulation
 from confide.statistics.area_rate.poisson import poisson_interval
 from confide.statistics.area_rate.preview import SizedArea, by_size, error_of
 from confide.statistics.area_rate.weights import FULL, weights_by_size
-from confide.tables.aggregate import Aggregate, Ones, PooledAggregate, cell_keys
+from confide.tables.aggregate import Aggregate, Ones, cell_keys
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Everything, Predicate
+from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
 
@@ -336,7 +337,9 @@ class AreaRate:
             having, without, noise=noise, spread=having + without, least=1, level=float(self.level)
         )
         alone = share(having, without, noise=noise, spread=0.0, least=1, level=float(self.level))
-        flags: tuple[str, ...] = ("denominator too small",) if small or both.value is None else ()
+        flags: tuple[str, ...] = ()
+        if small or both.value is None:
+            flags = ("denominator too small",)
         if both.value is not None and both.standard_error is not None:
             flags += ("unstable",) if both.standard_error > UNSTABLE * both.value else ()
         for covers, found in ((Covers.NOISE, alone), (Covers.SAMPLING_AND_NOISE, both)):

@@ -25,7 +25,6 @@ References:
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,10 +48,9 @@ class Tree:
 
     def up(self, values: Floats, *, level: int) -> Floats:
         """Return the sums over the parts of each area of ``level``, of shape (…, areas)."""
-        total = np.zeros((*values.shape[:-1], self.sizes[level]))
-        places: Any = (..., self.parents[level - 1])
-        np.add.at(total, places, values)
-        return total
+        total: Floats = np.zeros((self.sizes[level], *values.shape[:-1]))
+        np.add.at(total, self.parents[level - 1], np.moveaxis(values, -1, 0))
+        return np.moveaxis(total, 0, -1)
 
     def down(self, values: Floats, *, level: int) -> Floats:
         """Return, for each area of ``level``, the value of the area that holds it."""

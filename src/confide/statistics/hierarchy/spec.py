@@ -41,9 +41,10 @@ from confide.plans.simulation import Simulation
 from confide.statistics.hierarchy.least_squares import Spread, Tree, consistent, spreads
 from confide.statistics.hierarchy.shares import default_shares
 from confide.statistics.hierarchy.whole_counts import whole_counts
-from confide.tables.aggregate import Aggregate, Ones, PooledAggregate, cell_keys
+from confide.tables.aggregate import Aggregate, Ones, cell_keys
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
+from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
 

@@ -34,7 +34,7 @@ def nearest(estimates: NDArray[np.float64], *, total: int) -> NDArray[np.int64]:
     if active < 0:
         return np.zeros(len(estimates), dtype=np.int64)
     real = np.maximum(estimates - excess[active], 0.0)
-    whole = np.floor(real).astype(np.int64)
+    whole: NDArray[np.int64] = np.floor(real).astype(np.int64)
     missing = total - int(whole.sum())
     if missing > 0:
         chosen = np.argsort(-(real - whole), kind="stable")[:missing]
