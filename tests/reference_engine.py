@@ -22,6 +22,7 @@ from confide.tables.aggregate import (
     KeyedAggregate,
     Ones,
     Plain,
+    Product,
     cell_count,
     reads,
 )
@@ -304,6 +305,8 @@ class Reference:
                 return known[0] - centre(domain(of, dataset=self.dataset))[0]
             case CentredSquare(of=of):
                 return (known[0] - centre(domain(of, dataset=self.dataset))[0]) ** 2
+            case Product(of=factors):
+                return math.prod(self._term(f, [x]) for f, x in zip(factors, known, strict=True))
 
     def _keyed(self, a: KeyedAggregate):
         found = defaultdict(set)

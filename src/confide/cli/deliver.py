@@ -44,27 +44,36 @@ class Delivered:
     body: dict[str, Any]
 
 
-def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> Delivered:
-    """Run a study, save it to ``out`` and verify it there.
+def deliver(
+    study: Path,
+    *,
+    out: Path,
+    request: str | None,
+    output: Output,
+    period: str | None = None,
+) -> Delivered:
+    """Run a study, or one period of it, save it to ``out`` and verify it there.
 
     Raises:
         ContractError: If ``out`` holds another release, or the study breaks its contract.
         PolicyError: If a cap would be passed.
         VerificationError: If what was saved does not verify.
     """
+    from confide.files.shapes import outlines_for
     from confide.release.verify import verify
     from confide.report.save import save
     from confide.workspace import open_study
 
     with output.stages(STAGES) as progress:
-        workspace, declared = open_study(study)
+        workspace, declared = open_study(study, period=period)
         with workspace:
             plan = declared.plan()
             _require_room(out, plan=plan, request=request)
+            outlines = outlines_for(plan, shapes=declared.declared.shapes)  # before any charge
             key = _key(plan, request)
             known = {entry.number for entry in workspace.ledger.entries(plan.dataset.lineage)}
             release = workspace.release(plan, request=key, progress=progress)
-            save(release, out, progress=progress)
+            save(release, out, progress=progress, outlines=outlines)
             progress("verify")
             checked = verify(release.certificate, folder=out, pinned_key=workspace.public_key)
     failed = [check.name for check in checked.checks if not check.holds]

@@ -20,6 +20,7 @@ from confide.tables.aggregate import (
     Measured,
     MomentAggregate,
     Ones,
+    PooledAggregate,
     cell_count,
     moment_range,
     value_range,
@@ -29,6 +30,7 @@ from confide.tables.bound_contributions import (
     ContributionBounds,
     OneEvent,
     RowBound,
+    pooled_sensitivity,
     sensitivity,
 )
 from confide.tables.degrees import DegreeAggregate, degree_sensitivity
@@ -105,6 +107,35 @@ def contribution_bounds(
             assert_never(counted)
 
 
+def one_row_each(
+    stated: PerPatient, *, table: str, axes: tuple[Expression, ...], dataset: Dataset
+) -> ContributionBounds:
+    """Return the bound that keeps one row of a patient, for what takes its rows as independent.
+
+    Several rows of one patient are not: a test of them all finds too much.
+
+    Raises:
+        UnboundedError: If a patient may have several rows and no bound is stated.
+        ContractError: If more than one row is asked for.
+    """
+    if dataset.unit.entity is Entity.PATIENT and not dataset.table(table).one_row_per_patient:
+        if stated.rows is None:
+            raise UnboundedError(
+                f"Tests and regressions need one row of each patient; table {table!r} may have "
+                "several.",
+                hint="Write per-patient: {rows: 1}, or ask of a table with one row per patient.",
+            )
+        if stated.rows != 1 or stated.cells not in (None, 1):
+            raise ContractError(
+                "Several rows of a patient are not independent, so a test of them is wrong.",
+                hint="Write per-patient: {rows: 1}.",
+            )
+        stated = PerPatient(rows=1)
+    return contribution_bounds(
+        stated, table=table, axes=axes, counted=Counted.EVENTS, dataset=dataset
+    )
+
+
 def _patient_bounds(stated: PerPatient, *, table: str, fixed: bool) -> ContributionBounds:
     if stated.rows not in (None, 1):
         raise ContractError(
@@ -166,6 +197,10 @@ def question(
         case KeyedAggregate():
             values = value_range(Ones(), dataset=dataset, counted=counted)
             cells = MOST_CELLS  # any number: the keys are not public
+        case PooledAggregate():
+            return _pooled_question(
+                name, aggregate, dataset=dataset, counted=counted, weight=Fraction(weight)
+            )
         case _:
             assert_never(aggregate)
     return Question(
@@ -179,4 +214,25 @@ def question(
             adjacency=dataset.adjacency,
         ),
         weight=Fraction(weight),
+    )
+
+
+def _pooled_question(
+    name: str, aggregate: PooledAggregate, *, dataset: Dataset, counted: str, weight: Fraction
+) -> Question:
+    if (dataset.unit.entity is Entity.EVENT) != isinstance(aggregate.bounds, OneEvent):
+        raise ContractError(
+            f"Expected bounds that suit the privacy unit {dataset.unit.entity.value!r}."
+        )
+    return Question(
+        name=name,
+        aggregate=aggregate,
+        sensitivity=pooled_sensitivity(
+            aggregate.bounds,
+            weights=[aggregate.weight(group) for group in range(aggregate.size)],
+            merged=aggregate.size < len(aggregate.groups),
+            unit=counted,
+            adjacency=dataset.adjacency,
+        ),
+        weight=weight,
     )

@@ -1,9 +1,9 @@
 """Degrees of a contact network: the edges as SQL, in a secretly keyed stable order; then counting.
 
-The place of an edge {a, b}, a before b, is the place that a row holding the id b would have among
-the rows of a (see :mod:`keyed_order`); ties by the ids.  It depends on the two ids alone, so edges
-keep their order whoever is added or removed, which is what the lemma in
-:mod:`confide.tables.degrees` asks for.
+The place of an edge {a, b}, a before b, is the place that a row with the one limb x(b) would have
+among the rows of a, x being the keyed point of an id (see :mod:`keyed_order`); ties by the ids.  It
+depends on the two ids alone, so edges keep their order whoever is added or removed, which is what
+the lemma in :mod:`confide.tables.degrees` asks for.
 
 *Privacy:* edges leave the engine's tables as pairs of numbers and stay in this process; the
 histogram goes to the gate as every exact sum does.
@@ -34,8 +34,8 @@ from confide.rows.build import (
     select,
 )
 from confide.rows.evaluate import holds
-from confide.rows.keyed_order import limbs_of, limbs_of_text, with_place, with_point
-from confide.rows.layout import Ids, Layout
+from confide.rows.keyed_order import with_place, with_point
+from confide.rows.layout import Layout
 from confide.rows.table_rows import Scope, cleaned_rows, table_rows
 from confide.tables.degrees import DegreeAggregate, How, check_degrees
 from confide.tables.expression import ColumnOf, ValueOf
@@ -113,9 +113,9 @@ def _pairs(aggregate: DegreeAggregate, *, scope: Scope) -> exp.Select:
 
 def _ordered(layout: Layout) -> exp.Select:
     """Return the numbers of both ends, in the stable order; ends that are no vertices drop out."""
-    second = limbs_of(own("b")) if layout.ids is Ids.INTEGER else limbs_of_text(own("b"))
-    rows = with_point(select(STAR, of=own_table("pairs")), person="a", ids=layout.ids)
-    rows = with_place(rows, second)
+    b = with_point(select(own("a"), own("b"), of=own_table("pairs")), person="b", ids=layout.ids)
+    b = select(own("a"), own("b"), named(own("x"), "xb"), of=b)
+    rows = with_place(with_point(b, person="a", ids=layout.ids), [own("xb")])
     joins = [
         exp.Join(this=own_table("numbered", side), on=equal(own("p", side), own(end, "e")))
         for side, end in (("v", "a"), ("w", "b"))

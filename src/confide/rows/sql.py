@@ -14,6 +14,7 @@ References:
         https://doi.org/10.2478/popets-2020-0025
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
@@ -58,13 +59,16 @@ from confide.tables.aggregate import (
     Asked,
     Centred,
     CentredSquare,
+    Factor,
     KeyedAggregate,
     Ones,
     Plain,
+    Product,
     Value,
     cell_count,
     check_aggregate,
     reads,
+    value_range,
 )
 from confide.tables.bound_contributions import (
     CellBound,
@@ -364,8 +368,10 @@ def _cell_and_sums(first: Aggregate, values: Sequence[Value], *, scope: Scope) -
     columns = [named(cast(_cell(first.axes, dataset=scope.dataset), BIGINT), "cell")]
     place = len(first.axes)
     for index, value in enumerate(values):
-        columns.append(named(_term(value, own(f"e{place}"), dataset=scope.dataset), f"s{index}"))
-        place += len(reads(value))
+        width = len(reads(value))
+        read = [own(f"e{place + i}") for i in range(width)]
+        columns.append(named(_term(value, read, dataset=scope.dataset), f"s{index}"))
+        place += width
     return columns
 
 
@@ -441,23 +447,34 @@ def _narrowed(
     return select(*person, *map(own, order), *columns, of=rows)
 
 
-def _term(value: Value, of: exp.Column, *, dataset: Dataset) -> exp.Expr:
+def _term(value: Value, read: Sequence[exp.Column], *, dataset: Dataset) -> exp.Expr:
     match value:
         case Ones():
             return num(1)
         case Plain():
-            return of
+            return read[0]
         case Centred(of=expression):
             middle, _ = centre(domain(expression, dataset=dataset))
-            return minus(of, num(middle))
+            return minus(read[0], num(middle))
         case CentredSquare(of=expression):
-            middle, half = centre(domain(expression, dataset=dataset))
-            distance = minus(of, num(middle))
-            if half**2 > LARGEST_BIGINT:
-                distance = cast(distance, HUGEINT)
-            return times(distance, distance)
+            factor = Centred(of=expression)
+            return _product((factor, factor), (*read, *read), dataset=dataset)
+        case Product(of=factors):
+            return _product(factors, read, dataset=dataset)
         case _:
             assert_never(value)
+
+
+def _product(
+    factors: Sequence[Factor], read: Sequence[exp.Column], *, dataset: Dataset
+) -> exp.Expr:
+    """Multiply; wide from the first factor on where the product could pass 64 bits."""
+    parts = [_term(f, [column], dataset=dataset) for f, column in zip(factors, read, strict=True)]
+    product = Product(of=tuple(factors))
+    largest = value_range(product, dataset=dataset, counted="rows").magnitude
+    if largest > LARGEST_BIGINT:  # each factor's magnitude is at least 1: parts are no larger
+        parts[0] = cast(parts[0], HUGEINT)
+    return functools.reduce(times, parts)
 
 
 def _with(scope: Scope, bounded: Bounded) -> exp.Query:

@@ -15,7 +15,7 @@ from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
 from confide.tables.relation import Relation
 from networks import KEY, asked, by_engine, frames, histogram, network
-from reference_engine import Reference, limbs, sixty_bits
+from reference_engine import Reference
 
 AT_WORK = Relation(
     table="contacts", where=IsIn(of=ColumnOf(table="contacts", column="place"), values=(1,))
@@ -51,9 +51,7 @@ def slow(rows, people, *, at_most, how, persons=True, only=None):
     }  # fmt: skip
 
     def place(pair):
-        first, second = pair
-        word = sixty_bits(second) if text else second
-        return order.place(first, limbs(word)), pair
+        return order.place(pair[0], [order.point(pair[1])]), pair
 
     vertices = {clean(p) for p in people} - {None} if persons else set(itertools.chain(*pairs))
     ordered = sorted(pairs, key=place)
