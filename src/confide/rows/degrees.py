@@ -8,7 +8,7 @@ the lemma in :mod:`confide.tables.degrees` asks for.
 *Privacy:* edges leave the engine's tables as pairs of numbers and stay in this process; the
 histogram goes to the gate as every exact sum does.
 
-*Utility:* one sort, then one pass in Python: about a second for a million edges.
+*Utility:* one sort, then one pass in Python: a few seconds for a million edges.
 
 References:
     [DLL16] Day, Li, Lyu. Publishing graph degree distribution with node differential privacy.
