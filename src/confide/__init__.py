@@ -19,14 +19,19 @@ if TYPE_CHECKING:
     from confide.plans.plan import Plan, Study
     from confide.release.release import Release
     from confide.statistics import (
+        SMR,
         Count,
         Histogram,
+        Incidence,
         KeySelection,
         Mean,
         Proportion,
         Quantiles,
+        StandardizedRate,
         Sum,
         Variance,
+        WeightedMean,
+        WeightedProportion,
     )
     from confide.workspace import Workspace
     from confide.workspace import open_workspace as open  # noqa: A004 - confide.open reads well
@@ -47,12 +52,19 @@ _WHERE = {
     "Quantiles": ("confide.statistics", "Quantiles"),
     "Sum": ("confide.statistics", "Sum"),
     "Variance": ("confide.statistics", "Variance"),
+    "Incidence": ("confide.statistics", "Incidence"),
+    "StandardizedRate": ("confide.statistics", "StandardizedRate"),
+    "SMR": ("confide.statistics", "SMR"),
+    "WeightedMean": ("confide.statistics", "WeightedMean"),
+    "WeightedProportion": ("confide.statistics", "WeightedProportion"),
 }
 
 __all__ = [
+    "SMR",
     "Count",
     "Counted",
     "Histogram",
+    "Incidence",
     "KeySelection",
     "Mean",
     "PerPatient",
@@ -60,9 +72,12 @@ __all__ = [
     "Proportion",
     "Quantiles",
     "Release",
+    "StandardizedRate",
     "Study",
     "Sum",
     "Variance",
+    "WeightedMean",
+    "WeightedProportion",
     "Workspace",
     "open",
 ]

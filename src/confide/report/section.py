@@ -140,7 +140,8 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
         case "quantiles":
             return _medians(usable, words=words)
         case _:
-            return _range(usable, words=words)
+            main = [cell for cell in usable if cell.quantity == cells[0].quantity]
+            return _range(main, words=words) if main else words.say("headline.none")
 
 
 def _medians(usable: Sequence[Cell], *, words: Words) -> str:
