@@ -7,6 +7,7 @@ import datetime as dt
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 from confide.budget.amount import Amount
 from confide.budget.ledger import Charge, Entry, Scope, State
@@ -34,6 +35,7 @@ from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
 from confide.statistics.smr import SMR
 from confide.statistics.standardized_rate import StandardizedRate
+from confide.statistics.survival import Survival
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.statistics.weighted_mean import WeightedMean
@@ -124,6 +126,22 @@ def person_table(districts: tuple[str, ...] = DISTRICTS) -> Table:
                 scale=Fraction(1, 10),
                 unit="kg/m2",
                 because="plausible range of LOINC 39156-5",
+            ),
+            Column(
+                name="outcome",
+                kind=Kind.CATEGORY,
+                source="outcome",
+                keys=("alive", "dead"),
+                because="registry of deaths",
+            ),
+            Column(
+                name="followed",
+                kind=Kind.NUMBER,
+                source="followed",
+                lower=0,
+                upper=1825,
+                unit="d",
+                because="five years of follow-up, study protocol",
             ),
         ),
     )
@@ -232,6 +250,7 @@ def every_statistic() -> tuple[Statistic, ...]:
         ),
         Quantiles(id="bmi-quartiles", table="person", column="bmi", by=("sex",), bins=48),
         *rates(),
+        survival_statistic(),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
     )
 
@@ -276,6 +295,18 @@ def rates() -> tuple[Statistic, ...]:
         WeightedMean(
             id="weighted-days", table="visit", column="days", by=("sex",), per_patient=rows
         ),
+    )
+
+
+def survival_statistic(**more: Any) -> Survival:
+    asked = {"by": ("sex",), "bins": 12, "title": "Survival by sex"} | more
+    return Survival(
+        id="survival",
+        table="person",
+        time="followed",
+        status="outcome",
+        censored=("alive",),
+        **asked,
     )
 
 

@@ -4,6 +4,7 @@
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,6 +28,7 @@ from confide.tables.aggregate import (
     Ones,
     Plain,
     Product,
+    Value,
     reads,
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
@@ -59,7 +61,8 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
                 assert_never(use.source)
     used = (*read_by(measurements), *_asked(measurements))
     sentences += made_of(used, dataset=plan.dataset, words=words)
-    sentences += [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
+    noises = [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
+    sentences += dict.fromkeys(noises)  # equal questions are told once
     if isinstance(statistic, Histogram):
         sentences += _after(statistic, words=words)
     return tuple(sentences)
@@ -243,9 +246,30 @@ def noise_text(measurement: Measurement, *, dataset: Dataset, words: Words) -> s
 def measured_text(measurement: Measurement, *, words: Words) -> str:
     """Return what a measurement is called."""
     aggregate = measurement.aggregate
-    if isinstance(aggregate, Aggregate) and isinstance(aggregate.value, Centred):
-        return words.say("measured.centred-sum")
-    return words.say(f"measured.{measurement.name}")
+    name = re.sub(r"-[0-9]+$", "", measurement.name)
+    plain = f"measured.{name}" in words.templates
+    match aggregate:
+        case Aggregate(value=Centred()) if plain:
+            return words.say("measured.centred-sum")
+        case Aggregate(value=value) if not plain:
+            return words.say(f"measured.{_pair_of(value)}", name=clean(measurement.name))
+        case _:
+            return words.say(f"measured.{name}")
+
+
+def _pair_of(value: Value) -> str:
+    """Return the sentence for a sum over a pair of variables, which is named after them."""
+    match value:
+        case Ones():
+            return "rows-by"
+        case Plain() | Centred():
+            return "sum-by"
+        case CentredSquare():
+            return "square-of"
+        case Product():
+            return "product"
+        case _:
+            assert_never(value)
 
 
 def additive_law(mechanism: Mechanism) -> DiscreteLaplace | DiscreteGaussian:

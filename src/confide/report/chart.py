@@ -31,6 +31,7 @@ from confide.report.describe import (
     total_text,
     value_title,
 )
+from confide.report.forest import coefficients, compared, departures, shares
 from confide.report.marks import (
     Chart,
     Frame,
@@ -48,6 +49,7 @@ from confide.report.marks import (
 from confide.report.numbers import clean, fixed, percent
 from confide.report.rate_chart import is_funnel, observed_over_expected, rates
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
+from confide.report.survival_chart import survival_curves
 from confide.report.words import Words
 from confide.statistics.quantiles import Quantiles
 from confide.tables.relation import domain, resolve
@@ -121,6 +123,8 @@ def _subtitle(subject: _Subject) -> str:
         parts = [words.say("chart.grid", level=level, covers=shown)]
     elif kind_of(subject.statistic) == "smr" and is_funnel(subject.cells):
         parts = [words.say("chart.control-limits")]
+    elif kind_of(subject.statistic) == "survival":
+        parts = [words.say("chart.bands", level=level)]
     elif first.inner is not None:
         parts = [words.say("chart.two-intervals", level=level)]
     elif len(covers) > 1:
@@ -259,6 +263,11 @@ def _labels(keys: Iterable[tuple[str, ...]], *, words: Words) -> dict[tuple[str,
     return found
 
 
+def _survival(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    unit = subject.names[-1]
+    return survival_curves(subject.cells, time_title=unit, words=subject.words)
+
+
 def _largest(cells: Sequence[Cell], *, words: Words) -> tuple[Sequence[Cell], tuple[str, ...]]:
     if len(cells) <= MOST_CELLS:
         return cells, ()
@@ -370,4 +379,12 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "smr": _observed_over_expected,
     "weighted-proportion": _rates,
     "weighted-mean": _rates,
+    "survival": _survival,
+    "chi-squared-test": lambda s: departures(s.cells, unit=s.axis(s.cells), words=s.words),
+    "two-proportions-test": lambda s: compared(s.cells, unit=s.axis(s.cells), words=s.words),
+    "trend-test": lambda s: shares(s.cells, unit=s.axis(s.cells), words=s.words),
+    "two-means-test": lambda s: compared(s.cells, unit=s.axis(s.cells), words=s.words),
+    "linear-regression": lambda s: coefficients(
+        s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
+    ),
 }

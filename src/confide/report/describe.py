@@ -19,7 +19,11 @@ from confide.report.numbers import clean, decimals_for, fixed, percent
 from confide.report.words import Words
 from confide.statistics import STATISTICS
 from confide.statistics.histogram import Histogram
+from confide.statistics.hypothesis_tests.trend import TrendTest
+from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.proportion import Proportion
+from confide.statistics.regression.linear import LinearRegression
+from confide.statistics.survival import Survival
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent
 from confide.tables.filter import Everything
@@ -62,7 +66,7 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     condition = condition_text(where, dataset=plan.dataset, words=words, brief=True)
     subject = _subject(statistic, condition=condition, plan=plan, words=words)
     by, kind = getattr(statistic, "by", ()), kind_of(statistic)
-    if by and kind != "histogram":
+    if by and kind not in ("histogram", "chi-squared-test"):
         groups = words.listed([label(name) for name in by])
         subject = words.say("title.by", subject=subject, groups=groups)
     if condition and kind != "count":
@@ -92,6 +96,21 @@ def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) 
             return words.say(f"title.{kind}", condition=_events(statistic, plan=plan, words=words))
         case "key-selection":
             return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
+        case "survival" if isinstance(statistic, Survival):
+            return words.say(
+                "title.survival", time=label(statistic.time), status=label(statistic.status)
+            )
+        case "chi-squared-test":
+            groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
+            return words.say("title.chi-squared-test", groups=groups)
+        case "two-proportions-test" | "trend-test" if isinstance(
+            statistic, TwoProportionsTest | TrendTest
+        ):
+            share = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
+            return words.say(f"title.{kind}", condition=share)
+        case "linear-regression" if isinstance(statistic, LinearRegression):
+            names = words.listed([label(name) for name in statistic.covariates])
+            return words.say(f"title.{kind}", outcome=label(statistic.outcome), covariates=names)
         case _:
             column = label(str(getattr(statistic, "column", "")))
             return words.say(f"title.{kind}", column=column)
@@ -114,6 +133,8 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
     """Return the names of a statistic's groups, for axes and table heads."""
     if kind_of(statistic) == "key-selection":
         return (label(str(getattr(statistic, "key", ""))),)
+    if isinstance(statistic, LinearRegression):
+        return (words.say("head.term"),)
     table = str(getattr(statistic, "table", ""))
     names = []
     for name in getattr(statistic, "by", ()):
@@ -124,6 +145,10 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
             if name in known
             else expression_text(expression, dataset=plan.dataset, words=words)
         )
+    if isinstance(statistic, Survival):
+        unit = clean(words.unit(statistic.time_domain(plan.dataset).unit))
+        time = words.say("head.time-unit", unit=unit) if unit else words.say("head.time")
+        names += [words.say("head.event"), time]
     return tuple(names)
 
 
@@ -135,7 +160,15 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
         return shown
     if kind == "smr":
         return words.say("quantity.smr")
-    if kind in ("proportion", "weighted-proportion"):
+    if kind == "linear-regression":
+        return label(str(getattr(statistic, "outcome", "")))
+    if kind in (
+        "proportion",
+        "weighted-proportion",
+        "chi-squared-test",
+        "two-proportions-test",
+        "trend-test",
+    ):
         return words.say("axis.share", unit=shown) if shown else words.say("quantity.share")
     column = label(str(getattr(statistic, "column", "")))
     if not shown or shown == column:
@@ -227,8 +260,10 @@ def covers_text(covers: Covers, *, words: Words) -> str:
 def digits(cells: Sequence[Cell]) -> int:
     """Return the decimals that suit all cells of a quantity: those of the narrowest interval."""
     widths = [cell.half_width for cell in cells if cell.value is not None and cell.half_width > 0]
-    if not widths or all(cell.unit in ("persons", "rows") for cell in cells):
+    if all(cell.unit in ("persons", "rows") for cell in cells):
         return 0
+    if not widths:  # a p-value and its statistic have no interval
+        return 3 if all(cell.outer is None and cell.unit == "1" for cell in cells) else 0
     return decimals_for(min(widths))
 
 

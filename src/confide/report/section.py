@@ -19,9 +19,11 @@ from confide.report.bounding import bounded
 from confide.report.cells import Cell, cells_of
 from confide.report.conditions import label
 from confide.report.describe import digits, kind_of, quantity_text, title_of
+from confide.report.findings import TESTS, finding
 from confide.report.numbers import clean, epsilon_text, fixed, percent
 from confide.report.odds_words import loss_text, shown_at
 from confide.report.population import about
+from confide.report.survival_words import survival_headline
 from confide.report.words import Words
 from confide.tables.survey_weight import weight_of
 
@@ -90,6 +92,8 @@ def _about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
 def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
     """Return the warning that goes with intervals that all reach zero, as those of no rows do."""
     ends = [cell.outer for cell in cells if cell.value is not None and cell.outer is not None]
+    if any(cell.outer is None for cell in cells if cell.value is not None):
+        return ()  # a test may well find no difference
     if not ends or any(low > 0 or high < 0 for low, high in ends):
         return ()
     return (words.say("flag.nothing.long"),)
@@ -139,6 +143,10 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
             )
         case "quantiles":
             return _medians(usable, words=words)
+        case "survival":
+            return survival_headline(usable, words=words)
+        case _ if kind in (*TESTS, "linear-regression"):
+            return finding(usable, kind=kind, words=words)
         case _:
             main = [cell for cell in usable if cell.quantity == cells[0].quantity]
             return _range(main, words=words) if main else words.say("headline.none")

@@ -14,13 +14,19 @@ from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
 from confide.statistics.count import Count
 from confide.statistics.histogram import Histogram
+from confide.statistics.hypothesis_tests.chi_squared import ChiSquaredTest
+from confide.statistics.hypothesis_tests.trend import TrendTest
+from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
+from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.regression.linear import LinearRegression
 from confide.statistics.smr import SMR
 from confide.statistics.standardized_rate import StandardizedRate
+from confide.statistics.survival import Survival
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.statistics.weighted_mean import WeightedMean
@@ -43,21 +49,33 @@ STATISTICS: Mapping[str, type[Any]] = {
     "smr": SMR,
     "weighted-proportion": WeightedProportion,
     "weighted-mean": WeightedMean,
+    "survival": Survival,
+    "chi-squared-test": ChiSquaredTest,
+    "two-proportions-test": TwoProportionsTest,
+    "trend-test": TrendTest,
+    "two-means-test": TwoMeansTest,
+    "linear-regression": LinearRegression,
 }
 """Every statistic, by the word that study files use."""
 
 __all__ = [
     "SMR",
     "STATISTICS",
+    "ChiSquaredTest",
     "Count",
     "Histogram",
     "Incidence",
     "KeySelection",
+    "LinearRegression",
     "Mean",
     "Proportion",
     "Quantiles",
     "StandardizedRate",
     "Sum",
+    "Survival",
+    "TrendTest",
+    "TwoMeansTest",
+    "TwoProportionsTest",
     "Variance",
     "WeightedMean",
     "WeightedProportion",

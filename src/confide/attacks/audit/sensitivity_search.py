@@ -34,15 +34,22 @@ from confide.privacy.unit import Entity
 from confide.rows.duckdb import open_engine
 from confide.rows.engine import Exact
 from confide.statistics import (
+    ChiSquaredTest,
     Count,
     Histogram,
     KeySelection,
+    LinearRegression,
     Mean,
     Proportion,
     Quantiles,
     Sum,
+    Survival,
+    TrendTest,
+    TwoMeansTest,
+    TwoProportionsTest,
     Variance,
 )
+from confide.statistics.survival import Method
 from confide.tables.aggregate import (
     KeyedAggregate,
     Measured,
@@ -314,6 +321,42 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
         *rates_of_patients(),
+        Survival(
+            id="exits",
+            table="patients",
+            time="age",
+            status="any",
+            censored=("no",),
+            by=("sex",),
+            bins=6,
+            until=Fraction(60),
+        ),
+        Survival(
+            id="stays-until-any",
+            table="events",
+            time="span",
+            status="any",
+            censored=("no",),
+            bins=4,
+            method=Method.PER_TIME_POINT,
+        ),
+        ChiSquaredTest(
+            id="independence", table="events", by=("code", "band"), per_patient=rows(rows=1)
+        ),
+        TwoProportionsTest(
+            id="two-shares", table="events", of=high, by=("sex",), per_patient=rows(rows=1)
+        ),
+        TrendTest(id="trend", table="events", of=high, by=("code",), per_patient=rows(rows=1)),
+        TwoMeansTest(
+            id="two-means", table="events", column="change", by=("sex",), per_patient=rows(rows=1)
+        ),
+        LinearRegression(
+            id="line",
+            table="events",
+            outcome="change",
+            covariates=("amount", "code", "sex"),
+            per_patient=rows(rows=1),
+        ),
     )
 
 
@@ -330,4 +373,9 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         Variance(id="variance", table="events", column="amount"),
         Proportion(id="share", table="events", of=high),
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
+        Survival(id="exits", table="events", time="amount", status="code", censored=("D",), bins=4),
+        ChiSquaredTest(id="independence", table="events", by=("code", "band")),
+        LinearRegression(
+            id="line", table="events", outcome="change", covariates=("amount", "code")
+        ),
     )
