@@ -27,6 +27,7 @@ from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates
 from confide.release.release import Release
 from confide.statistics.count import Count
+from confide.statistics.degree_histogram import DegreeHistogram
 from confide.statistics.histogram import Histogram
 from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
@@ -50,6 +51,7 @@ from confide.tables.aggregate import (
     cell_count,
     combined,
 )
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.filter import Between, IsIn
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
@@ -190,6 +192,9 @@ def visit_table() -> Table:
     )
 
 
+CONTACTS = Table(name="contact", source="contact", columns=(), other_id="contact_id")
+
+
 def hospital(
     *,
     measure: Measure = Measure.ZCDP,
@@ -208,7 +213,7 @@ def hospital(
         delta=Fraction(1, 10**6),
         selection_delta=Fraction(5, 10**7),
         population_at_most=10**6,
-        tables=(person_table(districts), visit_table()),
+        tables=(person_table(districts), visit_table(), CONTACTS),
         derived=(
             Derived(
                 name="age_band",
@@ -251,6 +256,7 @@ def every_statistic() -> tuple[Statistic, ...]:
         Quantiles(id="bmi-quartiles", table="person", column="bmi", by=("sex",), bins=48),
         *rates(),
         survival_statistic(),
+        DegreeHistogram(id="contacts", table="contact", persons="person", at_most=8),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
     )
 
@@ -356,6 +362,9 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
         return {key: count for key, count in DRUGS.items() if count >= mechanism.threshold()}
     if isinstance(aggregate, MomentAggregate):
         return _made_up_moments(aggregate, mechanism, dataset=dataset, persons=persons)
+    if isinstance(aggregate, DegreeAggregate):
+        shapes = [(degree + 1) * math.exp(-degree / 2) for degree in aggregate.degrees]
+        return tuple(round(persons * shape / sum(shapes)) for shape in shapes)
     assert isinstance(aggregate, Aggregate)
     cells = cell_count(aggregate.axes, dataset=dataset)
     shapes = [_shape(index, cells) for index in range(cells)]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from confide.statistics import (
         SMR,
         Count,
+        DegreeHistogram,
         Histogram,
         Incidence,
         KeySelection,
@@ -45,6 +46,7 @@ _WHERE = {
     "Counted": ("confide.plans.contribution", "Counted"),
     "PerPatient": ("confide.plans.contribution", "PerPatient"),
     "Count": ("confide.statistics", "Count"),
+    "DegreeHistogram": ("confide.statistics", "DegreeHistogram"),
     "Histogram": ("confide.statistics", "Histogram"),
     "KeySelection": ("confide.statistics", "KeySelection"),
     "Mean": ("confide.statistics", "Mean"),
@@ -63,6 +65,7 @@ __all__ = [
     "SMR",
     "Count",
     "Counted",
+    "DegreeHistogram",
     "Histogram",
     "Incidence",
     "KeySelection",

@@ -14,6 +14,7 @@ from confide.attacks.audit.black_box import (
     ONE,
     Scenario,
     adding,
+    answering,
     audit_scenario,
     choosing,
     selecting_with_counts,
@@ -33,6 +34,7 @@ from confide.noise.entropy import SystemEntropy
 from confide.noise.exponential import ExponentialMechanism
 from confide.noise.noisy_max import Movement, NoisyMax
 from confide.noise.threshold import KeyThreshold
+from confide.noise.unary_encoding import Unary, UnaryEncoding
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Study
@@ -84,6 +86,24 @@ def test_add_remove_noise_under_substitution_is_caught() -> None:
     """b = 1/ε, although a replaced patient moves two cells."""
     assert is_caught(added(laplace("1"), (1, 0), (0, 1)))
     assert not is_caught(added(laplace("2"), (1, 0), (0, 1)))
+
+
+class WholeEpsilonPerBit(UnaryEncoding):
+    """Each symmetric bit flipped as if it were the only one: 2ε."""
+
+    __slots__ = ()
+
+    def _lie_exponent(self) -> Fraction:
+        return Fraction(self.target.epsilon)
+
+
+def test_symmetric_bits_that_each_spend_the_whole_epsilon_are_caught() -> None:
+    for kind, caught in ((UnaryEncoding, False), (WholeEpsilonPerBit, True)):
+        survey = kind(target=ONE, categories=4, unary=Unary.SYMMETRIC)
+        scenario = Scenario(
+            name="mutant", claim=ONE, first=(0,), second=(3,), run=answering(survey)
+        )
+        assert is_caught(scenario) is caught
 
 
 class Floored(KeyThreshold):

@@ -32,6 +32,7 @@ from confide.tables.aggregate import (
     reads,
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.degrees import DegreeAggregate, DegreeBounds, How
 from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
 from confide.tables.filter import expressions, sources
 from confide.tables.relation import column_of, domain
@@ -77,7 +78,7 @@ def _after(statistic: Histogram, *, words: Words) -> list[str]:
     return said
 
 
-def kept_text(bounds: ContributionBounds, *, words: Words) -> str:
+def kept_text(bounds: ContributionBounds | DegreeBounds, *, words: Words) -> str:
     """Return what one unit may contribute.
 
     Example:
@@ -95,6 +96,10 @@ def kept_text(bounds: ContributionBounds, *, words: Words) -> str:
             return words.say_count("bounded.cells", cells, rows=kept)
         case OneEvent():
             return words.say("bounded.event")
+        case DegreeBounds(how=How.PROJECTED, at_most=most):
+            return words.say("bounded.projected", most=f"{most:,}")
+        case DegreeBounds(at_most=most):
+            return words.say("bounded.capped", most=f"{most:,}")
         case _:
             assert_never(bounds)
 
@@ -205,7 +210,7 @@ class Grid:
 def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     """Return what one step of a measurement is worth."""
     aggregate = measurement.aggregate
-    if isinstance(aggregate, KeyedAggregate):
+    if isinstance(aggregate, KeyedAggregate | DegreeAggregate):
         return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
     if isinstance(aggregate, MomentAggregate):
         return _grid((aggregate.of,) * aggregate.degree, dataset=dataset)

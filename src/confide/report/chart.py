@@ -20,6 +20,7 @@ from confide.plans.mechanisms import additive, coordinate, threshold, vector
 from confide.plans.plan import Statistic
 from confide.release.release import Release
 from confide.report.cells import Cell, cells_of
+from confide.report.degree_chart import degree_bars
 from confide.report.describe import (
     covers_text,
     group_titles,
@@ -361,6 +362,12 @@ def _physical_edges(statistic: Quantiles, *, dataset: Dataset) -> list[float]:
     return [of.physical(edge) for edge in statistic.edges(dataset)]
 
 
+def _degrees(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    cells = [cell for cell in subject.cells if cell.quantity == "count"]
+    titles = (subject.names[0], subject.axis(cells))
+    return degree_bars(cells, titles=titles), _flag_notes(subject)
+
+
 def _distinct(items: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(dict.fromkeys(items))
 
@@ -387,4 +394,5 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "linear-regression": lambda s: coefficients(
         s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
     ),
+    "degree-histogram": _degrees,
 }

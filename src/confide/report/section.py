@@ -141,6 +141,10 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
                 sd=spread["amount"],
                 sd_interval=spread["interval"],
             )
+        case "degree-histogram" if usable[-1].quantity == "mean degree":
+            what = quantity_text(usable[-1].quantity, words=words)
+            number = _number(usable[-1], None, words=words)
+            return words.say("headline.quantile", quantity=what, **number)
         case "quantiles":
             return _medians(usable, words=words)
         case "survival":

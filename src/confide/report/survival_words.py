@@ -59,4 +59,4 @@ def p_text(value: float | None, *, words: Words) -> str:
         return words.say("headline.p-none")
     if value < 0.001:
         return words.say("table.less", value="0.001")
-    return words.say("headline.p", value=fixed(value, decimals=3))
+    return words.say("headline.p.at", value=fixed(value, decimals=3))

@@ -13,6 +13,7 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
 from confide.statistics.count import Count
+from confide.statistics.degree_histogram import DegreeHistogram
 from confide.statistics.histogram import Histogram
 from confide.statistics.hypothesis_tests.chi_squared import ChiSquaredTest
 from confide.statistics.hypothesis_tests.trend import TrendTest
@@ -32,6 +33,7 @@ from confide.statistics.variance import Variance
 from confide.statistics.weighted_mean import WeightedMean
 from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.schema import Dataset
 
@@ -55,6 +57,7 @@ STATISTICS: Mapping[str, type[Any]] = {
     "trend-test": TrendTest,
     "two-means-test": TwoMeansTest,
     "linear-regression": LinearRegression,
+    "degree-histogram": DegreeHistogram,
 }
 """Every statistic, by the word that study files use."""
 
@@ -63,6 +66,7 @@ __all__ = [
     "STATISTICS",
     "ChiSquaredTest",
     "Count",
+    "DegreeHistogram",
     "Histogram",
     "Incidence",
     "KeySelection",
@@ -94,6 +98,7 @@ _NAMES: dict[str, Any] = {
         Aggregate,
         KeyedAggregate,
         MomentAggregate,
+        DegreeAggregate,
         DiscreteLaplace,
         DiscreteGaussian,
         KeyThreshold,

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from confide.attacks.audit.generate import Neighbours
 from confide.attacks.audit.generated_schema import base, database_axes, schema
 from confide.attacks.audit.searched_rates import rates_of_patients
+from confide.errors import UnsupportedError
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Question, Statistic
 from confide.privacy.adjacency import Adjacency
@@ -57,6 +58,7 @@ from confide.tables.aggregate import (
     combined,
     parts,
 )
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import ColumnOf, ValueOf
 from confide.tables.filter import AnyOf, Between, IsIn, Not
 from confide.tables.schema import Dataset
@@ -200,6 +202,8 @@ def _batched(aggregate: Measured, *, databases: int) -> Measured:
     """Return the aggregate over all databases at once; keys carry their database already."""
     if isinstance(aggregate, KeyedAggregate):
         return aggregate
+    if isinstance(aggregate, DegreeAggregate):
+        raise UnsupportedError("Degree histograms are searched over graphs, not over patients.")
     axes = database_axes(aggregate.relation.table, databases=databases)
     return replace(aggregate, axes=(*axes, *aggregate.axes))
 

@@ -17,6 +17,7 @@ from confide.files.kinds.counts import (
     KeySelectionSection,
     ProportionSection,
 )
+from confide.files.kinds.networks import DegreeHistogramSection
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
 from confide.files.kinds.rates import IncidenceSection, SMRSection, StandardizedRateSection
 from confide.files.kinds.section import StatisticSection
@@ -45,6 +46,7 @@ _Known: TypeAlias = (
     | TrendTestSection
     | TwoMeansTestSection
     | LinearRegressionSection
+    | DegreeHistogramSection
 )
 
 KINDS: tuple[str, ...] = tuple(
