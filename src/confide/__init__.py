@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from confide.release.release import Release
     from confide.statistics import (
         SMR,
+        AreaRate,
         Count,
         DegreeHistogram,
+        Hierarchy,
         Histogram,
         Incidence,
         KeySelection,
@@ -45,8 +47,10 @@ _WHERE = {
     "Release": ("confide.release.release", "Release"),
     "Counted": ("confide.plans.contribution", "Counted"),
     "PerPatient": ("confide.plans.contribution", "PerPatient"),
+    "AreaRate": ("confide.statistics", "AreaRate"),
     "Count": ("confide.statistics", "Count"),
     "DegreeHistogram": ("confide.statistics", "DegreeHistogram"),
+    "Hierarchy": ("confide.statistics", "Hierarchy"),
     "Histogram": ("confide.statistics", "Histogram"),
     "KeySelection": ("confide.statistics", "KeySelection"),
     "Mean": ("confide.statistics", "Mean"),
@@ -63,9 +67,11 @@ _WHERE = {
 
 __all__ = [
     "SMR",
+    "AreaRate",
     "Count",
     "Counted",
     "DegreeHistogram",
+    "Hierarchy",
     "Histogram",
     "Incidence",
     "KeySelection",
