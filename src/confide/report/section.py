@@ -85,7 +85,7 @@ def _about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     if weight is None:
         return told
     name, weighted = label(weight.column), kind_of(statistic).startswith("weighted-")
-    key = "about.weighted" if weighted else "about.unweighted"
+    key = "weighting.weighted" if weighted else "weighting.unweighted"
     return words.say(key, about=told, weight=name)
 
 
@@ -161,9 +161,22 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
             return survival_headline(usable, words=words)
         case _ if kind in (*TESTS, "linear-regression"):
             return finding(usable, kind=kind, words=words)
+        case "running-counts":
+            return _latest(usable, words=words)
         case _:
             main = [cell for cell in usable if cell.quantity == cells[0].quantity]
             return _range(main, words=words) if main else words.say("headline.none")
+
+
+def _latest(usable: Sequence[Cell], *, words: Words) -> str:
+    """Return the last running count, or of several series the one that is largest by then."""
+    running = [cell for cell in usable if cell.quantity == usable[0].quantity]
+    latest = [cell for cell in running if cell.key[-1] == running[-1].key[-1]]
+    largest = max(latest, key=_value)
+    parts = {"key": _key(largest, words=words), **_number(largest, 0, words=words)}
+    if len(latest) == 1:
+        return words.say("headline.running", **parts)
+    return words.say("headline.running-of", count=f"{len(latest):,}", **parts)
 
 
 def _medians(usable: Sequence[Cell], *, words: Words) -> str:
