@@ -19,19 +19,24 @@ if TYPE_CHECKING:
     from confide.plans.plan import Plan, Study
     from confide.release.release import Release
     from confide.statistics import (
+        SMR,
         AreaRate,
         Count,
         DegreeHistogram,
         Hierarchy,
         Histogram,
+        Incidence,
         KeySelection,
         Mean,
         Proportion,
         Quantiles,
         RunningCounts,
         Series,
+        StandardizedRate,
         Sum,
         Variance,
+        WeightedMean,
+        WeightedProportion,
     )
     from confide.workspace import Workspace
     from confide.workspace import open_workspace as open  # noqa: A004 - confide.open reads well
@@ -57,15 +62,22 @@ _WHERE = {
     "Series": ("confide.statistics", "Series"),
     "Sum": ("confide.statistics", "Sum"),
     "Variance": ("confide.statistics", "Variance"),
+    "Incidence": ("confide.statistics", "Incidence"),
+    "StandardizedRate": ("confide.statistics", "StandardizedRate"),
+    "SMR": ("confide.statistics", "SMR"),
+    "WeightedMean": ("confide.statistics", "WeightedMean"),
+    "WeightedProportion": ("confide.statistics", "WeightedProportion"),
 }
 
 __all__ = [
+    "SMR",
     "AreaRate",
     "Count",
     "Counted",
     "DegreeHistogram",
     "Hierarchy",
     "Histogram",
+    "Incidence",
     "KeySelection",
     "Mean",
     "PerPatient",
@@ -75,9 +87,12 @@ __all__ = [
     "Release",
     "RunningCounts",
     "Series",
+    "StandardizedRate",
     "Study",
     "Sum",
     "Variance",
+    "WeightedMean",
+    "WeightedProportion",
     "Workspace",
     "open",
 ]

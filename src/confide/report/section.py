@@ -85,7 +85,7 @@ def _about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     if weight is None:
         return told
     name, weighted = label(weight.column), kind_of(statistic).startswith("weighted-")
-    key = "about.weighted" if weighted else "about.unweighted"
+    key = "weighting.weighted" if weighted else "weighting.unweighted"
     return words.say(key, about=told, weight=name)
 
 
@@ -164,7 +164,8 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
         case "running-counts":
             return _latest(usable, words=words)
         case _:
-            return _range(usable, words=words)
+            main = [cell for cell in usable if cell.quantity == cells[0].quantity]
+            return _range(main, words=words) if main else words.say("headline.none")
 
 
 def _latest(usable: Sequence[Cell], *, words: Words) -> str:
