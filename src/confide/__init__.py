@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Proportion,
         Quantiles,
         Sum,
+        Survival,
         Variance,
     )
     from confide.workspace import Workspace
@@ -46,6 +47,7 @@ _WHERE = {
     "Proportion": ("confide.statistics", "Proportion"),
     "Quantiles": ("confide.statistics", "Quantiles"),
     "Sum": ("confide.statistics", "Sum"),
+    "Survival": ("confide.statistics", "Survival"),
     "Variance": ("confide.statistics", "Variance"),
 }
 
@@ -62,6 +64,7 @@ __all__ = [
     "Release",
     "Study",
     "Sum",
+    "Survival",
     "Variance",
     "Workspace",
     "open",
