@@ -16,7 +16,9 @@ from confide.plans.allocate import Ask, make_plan
 from confide.plans.canonical import Json
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.mechanisms import additive
+from confide.plans.person_time import Per, PersonTime
 from confide.plans.plan import Measurement, Mechanism, Noisy, Plan, Statistic, Study
+from confide.plans.public_numbers import PublicNumber
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
@@ -26,19 +28,25 @@ from confide.release.noisy import NoisyAggregates
 from confide.release.release import Release
 from confide.statistics.count import Count
 from confide.statistics.histogram import Histogram
+from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.smr import SMR
+from confide.statistics.standardized_rate import StandardizedRate
 from confide.statistics.survival import Survival
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
+from confide.statistics.weighted_mean import WeightedMean
+from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
     MomentAggregate,
     Plain,
+    Product,
     cell_count,
     combined,
 )
@@ -169,7 +177,16 @@ def visit_table() -> Table:
                 because="longest stay that the insurer pays",
             ),
             Column(name="drug", kind=Kind.TEXT, source="drug"),
+            Column(
+                name="weight",
+                kind=Kind.NUMBER,
+                source="weight",
+                lower=0,
+                upper=8,
+                because="sampling plan of the insurer",
+            ),
         ),
+        weight="weight",
     )
 
 
@@ -232,8 +249,52 @@ def every_statistic() -> tuple[Statistic, ...]:
             title="Prevalence of diabetes by age",
         ),
         Quantiles(id="bmi-quartiles", table="person", column="bmi", by=("sex",), bins=48),
+        *rates(),
         survival_statistic(),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
+    )
+
+
+def rates() -> tuple[Statistic, ...]:
+    """One rate of each kind, and the weighted statistics."""
+    standard = tuple(PublicNumber(keys=(sex,), value=Fraction(50)) for sex in ("female", "male"))
+    winter = Between(of=ColumnOf(table="visit", column="start"), upper=_day("2025-03-31"))
+    rows = PerPatient(rows=2)
+    return (
+        Incidence(
+            id="winter-visits",
+            table="visit",
+            of=winter,
+            time="days",
+            by=("sex",),
+            per=Per(number=1000, time=PersonTime.DAYS),
+            compare=("male",),
+            per_patient=rows,
+        ),
+        StandardizedRate(
+            id="adjusted",
+            table="person",
+            of=HAS_DIABETES,
+            strata=("sex",),
+            standard=standard,
+            by=("age_band",),
+            per=Per(number=100),
+        ),
+        SMR(
+            id="smr",
+            table="person",
+            of=HAS_DIABETES,
+            strata=("sex",),
+            reference=standard,
+            by=("district",),
+            per=Per(number=100),
+        ),
+        WeightedProportion(
+            id="weighted-share", table="visit", of=winter, by=("sex",), per_patient=rows
+        ),
+        WeightedMean(
+            id="weighted-days", table="visit", column="days", by=("sex",), per_patient=rows
+        ),
     )
 
 
@@ -309,6 +370,8 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
             answers = [count * 4_200.0 for count in counts]
         case Plain():
             answers = [count * 6.3 for count in counts]
+        case Product():
+            answers = [count * -40.0 for count in counts]
         case _:
             answers = counts
     spread = math.sqrt(mechanism.variance())

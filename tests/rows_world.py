@@ -18,6 +18,7 @@ from confide.tables.aggregate import (
     KeyedAggregate,
     Ones,
     Plain,
+    Product,
 )
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.expression import BinOf, ColumnOf, DatePart, Holds, PartOf, ValueOf
@@ -181,6 +182,18 @@ def menu() -> tuple[Aggregate | KeyedAggregate, ...]:
         ask(axes=[db], value=Centred(of=col("pressure"))),
         ask(axes=[db], value=CentredSquare(of=col("pressure"))),
         ask(axes=[db], where=known),
+        ask(
+            axes=[db],
+            value=Product(of=(Centred(of=col("pressure")), Plain(of=col("whole")))),
+            bounds=two,
+        ),
+        ask(axes=[db], value=Centred(of=col("whole")), where=known, bounds=two),
+        ask(
+            axes=[db],
+            value=Product(
+                of=(Plain(of=col("big")), *(Centred(of=col("thirds")),) * 2, Plain(of=col("thirds")))
+            ),
+        ),
         ask(axes=[db], value=Plain(of=col("strict")), bounds=RowBound(max_rows=1)),
         ask(axes=[db], value=Plain(of=col("thirds")), bounds=RowBound(max_rows=3)),
         ask(axes=[db], value=CentredSquare(of=col("big")), bounds=CellBound(max_cells=1)),

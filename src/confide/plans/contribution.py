@@ -99,6 +99,35 @@ def contribution_bounds(
             assert_never(counted)
 
 
+def one_row_each(
+    stated: PerPatient, *, table: str, axes: tuple[Expression, ...], dataset: Dataset
+) -> ContributionBounds:
+    """Return the bound that keeps one row of a patient, for what takes its rows as independent.
+
+    Several rows of one patient are not: a test of them all finds too much.
+
+    Raises:
+        UnboundedError: If a patient may have several rows and no bound is stated.
+        ContractError: If more than one row is asked for.
+    """
+    if dataset.unit.entity is Entity.PATIENT and not dataset.table(table).one_row_per_patient:
+        if stated.rows is None:
+            raise UnboundedError(
+                f"Tests and regressions need one row of each patient; table {table!r} may have "
+                "several.",
+                hint="Write per-patient: {rows: 1}, or ask of a table with one row per patient.",
+            )
+        if stated.rows != 1 or stated.cells not in (None, 1):
+            raise ContractError(
+                "Several rows of a patient are not independent, so a test of them is wrong.",
+                hint="Write per-patient: {rows: 1}.",
+            )
+        stated = PerPatient(rows=1)
+    return contribution_bounds(
+        stated, table=table, axes=axes, counted=Counted.EVENTS, dataset=dataset
+    )
+
+
 def _patient_bounds(stated: PerPatient, *, table: str, fixed: bool) -> ContributionBounds:
     if stated.rows not in (None, 1):
         raise ContractError(

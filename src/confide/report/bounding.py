@@ -27,6 +27,9 @@ from confide.tables.aggregate import (
     MomentAggregate,
     Ones,
     Plain,
+    Product,
+    Value,
+    reads,
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
@@ -166,43 +169,63 @@ class Grid:
 
     Attributes:
         step: Physical value of one step.
-        unit: Its unit code.
-        squared: Whether the unit is to be read as squared.
+        units: Codes of the units that are multiplied.
     """
 
     step: Fraction
-    unit: str
-    squared: bool = False
+    units: tuple[str, ...]
 
     def text(self, canonical: float, *, words: Words) -> str:
-        """Return a number of steps as a physical amount."""
+        """Return a number of steps as a physical amount.
+
+        Example:
+            >>> from confide.report.words import load_words
+            >>> Grid(step=Fraction(1, 10), units=("kg", "kg", "mm[Hg]")).text(
+            ...     25, words=load_words("en")
+            ... )
+            '2.5 (kg)²·mmHg'
+        """
         number = significant(float(self.step) * canonical)
-        if self.squared and words.unit(self.unit):
-            unit = words.say("bounded.squared", unit=clean(words.unit(self.unit)))
-            return words.say("amount", value=number, unit=unit)
-        return words.amount(number, self.unit)
+        known = [code for code in self.units if words.unit(code)]
+        if len(known) < 2:
+            return words.amount(number, known[0] if known else "1")
+        shown = []
+        for code in dict.fromkeys(known):
+            unit = clean(words.unit(code))
+            match known.count(code):
+                case 1:
+                    shown.append(unit)
+                case 2:
+                    shown.append(words.say("bounded.squared", unit=unit))
+                case power:
+                    shown.append(f"({unit})^{power}")
+        return words.say("amount", value=number, unit="·".join(shown))
 
 
 def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     """Return what one step of a measurement is worth."""
     aggregate = measurement.aggregate
     if isinstance(aggregate, KeyedAggregate):
-        return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)
+        return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
     if isinstance(aggregate, MomentAggregate):
-        of = domain(aggregate.of, dataset=dataset)
-        step = of.scale**aggregate.degree
-        return Grid(step=step, unit=of.unit, squared=aggregate.degree == 2)
+        return _grid((aggregate.of,) * aggregate.degree, dataset=dataset)
     match aggregate.value:
         case Ones():
-            return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)
-        case Plain(of=expression) | Centred(of=expression):
-            of = domain(expression, dataset=dataset)
-            return Grid(step=of.scale, unit=of.unit)
+            return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
+        case Plain() | Centred() | Product() as value:
+            return _grid(reads(value), dataset=dataset)
         case CentredSquare(of=expression):
-            of = domain(expression, dataset=dataset)
-            return Grid(step=of.scale**2, unit=of.unit, squared=True)
+            return _grid((expression, expression), dataset=dataset)
         case _:
             assert_never(aggregate.value)
+
+
+def _grid(factors: Sequence[Expression], *, dataset: Dataset) -> Grid:
+    domains = [domain(factor, dataset=dataset) for factor in factors]
+    return Grid(
+        step=math.prod((of.scale for of in domains), start=Fraction(1)),
+        units=tuple(of.unit for of in domains),
+    )
 
 
 def noise_text(measurement: Measurement, *, dataset: Dataset, words: Words) -> str:
@@ -223,9 +246,30 @@ def noise_text(measurement: Measurement, *, dataset: Dataset, words: Words) -> s
 def measured_text(measurement: Measurement, *, words: Words) -> str:
     """Return what a measurement is called."""
     aggregate = measurement.aggregate
-    if isinstance(aggregate, Aggregate) and isinstance(aggregate.value, Centred):
-        return words.say("measured.centred-sum")
-    return words.say(f"measured.{re.sub(r'-[0-9]+$', '', measurement.name)}")
+    name = re.sub(r"-[0-9]+$", "", measurement.name)
+    plain = f"measured.{name}" in words.templates
+    match aggregate:
+        case Aggregate(value=Centred()) if plain:
+            return words.say("measured.centred-sum")
+        case Aggregate(value=value) if not plain:
+            return words.say(f"measured.{_pair_of(value)}", name=clean(measurement.name))
+        case _:
+            return words.say(f"measured.{name}")
+
+
+def _pair_of(value: Value) -> str:
+    """Return the sentence for a sum over a pair of variables, which is named after them."""
+    match value:
+        case Ones():
+            return "rows-by"
+        case Plain() | Centred():
+            return "sum-by"
+        case CentredSquare():
+            return "square-of"
+        case Product():
+            return "product"
+        case _:
+            assert_never(value)
 
 
 def additive_law(mechanism: Mechanism) -> DiscreteLaplace | DiscreteGaussian:
@@ -243,7 +287,7 @@ def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
 
     Example:
         >>> from confide.report.words import load_words
-        >>> persons = Grid(step=Fraction(1), unit="persons")
+        >>> persons = Grid(step=Fraction(1), units=("persons",))
         >>> law_text(DiscreteLaplace(scale=Fraction(5, 2)), grid=persons, words=load_words("en"))
         'discrete Laplace noise of scale 2.5 patients'
     """

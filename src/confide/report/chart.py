@@ -31,6 +31,7 @@ from confide.report.describe import (
     total_text,
     value_title,
 )
+from confide.report.forest import coefficients, compared, departures, shares
 from confide.report.marks import (
     Chart,
     Frame,
@@ -46,6 +47,7 @@ from confide.report.marks import (
     titled,
 )
 from confide.report.numbers import clean, fixed, percent
+from confide.report.rate_chart import is_funnel, observed_over_expected, rates
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
 from confide.report.survival_chart import survival_curves
 from confide.report.words import Words
@@ -119,6 +121,8 @@ def _subtitle(subject: _Subject) -> str:
     if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):
         shown = covers_text(first.covers, words=words)
         parts = [words.say("chart.grid", level=level, covers=shown)]
+    elif kind_of(subject.statistic) == "smr" and is_funnel(subject.cells):
+        parts = [words.say("chart.control-limits")]
     elif kind_of(subject.statistic) == "survival":
         parts = [words.say("chart.bands", level=level)]
     elif first.inner is not None:
@@ -278,6 +282,20 @@ def _flag_notes(subject: _Subject) -> tuple[str, ...]:
     return (subject.words.say("chart.hollow"),) if hollow else ()
 
 
+def _rates(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    return rates(subject.cells, axis=subject.axis(subject.cells), words=subject.words)
+
+
+def _observed_over_expected(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    return observed_over_expected(
+        subject.release,
+        subject.statistic,
+        cells=subject.cells,
+        axis=subject.axis(subject.cells),
+        words=subject.words,
+    )
+
+
 def _quantiles(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
     statistic = subject.statistic
     groups = _distinct(cell.key for cell in subject.cells)
@@ -356,5 +374,17 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "proportion": _by_group,
     "quantiles": _quantiles,
     "key-selection": _selected,
+    "incidence": _rates,
+    "standardized-rate": _rates,
+    "smr": _observed_over_expected,
+    "weighted-proportion": _rates,
+    "weighted-mean": _rates,
     "survival": _survival,
+    "chi-squared-test": lambda s: departures(s.cells, unit=s.axis(s.cells), words=s.words),
+    "two-proportions-test": lambda s: compared(s.cells, unit=s.axis(s.cells), words=s.words),
+    "trend-test": lambda s: shares(s.cells, unit=s.axis(s.cells), words=s.words),
+    "two-means-test": lambda s: compared(s.cells, unit=s.axis(s.cells), words=s.words),
+    "linear-regression": lambda s: coefficients(
+        s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
+    ),
 }

@@ -19,7 +19,10 @@ from confide.report.numbers import clean, decimals_for, fixed, percent
 from confide.report.words import Words
 from confide.statistics import STATISTICS
 from confide.statistics.histogram import Histogram
+from confide.statistics.hypothesis_tests.trend import TrendTest
+from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.proportion import Proportion
+from confide.statistics.regression.linear import LinearRegression
 from confide.statistics.survival import Survival
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent
@@ -63,7 +66,7 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     condition = condition_text(where, dataset=plan.dataset, words=words, brief=True)
     subject = _subject(statistic, condition=condition, plan=plan, words=words)
     by, kind = getattr(statistic, "by", ()), kind_of(statistic)
-    if by and kind != "histogram":
+    if by and kind not in ("histogram", "chi-squared-test"):
         groups = words.listed([label(name) for name in by])
         subject = words.say("title.by", subject=subject, groups=groups)
     if condition and kind != "count":
@@ -85,15 +88,40 @@ def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) 
         case "proportion" if isinstance(statistic, Proportion):
             share = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
             return words.say("title.proportion", condition=share)
+        case "weighted-proportion":
+            of = getattr(statistic, "of", Everything())
+            shown = condition_text(of, dataset=plan.dataset, words=words, brief=True)
+            return words.say("title.weighted-proportion", condition=shown)
+        case "incidence" | "standardized-rate" | "smr":
+            return words.say(f"title.{kind}", condition=_events(statistic, plan=plan, words=words))
         case "key-selection":
             return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
         case "survival" if isinstance(statistic, Survival):
             return words.say(
                 "title.survival", time=label(statistic.time), status=label(statistic.status)
             )
+        case "chi-squared-test":
+            groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
+            return words.say("title.chi-squared-test", groups=groups)
+        case "two-proportions-test" | "trend-test" if isinstance(
+            statistic, TwoProportionsTest | TrendTest
+        ):
+            share = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
+            return words.say(f"title.{kind}", condition=share)
+        case "linear-regression" if isinstance(statistic, LinearRegression):
+            names = words.listed([label(name) for name in statistic.covariates])
+            return words.say(f"title.{kind}", outcome=label(statistic.outcome), covariates=names)
         case _:
             column = label(str(getattr(statistic, "column", "")))
             return words.say(f"title.{kind}", column=column)
+
+
+def _events(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    """Return what the events of a rate are: a column, or what rows must be."""
+    of = getattr(statistic, "of", Everything())
+    column = label(str(getattr(statistic, "events", "")))
+    condition = condition_text(of, dataset=plan.dataset, words=words, brief=True)
+    return column or condition or words.say("title.events")
 
 
 def _counted(statistic: Statistic) -> str:
@@ -105,6 +133,8 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
     """Return the names of a statistic's groups, for axes and table heads."""
     if kind_of(statistic) == "key-selection":
         return (label(str(getattr(statistic, "key", ""))),)
+    if isinstance(statistic, LinearRegression):
+        return (words.say("head.term"),)
     table = str(getattr(statistic, "table", ""))
     names = []
     for name in getattr(statistic, "by", ()):
@@ -126,9 +156,19 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
     """Return the title of a value axis: what is measured, with its unit."""
     kind = kind_of(statistic)
     shown = clean(words.unit(unit))
-    if kind in ("count", "histogram", "key-selection"):
+    if kind in ("count", "histogram", "key-selection", "incidence", "standardized-rate"):
         return shown
-    if kind == "proportion":
+    if kind == "smr":
+        return words.say("quantity.smr")
+    if kind == "linear-regression":
+        return label(str(getattr(statistic, "outcome", "")))
+    if kind in (
+        "proportion",
+        "weighted-proportion",
+        "chi-squared-test",
+        "two-proportions-test",
+        "trend-test",
+    ):
         return words.say("axis.share", unit=shown) if shown else words.say("quantity.share")
     column = label(str(getattr(statistic, "column", "")))
     if not shown or shown == column:

@@ -17,6 +17,7 @@ from confide.release.export import group_names
 from confide.release.release import Release
 from confide.report.cells import Cell, cells_of
 from confide.report.describe import digits, group_titles, quantity_text
+from confide.report.findings import bare_text
 from confide.report.markup import Html, tag, trusted
 from confide.report.numbers import clean, fixed, percent
 from confide.report.words import Words
@@ -114,7 +115,9 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     head += [words.say("head.flags")] if flagged else []
     rows = []
     for cell in cells:
-        places = digits([other for other in cells if other.quantity == cell.quantity])
+        places = digits(
+            [other for other in cells if (other.quantity, other.unit) == (cell.quantity, cell.unit)]
+        )
         row = [clean(part) for part in itertools.compress(cell.key, used)]
         row += [quantity_text(cell.quantity, words=words)] if several else []
         row += _numbers(cell, places=places, words=words)
@@ -143,11 +146,9 @@ def _keyed(cells: Sequence[Cell]) -> bool:
 def _numbers(cell: Cell, *, places: int, words: Words) -> list[str]:
     if cell.value is None:
         return [words.say("table.withheld"), "", _interval(cell.outer, places=places)]
+    if cell.outer is None:
+        return [bare_text(cell, words=words), "", ""]
     value = fixed(cell.value, decimals=places)
-    if cell.outer is None:  # a p-value has no interval
-        least = fixed(10**-places, decimals=places)
-        small = 0 < cell.value < 10**-places
-        return [words.say("table.less", value=least) if small else value, "", ""]
     half = fixed(cell.half_width, decimals=places)
     if "below zero" in cell.flags and cell.outer is not None:  # half of a cut interval is too small
         half = words.say("table.at-most", upper=fixed(cell.outer[1], decimals=places))

@@ -60,7 +60,32 @@ class CentredSquare:
     of: Expression
 
 
-Value: TypeAlias = Ones | Plain | Centred | CentredSquare
+Factor: TypeAlias = Plain | Centred
+"""What may be multiplied."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """The product of factors of one row: (x − c)(y − c′), or a weight times (x − c).
+
+    The largest absolute value is the product of those of the factors, whatever the factors share.
+    Both signs occur only if some factor that stands there an odd number of times has both.
+
+    Attributes:
+        of: Two factors or more; a row in which one of them is unknown is left out.
+    """
+
+    of: tuple[Factor, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.of) < 2:
+            raise InvalidParameterError(
+                f"Expected two factors or more, got {len(self.of)}.",
+                hint="A single factor is a value of its own.",
+            )
+
+
+Value: TypeAlias = Ones | Plain | Centred | CentredSquare | Product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,12 +152,14 @@ Measured: TypeAlias = Aggregate | KeyedAggregate | MomentAggregate
 
 
 def reads(value: Value) -> tuple[Expression, ...]:
-    """Return the expressions that a value looks at."""
+    """Return the expressions that a value looks at, one for each of its factors."""
     match value:
         case Ones():
             return ()
         case Plain(of=expression) | Centred(of=expression) | CentredSquare(of=expression):
             return (expression,)
+        case Product(of=factors):
+            return tuple(factor.of for factor in factors)
         case _:
             assert_never(value)
 
@@ -160,6 +187,15 @@ def value_range(value: Value, *, dataset: Dataset, counted: str) -> ValueRange:
             _, half = centre(of)
             return ValueRange(
                 magnitude=half**2, signed=False, unit=f"({_grid(of.unit, str(of.scale))})²"
+            )
+        case Product(of=factors):
+            ranges = [value_range(factor, dataset=dataset, counted=counted) for factor in factors]
+            odd = [r.signed for f, r in zip(factors, ranges, strict=True) if factors.count(f) % 2]
+            units = [f"({r.unit})" for r in ranges if r.unit != "1"]
+            return ValueRange(
+                magnitude=math.prod(r.magnitude for r in ranges),
+                signed=any(odd),
+                unit="·".join(units) or "1",
             )
         case _:
             assert_never(value)

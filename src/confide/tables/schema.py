@@ -206,6 +206,7 @@ class Table:
         columns: Declared columns; others do not exist for Confide.
         one_row_per_patient: Enforced by the engine: of several rows the first in keyed order stays.
         id_column: Column that identifies the person here; the unit's when empty.
+        weight: Number column that holds the survey weight of a row; "" where there is none.
     """
 
     name: str
@@ -213,6 +214,7 @@ class Table:
     columns: tuple[Column, ...]
     one_row_per_patient: bool = False
     id_column: str = ""
+    weight: str = ""
 
     def column(self, name: str) -> Column:
         """Return a declared column.

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from confide.attacks.audit.generate import Neighbours
 from confide.attacks.audit.generated_schema import base, database_axes, schema
+from confide.attacks.audit.searched_rates import rates_of_patients
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Question, Statistic
 from confide.privacy.adjacency import Adjacency
@@ -33,14 +34,19 @@ from confide.privacy.unit import Entity
 from confide.rows.duckdb import open_engine
 from confide.rows.engine import Exact
 from confide.statistics import (
+    ChiSquaredTest,
     Count,
     Histogram,
     KeySelection,
+    LinearRegression,
     Mean,
     Proportion,
     Quantiles,
     Sum,
     Survival,
+    TrendTest,
+    TwoMeansTest,
+    TwoProportionsTest,
     Variance,
 )
 from confide.statistics.survival import Method
@@ -314,6 +320,7 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             id="quantiles", table="events", column="change", bins=6, per_patient=rows(rows=2)
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
+        *rates_of_patients(),
         Survival(
             id="exits",
             table="patients",
@@ -333,6 +340,23 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             bins=4,
             method=Method.PER_TIME_POINT,
         ),
+        ChiSquaredTest(
+            id="independence", table="events", by=("code", "band"), per_patient=rows(rows=1)
+        ),
+        TwoProportionsTest(
+            id="two-shares", table="events", of=high, by=("sex",), per_patient=rows(rows=1)
+        ),
+        TrendTest(id="trend", table="events", of=high, by=("code",), per_patient=rows(rows=1)),
+        TwoMeansTest(
+            id="two-means", table="events", column="change", by=("sex",), per_patient=rows(rows=1)
+        ),
+        LinearRegression(
+            id="line",
+            table="events",
+            outcome="change",
+            covariates=("amount", "code", "sex"),
+            per_patient=rows(rows=1),
+        ),
     )
 
 
@@ -350,4 +374,8 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         Proportion(id="share", table="events", of=high),
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
         Survival(id="exits", table="events", time="amount", status="code", censored=("D",), bins=4),
+        ChiSquaredTest(id="independence", table="events", by=("code", "band")),
+        LinearRegression(
+            id="line", table="events", outcome="change", covariates=("amount", "code")
+        ),
     )

@@ -4,6 +4,13 @@ from typing import Annotated, TypeAlias, get_args
 
 from pydantic import BeforeValidator, Field
 
+from confide.files.kinds.comparisons import (
+    ChiSquaredTestSection,
+    LinearRegressionSection,
+    TrendTestSection,
+    TwoMeansTestSection,
+    TwoProportionsTestSection,
+)
 from confide.files.kinds.counts import (
     CountSection,
     HistogramSection,
@@ -11,8 +18,10 @@ from confide.files.kinds.counts import (
     ProportionSection,
 )
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
+from confide.files.kinds.rates import IncidenceSection, SMRSection, StandardizedRateSection
 from confide.files.kinds.section import StatisticSection
 from confide.files.kinds.survival import SurvivalSection
+from confide.files.kinds.weighted import WeightedMeanSection, WeightedProportionSection
 
 __all__ = ["KINDS", "AnyStatistic", "StatisticSection"]
 
@@ -25,7 +34,17 @@ _Known: TypeAlias = (
     | ProportionSection
     | QuantilesSection
     | KeySelectionSection
+    | IncidenceSection
+    | StandardizedRateSection
+    | SMRSection
+    | WeightedProportionSection
+    | WeightedMeanSection
     | SurvivalSection
+    | ChiSquaredTestSection
+    | TwoProportionsTestSection
+    | TrendTestSection
+    | TwoMeansTestSection
+    | LinearRegressionSection
 )
 
 KINDS: tuple[str, ...] = tuple(
@@ -43,9 +62,14 @@ _OTHER_WORDS = {
     "sd": "variance",
     "prevalence": "proportion",
     "percentage": "proportion",
-    "rate": "proportion",
+    "rate": "incidence, or proportion where there is no time at risk",
+    "incidence-rate": "incidence",
+    "standardised-rate": "standardized-rate",
     "kaplan-meier": "survival",
     "log-rank": "survival, with by: [arm]",
+    "chi-square": "chi-squared-test",
+    "t-test": "two-means-test",
+    "regression": "linear-regression",
 }
 
 
