@@ -6,6 +6,7 @@ No patient is behind these numbers; they are written down or follow a formula.
 import datetime as dt
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -26,7 +27,10 @@ from confide.release.certificate import Issuer, certificate
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates
 from confide.release.release import Release
+from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import Count
+from confide.statistics.degree_histogram import DegreeHistogram
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
 from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
@@ -46,13 +50,16 @@ from confide.tables.aggregate import (
     CentredSquare,
     MomentAggregate,
     Plain,
+    PooledAggregate,
     Product,
     cell_count,
     combined,
 )
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.filter import Between, IsIn
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
+from confide.tables.spine import Spine
 
 WARDS = tuple(f"Ward {number:02d}" for number in range(1, 61))
 DISTRICTS = ("North", "East", "South", "West", "Harbour", "Old town", "Hills", "Airport")
@@ -190,6 +197,9 @@ def visit_table() -> Table:
     )
 
 
+CONTACTS = Table(name="contact", source="contact", columns=(), other_id="contact_id")
+
+
 def hospital(
     *,
     measure: Measure = Measure.ZCDP,
@@ -208,7 +218,16 @@ def hospital(
         delta=Fraction(1, 10**6),
         selection_delta=Fraction(5, 10**7),
         population_at_most=10**6,
-        tables=(person_table(districts), visit_table()),
+        tables=(person_table(districts), visit_table(), CONTACTS),
+        spines=(
+            Spine(
+                name="city",
+                levels=("district", "bank"),
+                areas=tuple((name, ("left", "right")[i % 2]) for i, name in enumerate(districts)),
+                population=tuple(900 + 700 * i for i in range(len(districts))),
+                because="list of districts, city statistics 2025",
+            ),
+        ),
         derived=(
             Derived(
                 name="age_band",
@@ -251,7 +270,10 @@ def every_statistic() -> tuple[Statistic, ...]:
         Quantiles(id="bmi-quartiles", table="person", column="bmi", by=("sex",), bins=48),
         *rates(),
         survival_statistic(),
+        DegreeHistogram(id="contacts", table="contact", persons="person", at_most=8),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
+        Hierarchy(id="regions", table="person", spine="city", where=HAS_DIABETES),
+        AreaRate(id="diabetes-rate", table="person", spine="city", of=HAS_DIABETES, per=1000),
     )
 
 
@@ -356,6 +378,13 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
         return {key: count for key, count in DRUGS.items() if count >= mechanism.threshold()}
     if isinstance(aggregate, MomentAggregate):
         return _made_up_moments(aggregate, mechanism, dataset=dataset, persons=persons)
+    if isinstance(aggregate, DegreeAggregate):
+        shapes = [(degree + 1) * math.exp(-degree / 2) for degree in aggregate.degrees]
+        return tuple(round(persons * shape / sum(shapes)) for shape in shapes)
+    if isinstance(aggregate, PooledAggregate):
+        finest = replace(measurement, aggregate=aggregate.of)
+        cells = made_up_answer(finest, dataset=dataset, persons=persons)
+        return combined(aggregate, (cells,), dataset=dataset)
     assert isinstance(aggregate, Aggregate)
     cells = cell_count(aggregate.axes, dataset=dataset)
     shapes = [_shape(index, cells) for index in range(cells)]

@@ -14,6 +14,7 @@ from confide.attacks.audit.black_box import (
     ONE,
     Scenario,
     adding,
+    answering,
     audit_scenario,
     choosing,
     selecting_with_counts,
@@ -33,6 +34,7 @@ from confide.noise.entropy import SystemEntropy
 from confide.noise.exponential import ExponentialMechanism
 from confide.noise.noisy_max import Movement, NoisyMax
 from confide.noise.threshold import KeyThreshold
+from confide.noise.unary_encoding import Unary, UnaryEncoding
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Study
@@ -40,7 +42,7 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
 from confide.release.noisy import NoisyAggregates
-from confide.statistics import Count, Histogram, Mean, Sum
+from confide.statistics import AreaRate, Count, Hierarchy, Histogram, Mean, Sum
 from confide.tables.bound_contributions import RowBound
 from seeded import SeededEntropy
 
@@ -84,6 +86,24 @@ def test_add_remove_noise_under_substitution_is_caught() -> None:
     """b = 1/ε, although a replaced patient moves two cells."""
     assert is_caught(added(laplace("1"), (1, 0), (0, 1)))
     assert not is_caught(added(laplace("2"), (1, 0), (0, 1)))
+
+
+class WholeEpsilonPerBit(UnaryEncoding):
+    """Each symmetric bit flipped as if it were the only one: 2ε."""
+
+    __slots__ = ()
+
+    def _lie_exponent(self) -> Fraction:
+        return Fraction(self.target.epsilon)
+
+
+def test_symmetric_bits_that_each_spend_the_whole_epsilon_are_caught() -> None:
+    for kind, caught in ((UnaryEncoding, False), (WholeEpsilonPerBit, True)):
+        survey = kind(target=ONE, categories=4, unary=Unary.SYMMETRIC)
+        scenario = Scenario(
+            name="mutant", claim=ONE, first=(0,), second=(3,), run=answering(survey)
+        )
+        assert is_caught(scenario) is caught
 
 
 class Floored(KeyThreshold):
@@ -332,6 +352,34 @@ def test_an_l2_sensitivity_of_the_square_root_of_m_is_caught() -> None:
         return replace(of, l2_squared=of.l2_squared // 3, linf=of.linf // 3)
 
     assert not every_claim_holds(ROWS, claiming(root))
+
+
+def test_a_larger_area_billed_like_the_areas_in_it_is_caught() -> None:
+    """k·r² in place of (k·r)² where all k areas of a patient lie in one larger area."""
+    two = Hierarchy(id="h", table="events", spine="place", per_patient=PerPatient(cells=2))
+
+    def by_cells(statistic, dataset):
+        finest, larger = statistic.questions(dataset)
+        return [finest, replace(larger, sensitivity=finest.sensitivity)]
+
+    assert every_claim_holds(two, claiming(lambda of: of))
+    assert not every_claim_holds(two, by_cells)
+
+
+def test_weighted_areas_billed_as_if_unweighted_are_caught() -> None:
+    fair = AreaRate(
+        id="r",
+        table="events",
+        spine="place",
+        same_error_above=10,
+        per_patient=PerPatient(cells=1),
+    )
+
+    def light(of):
+        return replace(of, l1=of.l1 // 2, l2_squared=of.l2_squared // 4, linf=of.linf // 2)
+
+    assert every_claim_holds(fair, claiming(lambda of: of))
+    assert not every_claim_holds(fair, claiming(light))
 
 
 def test_a_missing_bound_that_means_no_noise_is_caught() -> None:

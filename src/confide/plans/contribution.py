@@ -20,6 +20,7 @@ from confide.tables.aggregate import (
     Measured,
     MomentAggregate,
     Ones,
+    PooledAggregate,
     cell_count,
     moment_range,
     value_range,
@@ -29,8 +30,10 @@ from confide.tables.bound_contributions import (
     ContributionBounds,
     OneEvent,
     RowBound,
+    pooled_sensitivity,
     sensitivity,
 )
+from confide.tables.degrees import DegreeAggregate, degree_sensitivity
 from confide.tables.expression import Expression
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
@@ -84,6 +87,11 @@ def contribution_bounds(
                     hint="Count events, or protect patients.",
                 )
             return OneEvent()
+        case Entity.EDGE:
+            raise ContractError(
+                "With a contact as privacy unit, persons and their rows are not protected.",
+                hint="Ask for a degree-histogram, or protect patients.",
+            )
         case Entity.PATIENT:
             if dataset.table(table).one_row_per_patient:
                 return CellBound(max_cells=1, max_rows_per_cell=1)
@@ -175,6 +183,11 @@ def question(
         weight: Share of the statistic's budget, relative to its other questions.
     """
     match aggregate:
+        case DegreeAggregate():
+            moved = degree_sensitivity(aggregate, dataset=dataset)
+            return Question(
+                name=name, aggregate=aggregate, sensitivity=moved, weight=Fraction(weight)
+            )
         case Aggregate(axes=axes, value=value):
             values = value_range(value, dataset=dataset, counted=counted)
             cells = cell_count(axes, dataset=dataset)
@@ -184,6 +197,10 @@ def question(
         case KeyedAggregate():
             values = value_range(Ones(), dataset=dataset, counted=counted)
             cells = MOST_CELLS  # any number: the keys are not public
+        case PooledAggregate():
+            return _pooled_question(
+                name, aggregate, dataset=dataset, counted=counted, weight=Fraction(weight)
+            )
         case _:
             assert_never(aggregate)
     return Question(
@@ -197,4 +214,25 @@ def question(
             adjacency=dataset.adjacency,
         ),
         weight=Fraction(weight),
+    )
+
+
+def _pooled_question(
+    name: str, aggregate: PooledAggregate, *, dataset: Dataset, counted: str, weight: Fraction
+) -> Question:
+    if (dataset.unit.entity is Entity.EVENT) != isinstance(aggregate.bounds, OneEvent):
+        raise ContractError(
+            f"Expected bounds that suit the privacy unit {dataset.unit.entity.value!r}."
+        )
+    return Question(
+        name=name,
+        aggregate=aggregate,
+        sensitivity=pooled_sensitivity(
+            aggregate.bounds,
+            weights=[aggregate.weight(group) for group in range(aggregate.size)],
+            merged=aggregate.size < len(aggregate.groups),
+            unit=counted,
+            adjacency=dataset.adjacency,
+        ),
+        weight=weight,
     )

@@ -18,6 +18,8 @@ from confide.report.conditions import label, value_text
 from confide.report.numbers import clean, significant
 from confide.report.population import made_of, read_by
 from confide.report.words import Words
+from confide.statistics.area_rate.spec import AreaRate
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
 from confide.tables.aggregate import (
     Aggregate,
@@ -27,11 +29,13 @@ from confide.tables.aggregate import (
     MomentAggregate,
     Ones,
     Plain,
+    PooledAggregate,
     Product,
     Value,
     reads,
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.degrees import DegreeAggregate, DegreeBounds, How
 from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
 from confide.tables.filter import expressions, sources
 from confide.tables.relation import column_of, domain
@@ -63,9 +67,27 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
     sentences += made_of(used, dataset=plan.dataset, words=words)
     noises = [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
     sentences += dict.fromkeys(noises)  # equal questions are told once
+    if isinstance(statistic, Hierarchy | AreaRate):
+        sentences += _of_areas(statistic, plan=plan, words=words)
     if isinstance(statistic, Histogram):
         sentences += _after(statistic, words=words)
     return tuple(sentences)
+
+
+def _of_areas(statistic: Hierarchy | AreaRate, *, plan: Plan, words: Words) -> list[str]:
+    spine = plan.dataset.spine(statistic.spine)
+    said = [
+        words.say(
+            "bounded.spine",
+            levels=words.listed([label(name) for name in spine.levels]),
+            source=clean(spine.because, most=200) or words.say("bounded.no-source"),
+        )
+    ]
+    if isinstance(statistic, Hierarchy):
+        said.append(words.say("bounded.consistent"))
+    elif statistic.same_error_above is not None:
+        said.append(words.say("bounded.weighted", size=f"{statistic.same_error_above:,}"))
+    return said
 
 
 def _after(statistic: Histogram, *, words: Words) -> list[str]:
@@ -77,7 +99,7 @@ def _after(statistic: Histogram, *, words: Words) -> list[str]:
     return said
 
 
-def kept_text(bounds: ContributionBounds, *, words: Words) -> str:
+def kept_text(bounds: ContributionBounds | DegreeBounds, *, words: Words) -> str:
     """Return what one unit may contribute.
 
     Example:
@@ -95,6 +117,10 @@ def kept_text(bounds: ContributionBounds, *, words: Words) -> str:
             return words.say_count("bounded.cells", cells, rows=kept)
         case OneEvent():
             return words.say("bounded.event")
+        case DegreeBounds(how=How.PROJECTED, at_most=most):
+            return words.say("bounded.projected", most=f"{most:,}")
+        case DegreeBounds(at_most=most):
+            return words.say("bounded.capped", most=f"{most:,}")
         case _:
             assert_never(bounds)
 
@@ -205,8 +231,11 @@ class Grid:
 def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     """Return what one step of a measurement is worth."""
     aggregate = measurement.aggregate
-    if isinstance(aggregate, KeyedAggregate):
+    if isinstance(aggregate, KeyedAggregate | DegreeAggregate):
         return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
+    if isinstance(aggregate, PooledAggregate):  # in the groups of full weight
+        heaviest = max(aggregate.weights, default=1)
+        return Grid(step=Fraction(1, heaviest), units=(measurement.sensitivity.unit,))
     if isinstance(aggregate, MomentAggregate):
         return _grid((aggregate.of,) * aggregate.degree, dataset=dataset)
     match aggregate.value:
@@ -246,6 +275,9 @@ def noise_text(measurement: Measurement, *, dataset: Dataset, words: Words) -> s
 def measured_text(measurement: Measurement, *, words: Words) -> str:
     """Return what a measurement is called."""
     aggregate = measurement.aggregate
+    of_level, _, level = measurement.name.partition("/")
+    if level:
+        return words.say(f"measured.{of_level}-by", level=label(level))
     name = re.sub(r"-[0-9]+$", "", measurement.name)
     plain = f"measured.{name}" in words.templates
     match aggregate:

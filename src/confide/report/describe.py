@@ -18,13 +18,16 @@ from confide.report.conditions import condition_text, expression_text, label
 from confide.report.numbers import clean, decimals_for, fixed, percent
 from confide.report.words import Words
 from confide.statistics import STATISTICS
+from confide.statistics.area_rate.spec import AreaRate
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
 from confide.statistics.hypothesis_tests.trend import TrendTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.proportion import Proportion
 from confide.statistics.regression.linear import LinearRegression
 from confide.statistics.survival import Survival
-from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
+from confide.statistics.weighted_proportion import WeightedProportion
+from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, PooledAggregate, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent
 from confide.tables.filter import Everything
 from confide.tables.relation import resolve
@@ -77,40 +80,48 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
 def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) -> str:
     kind = kind_of(statistic)
     table = label(str(getattr(statistic, "table", "")))
+    groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
     match kind:
         case "count" if condition:
             return words.say(f"title.whom.{_counted(statistic)}", condition=condition)
         case "count":
             return words.say(f"title.count.{_counted(statistic)}", table=table)
         case "histogram":
-            groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
             return words.say(f"title.histogram.{_counted(statistic)}", groups=groups)
-        case "proportion" if isinstance(statistic, Proportion):
-            share = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
-            return words.say("title.proportion", condition=share)
-        case "weighted-proportion":
-            of = getattr(statistic, "of", Everything())
-            shown = condition_text(of, dataset=plan.dataset, words=words, brief=True)
-            return words.say("title.weighted-proportion", condition=shown)
+        case "chi-squared-test":
+            return words.say("title.chi-squared-test", groups=groups)
         case "incidence" | "standardized-rate" | "smr":
             return words.say(f"title.{kind}", condition=_events(statistic, plan=plan, words=words))
+        case "degree-histogram":
+            return words.say("title.degree-histogram", column=table)
+        case "hierarchy" if isinstance(statistic, Hierarchy):
+            levels = words.listed([label(n) for n in plan.dataset.spine(statistic.spine).levels])
+            return words.say(f"title.hierarchy.{_counted(statistic)}", levels=levels)
+        case "area-rate" if isinstance(statistic, AreaRate):
+            rate = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
+            rate = rate or words.say(f"title.rate.{_counted(statistic)}")
+            area = label(statistic.key_names[0])
+            return words.say("title.area-rate", rate=rate, area=area)
         case "key-selection":
             return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
-        case "survival" if isinstance(statistic, Survival):
-            return words.say(
-                "title.survival", time=label(statistic.time), status=label(statistic.status)
-            )
-        case "chi-squared-test":
-            groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
-            return words.say("title.chi-squared-test", groups=groups)
-        case "two-proportions-test" | "trend-test" if isinstance(
-            statistic, TwoProportionsTest | TrendTest
-        ):
-            share = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
+        case _:
+            return _shared_subject(statistic, kind=kind, plan=plan, words=words)
+
+
+def _shared_subject(statistic: Statistic, *, kind: str, plan: Plan, words: Words) -> str:
+    """Return what a statistic of a condition, of several columns or of one column asks."""
+    match statistic:
+        case Proportion(of=of) | WeightedProportion(of=of) | TwoProportionsTest(of=of):
+            share = condition_text(of, dataset=plan.dataset, words=words, brief=True)
             return words.say(f"title.{kind}", condition=share)
-        case "linear-regression" if isinstance(statistic, LinearRegression):
-            names = words.listed([label(name) for name in statistic.covariates])
-            return words.say(f"title.{kind}", outcome=label(statistic.outcome), covariates=names)
+        case TrendTest(of=of):
+            share = condition_text(of, dataset=plan.dataset, words=words, brief=True)
+            return words.say(f"title.{kind}", condition=share)
+        case Survival(time=time, status=status):
+            return words.say(f"title.{kind}", time=label(time), status=label(status))
+        case LinearRegression(outcome=outcome, covariates=covariates):
+            names = words.listed([label(name) for name in covariates])
+            return words.say(f"title.{kind}", outcome=label(outcome), covariates=names)
         case _:
             column = label(str(getattr(statistic, "column", "")))
             return words.say(f"title.{kind}", column=column)
@@ -135,6 +146,10 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
         return (label(str(getattr(statistic, "key", ""))),)
     if isinstance(statistic, LinearRegression):
         return (words.say("head.term"),)
+    if kind_of(statistic) == "degree-histogram":
+        return (words.say("axis.degree"),)
+    if isinstance(statistic, Hierarchy | AreaRate):
+        return tuple(label(name) for name in statistic.key_names)
     table = str(getattr(statistic, "table", ""))
     names = []
     for name in getattr(statistic, "by", ()):
@@ -156,8 +171,18 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
     """Return the title of a value axis: what is measured, with its unit."""
     kind = kind_of(statistic)
     shown = clean(words.unit(unit))
-    if kind in ("count", "histogram", "key-selection", "incidence", "standardized-rate"):
+    if kind in (
+        "count",
+        "histogram",
+        "key-selection",
+        "degree-histogram",
+        "hierarchy",
+        "incidence",
+        "standardized-rate",
+    ):
         return shown
+    if kind == "area-rate":
+        return words.say("axis.rate", unit=shown)
     if kind == "smr":
         return words.say("quantity.smr")
     if kind == "linear-regression":
@@ -193,23 +218,23 @@ class Total:
 
 
 def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
-    """Return the total of a statistic's noisy counts; None when it counts nothing."""
+    """Return the least noisy total of a statistic's counts; None when it counts nothing."""
+    found: list[Total] = []
     for measurement, values in zip(noisy.plan.measurements, noisy.values, strict=True):
         each = _worth(measurement, noisy.plan.dataset)
         if measurement.statistic != statistic.id or each is None:
             continue
         numbers = vector(values)
         spread = math.sqrt(len(numbers) * additive(measurement.mechanism).variance()) / each
-        return Total(
-            value=round(Fraction(sum(numbers), each)), deviation=spread, once=_once(measurement)
-        )
-    return None
+        total = round(Fraction(sum(numbers), each))
+        found.append(Total(value=total, deviation=spread, once=_once(measurement)))
+    return min(found, key=lambda total: total.deviation, default=None)
 
 
 def _worth(measurement: Measurement, dataset: Dataset) -> int | None:
     """Return what one row adds to the sum of all coordinates; None if that depends on the row."""
     match measurement.aggregate:
-        case Aggregate(value=Ones()):
+        case Aggregate(value=Ones()) | PooledAggregate(weights=()):
             return 1
         case MomentAggregate() as moments:
             return moment_range(moments, dataset=dataset).magnitude

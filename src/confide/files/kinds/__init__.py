@@ -4,6 +4,7 @@ from typing import Annotated, TypeAlias, get_args
 
 from pydantic import BeforeValidator, Field
 
+from confide.files.kinds.areas import AreaRateSection, HierarchySection
 from confide.files.kinds.comparisons import (
     ChiSquaredTestSection,
     LinearRegressionSection,
@@ -17,6 +18,7 @@ from confide.files.kinds.counts import (
     KeySelectionSection,
     ProportionSection,
 )
+from confide.files.kinds.networks import DegreeHistogramSection
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
 from confide.files.kinds.rates import IncidenceSection, SMRSection, StandardizedRateSection
 from confide.files.kinds.section import StatisticSection
@@ -45,6 +47,9 @@ _Known: TypeAlias = (
     | TrendTestSection
     | TwoMeansTestSection
     | LinearRegressionSection
+    | DegreeHistogramSection
+    | HierarchySection
+    | AreaRateSection
 )
 
 KINDS: tuple[str, ...] = tuple(
