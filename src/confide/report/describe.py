@@ -80,7 +80,8 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
 def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) -> str:
     kind = kind_of(statistic)
     table = label(str(getattr(statistic, "table", "")))
-    groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
+    names = [label(name) for name in getattr(statistic, "by", ())]
+    groups = words.listed(names) if names else ""
     match kind:
         case "count" if condition:
             return words.say(f"title.whom.{_counted(statistic)}", condition=condition)
