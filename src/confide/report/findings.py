@@ -34,7 +34,7 @@ def p_text(p: float, *, words: Words) -> str:
 def bare_text(cell: Cell, *, words: Words) -> str:
     """Return a number that has no interval."""
     value = cell.value if cell.value is not None else math.nan
-    if cell.quantity == "p-value":
+    if cell.quantity.endswith("p-value"):
         return p_text(value, words=words).removeprefix("= ")
     return significant(value)
 

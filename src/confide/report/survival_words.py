@@ -6,6 +6,7 @@
 from collections.abc import Sequence
 
 from confide.report.cells import Cell
+from confide.report.findings import p_text
 from confide.report.numbers import clean, decimals_for, fixed, percent
 from confide.report.words import Words
 
@@ -33,7 +34,8 @@ def survival_headline(usable: Sequence[Cell], *, words: Words) -> str:
         parts[name], parts[f"{name}_ends"] = _share(cell, words=words)
         parts[f"{name}_key"] = words.say("comma").join(clean(part) for part in cell.key[:-2])
     p = next((cell.value for cell in usable if cell.quantity == "log-rank p-value"), None)
-    parts |= {"p": p_text(p, words=words), "level": percent(cells[0].level)}
+    shown = words.say("headline.p-none") if p is None else p_text(p, words=words)
+    parts |= {"p": shown, "level": percent(cells[0].level)}
     return words.say("headline.survival-many", **parts)
 
 
@@ -45,18 +47,3 @@ def _share(cell: Cell, *, words: Words) -> tuple[str, str]:
     return words.say("headline.percent", value=value), words.say(
         "headline.ends", lower=low, upper=words.say("headline.percent", value=high)
     )
-
-
-def p_text(value: float | None, *, words: Words) -> str:
-    """Return a p-value with its sign of equality.
-
-    Example:
-        >>> from confide.report.words import load_words
-        >>> p_text(0.0312, words=load_words("en")), p_text(1e-5, words=load_words("en"))
-        ('= 0.031', '< 0.001')
-    """
-    if value is None:
-        return words.say("headline.p-none")
-    if value < 0.001:
-        return words.say("table.less", value="0.001")
-    return words.say("headline.p.at", value=fixed(value, decimals=3))

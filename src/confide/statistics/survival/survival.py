@@ -16,7 +16,7 @@ and the same holds for each; the K vectors are charged one by one, ε/K each (ba
 intervals, tests and the end of the curve where the noisy number at risk is too small.
 *Utility:* the noise of a curve grows with the square root of the number of bins; for 500 patients,
 24 bins and ε = 1 its root mean square error is 0.007 to 0.010 (twice that under substitution).  The
-split per time point, the textbook's way, has 4 times as much and more; it is there to compare.
+split per time point has 0.05 (0.17); the textbook's, for public n and no censoring, 0.04 [GW20].
 Intervals are for the population: sampling and noise.  Numbers at risk are for the patients at hand.
 
 Delayed entry (left truncation) is refused: it needs a second histogram, of entries, which doubles
