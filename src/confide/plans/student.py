@@ -7,6 +7,7 @@ References:
     [Tem96] Temme. Special functions. Wiley, 1996. https://doi.org/10.1002/9781118032572
 """
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -23,6 +24,7 @@ def student_width(parts: Sequence[Component], *, degrees: float, level: float) -
     return quantile(parts, level=level) * ratio * math.sqrt(variance(parts))
 
 
+@functools.lru_cache(maxsize=256)
 def student_quantile(level: float, *, degrees: float) -> float:
     """Return t with P(|T| ≤ t) = ``level``: by bisection, or from 200 degrees on by its series.
 
