@@ -7,6 +7,7 @@ import datetime as dt
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 from confide.budget.amount import Amount
 from confide.budget.ledger import Charge, Entry, Scope, State
@@ -15,7 +16,9 @@ from confide.plans.allocate import Ask, make_plan
 from confide.plans.canonical import Json
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.mechanisms import additive
+from confide.plans.person_time import Per, PersonTime
 from confide.plans.plan import Measurement, Mechanism, Noisy, Plan, Statistic, Study
+from confide.plans.public_numbers import PublicNumber
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
@@ -24,22 +27,31 @@ from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates
 from confide.release.release import Release
 from confide.statistics.count import Count
+from confide.statistics.degree_histogram import DegreeHistogram
 from confide.statistics.histogram import Histogram
+from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.smr import SMR
+from confide.statistics.standardized_rate import StandardizedRate
+from confide.statistics.survival import Survival
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
+from confide.statistics.weighted_mean import WeightedMean
+from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
     MomentAggregate,
     Plain,
+    Product,
     cell_count,
     combined,
 )
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.filter import Between, IsIn
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
@@ -117,6 +129,22 @@ def person_table(districts: tuple[str, ...] = DISTRICTS) -> Table:
                 unit="kg/m2",
                 because="plausible range of LOINC 39156-5",
             ),
+            Column(
+                name="outcome",
+                kind=Kind.CATEGORY,
+                source="outcome",
+                keys=("alive", "dead"),
+                because="registry of deaths",
+            ),
+            Column(
+                name="followed",
+                kind=Kind.NUMBER,
+                source="followed",
+                lower=0,
+                upper=1825,
+                unit="d",
+                because="five years of follow-up, study protocol",
+            ),
         ),
     )
 
@@ -151,8 +179,20 @@ def visit_table() -> Table:
                 because="longest stay that the insurer pays",
             ),
             Column(name="drug", kind=Kind.TEXT, source="drug"),
+            Column(
+                name="weight",
+                kind=Kind.NUMBER,
+                source="weight",
+                lower=0,
+                upper=8,
+                because="sampling plan of the insurer",
+            ),
         ),
+        weight="weight",
     )
+
+
+CONTACTS = Table(name="contact", source="contact", columns=(), other_id="contact_id")
 
 
 def hospital(
@@ -173,7 +213,7 @@ def hospital(
         delta=Fraction(1, 10**6),
         selection_delta=Fraction(5, 10**7),
         population_at_most=10**6,
-        tables=(person_table(districts), visit_table()),
+        tables=(person_table(districts), visit_table(), CONTACTS),
         derived=(
             Derived(
                 name="age_band",
@@ -214,7 +254,65 @@ def every_statistic() -> tuple[Statistic, ...]:
             title="Prevalence of diabetes by age",
         ),
         Quantiles(id="bmi-quartiles", table="person", column="bmi", by=("sex",), bins=48),
+        *rates(),
+        survival_statistic(),
+        DegreeHistogram(id="contacts", table="contact", persons="person", at_most=8),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
+    )
+
+
+def rates() -> tuple[Statistic, ...]:
+    """One rate of each kind, and the weighted statistics."""
+    standard = tuple(PublicNumber(keys=(sex,), value=Fraction(50)) for sex in ("female", "male"))
+    winter = Between(of=ColumnOf(table="visit", column="start"), upper=_day("2025-03-31"))
+    rows = PerPatient(rows=2)
+    return (
+        Incidence(
+            id="winter-visits",
+            table="visit",
+            of=winter,
+            time="days",
+            by=("sex",),
+            per=Per(number=1000, time=PersonTime.DAYS),
+            compare=("male",),
+            per_patient=rows,
+        ),
+        StandardizedRate(
+            id="adjusted",
+            table="person",
+            of=HAS_DIABETES,
+            strata=("sex",),
+            standard=standard,
+            by=("age_band",),
+            per=Per(number=100),
+        ),
+        SMR(
+            id="smr",
+            table="person",
+            of=HAS_DIABETES,
+            strata=("sex",),
+            reference=standard,
+            by=("district",),
+            per=Per(number=100),
+        ),
+        WeightedProportion(
+            id="weighted-share", table="visit", of=winter, by=("sex",), per_patient=rows
+        ),
+        WeightedMean(
+            id="weighted-days", table="visit", column="days", by=("sex",), per_patient=rows
+        ),
+    )
+
+
+def survival_statistic(**more: Any) -> Survival:
+    asked = {"by": ("sex",), "bins": 12, "title": "Survival by sex"} | more
+    return Survival(
+        id="survival",
+        table="person",
+        time="followed",
+        status="outcome",
+        censored=("alive",),
+        **asked,
     )
 
 
@@ -264,6 +362,9 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
         return {key: count for key, count in DRUGS.items() if count >= mechanism.threshold()}
     if isinstance(aggregate, MomentAggregate):
         return _made_up_moments(aggregate, mechanism, dataset=dataset, persons=persons)
+    if isinstance(aggregate, DegreeAggregate):
+        shapes = [(degree + 1) * math.exp(-degree / 2) for degree in aggregate.degrees]
+        return tuple(round(persons * shape / sum(shapes)) for shape in shapes)
     assert isinstance(aggregate, Aggregate)
     cells = cell_count(aggregate.axes, dataset=dataset)
     shapes = [_shape(index, cells) for index in range(cells)]
@@ -278,6 +379,8 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
             answers = [count * 4_200.0 for count in counts]
         case Plain():
             answers = [count * 6.3 for count in counts]
+        case Product():
+            answers = [count * -40.0 for count in counts]
         case _:
             answers = counts
     spread = math.sqrt(mechanism.variance())

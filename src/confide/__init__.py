@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from confide.release.release import Release
     from confide.statistics import (
         Count,
+        DegreeHistogram,
         Histogram,
         KeySelection,
         Mean,
@@ -40,6 +41,7 @@ _WHERE = {
     "Counted": ("confide.plans.contribution", "Counted"),
     "PerPatient": ("confide.plans.contribution", "PerPatient"),
     "Count": ("confide.statistics", "Count"),
+    "DegreeHistogram": ("confide.statistics", "DegreeHistogram"),
     "Histogram": ("confide.statistics", "Histogram"),
     "KeySelection": ("confide.statistics", "KeySelection"),
     "Mean": ("confide.statistics", "Mean"),
@@ -52,6 +54,7 @@ _WHERE = {
 __all__ = [
     "Count",
     "Counted",
+    "DegreeHistogram",
     "Histogram",
     "KeySelection",
     "Mean",

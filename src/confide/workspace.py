@@ -110,9 +110,9 @@ class Workspace:
             return ask_from(statistic, dataset=self.declared.dataset)
         return Ask(statistic=statistic)
 
-    def study(self, path: str | Path) -> DeclaredStudy:
-        """Return what a study.yaml asks of this data set."""
-        return read_study(Path(path), declared=self.declared)
+    def study(self, path: str | Path, *, period: str | None = None) -> DeclaredStudy:
+        """Return what a study.yaml asks of this data set; ``period`` is for one that repeats."""
+        return read_study(Path(path), declared=self.declared, period=period)
 
     def forecast(self, plan: Plan) -> dict[str, Forecast | str]:
         """Return what each statistic will be like, or the reason why that cannot be said yet."""
@@ -276,14 +276,18 @@ def initialise(folder: Path) -> Path:
     return inside
 
 
-def open_study(path: str | Path) -> tuple[Workspace, DeclaredStudy]:
+def open_study(path: str | Path, *, period: str | None = None) -> tuple[Workspace, DeclaredStudy]:
     """Open the workspace of the data set that a study.yaml names, with the study; reads no rows.
+
+    Args:
+        path: The study.
+        period: Which run of a study that repeats: "2026-10".
 
     Raises:
         ContractError: If the study or the data set breaks its contract.
         LedgerFrozenError: If the ledger does not match its chain or anchor.
     """
-    study = read_study(Path(path))
+    study = read_study(Path(path), period=period)
     initialise(study.declared.base)
     return Workspace(study.declared), study
 

@@ -14,6 +14,7 @@ from confide.attacks.audit.black_box import (
     ONE,
     Scenario,
     adding,
+    answering,
     audit_scenario,
     choosing,
     selecting_with_counts,
@@ -33,6 +34,7 @@ from confide.noise.entropy import SystemEntropy
 from confide.noise.exponential import ExponentialMechanism
 from confide.noise.noisy_max import Movement, NoisyMax
 from confide.noise.threshold import KeyThreshold
+from confide.noise.unary_encoding import Unary, UnaryEncoding
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Study
@@ -40,7 +42,8 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
 from confide.release.noisy import NoisyAggregates
-from confide.statistics import Count, Histogram, Mean, Sum
+from confide.statistics import Count, Histogram, LinearRegression, Mean, Sum
+from confide.tables.aggregate import Product
 from confide.tables.bound_contributions import RowBound
 from seeded import SeededEntropy
 
@@ -84,6 +87,24 @@ def test_add_remove_noise_under_substitution_is_caught() -> None:
     """b = 1/ε, although a replaced patient moves two cells."""
     assert is_caught(added(laplace("1"), (1, 0), (0, 1)))
     assert not is_caught(added(laplace("2"), (1, 0), (0, 1)))
+
+
+class WholeEpsilonPerBit(UnaryEncoding):
+    """Each symmetric bit flipped as if it were the only one: 2ε."""
+
+    __slots__ = ()
+
+    def _lie_exponent(self) -> Fraction:
+        return Fraction(self.target.epsilon)
+
+
+def test_symmetric_bits_that_each_spend_the_whole_epsilon_are_caught() -> None:
+    for kind, caught in ((UnaryEncoding, False), (WholeEpsilonPerBit, True)):
+        survey = kind(target=ONE, categories=4, unary=Unary.SYMMETRIC)
+        scenario = Scenario(
+            name="mutant", claim=ONE, first=(0,), second=(3,), run=answering(survey)
+        )
+        assert is_caught(scenario) is caught
 
 
 class Floored(KeyThreshold):
@@ -448,3 +469,35 @@ def test_a_plan_that_reads_data_is_caught() -> None:
 @pytest.mark.audit
 def test_ten_thousand_pairs_of_databases_have_one_plan() -> None:
     assert len(digests(10_000, peeking=False)) == 1
+
+
+LINE = LinearRegression(
+    id="line",
+    table="events",
+    outcome="change",
+    covariates=("amount", "sex"),
+    per_patient=PerPatient(rows=1),
+)
+
+
+@pytest.mark.parametrize("share", [Fraction(1), Fraction(3, 4)], ids=["control", "three quarters"])
+def test_a_product_billed_below_the_product_of_its_half_widths_is_caught(share) -> None:
+    """As by centring a product on its own middle, or by the geometric mean of its factors."""
+
+    def claims(statistic, dataset):
+        return [
+            replace(
+                question,
+                sensitivity=replace(
+                    question.sensitivity,
+                    l1=math.floor(question.sensitivity.l1 * share),
+                    linf=math.floor(question.sensitivity.linf * share),
+                    l2_squared=math.floor(question.sensitivity.l2_squared * share**2),
+                ),
+            )
+            if isinstance(question.aggregate.value, Product)
+            else question
+            for question in statistic.questions(dataset)
+        ]
+
+    assert every_claim_holds(LINE, claims) is (share == 1)

@@ -15,6 +15,7 @@ from confide.cli.plan import plan
 from confide.cli.prepare import prepare
 from confide.cli.run import run
 from confide.cli.show import show
+from confide.cli.survey import survey
 from confide.cli.verify import verify
 
 EPILOG = (
@@ -65,3 +66,4 @@ for command, panel in (
 ):
     app.command(command.__name__, rich_help_panel=panel)(command)
 app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
+app.add_typer(survey, name="survey", rich_help_panel=RELEASE)

@@ -44,8 +44,15 @@ class Delivered:
     body: dict[str, Any]
 
 
-def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> Delivered:
-    """Run a study, save it to ``out`` and verify it there.
+def deliver(
+    study: Path,
+    *,
+    out: Path,
+    request: str | None,
+    output: Output,
+    period: str | None = None,
+) -> Delivered:
+    """Run a study, or one period of it, save it to ``out`` and verify it there.
 
     Raises:
         ContractError: If ``out`` holds another release, or the study breaks its contract.
@@ -57,7 +64,7 @@ def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> D
     from confide.workspace import open_study
 
     with output.stages(STAGES) as progress:
-        workspace, declared = open_study(study)
+        workspace, declared = open_study(study, period=period)
         with workspace:
             plan = declared.plan()
             _require_room(out, plan=plan, request=request)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from confide.cli.output import Json, Output, Quiet, say, table
+from confide.cli.output import Json, Output, Period, Quiet, say, table
 from confide.errors import ContractError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ OVER = 5
 def plan(
     study: Annotated[Path, typer.Argument(help="A study.yaml.")],
     *,
+    period: Period = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -30,7 +31,7 @@ def plan(
     from confide.workspace import open_study
 
     output = Output(json=as_json, quiet=quiet)
-    workspace, declared = open_study(study)
+    workspace, declared = open_study(study, period=period)
     with workspace:
         planned = declared.plan()
         body = describe_plan(planned, workspace=workspace)
@@ -58,6 +59,7 @@ def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
     return {
         "study": planned.study.id,
         "title": planned.study.title,
+        "period": planned.study.period,
         "dataset": dataset.id,
         "digest": planned.digest(),
         "loss": loss_body(planned),
@@ -157,7 +159,8 @@ def cap_name(use: "ScopeSpent") -> str:
 
 def show_plan(body: dict[str, Any]) -> None:
     """Print a plan for people."""
-    say(f"{body['title'] or body['study']}  ({body['dataset']})", style="bold")
+    run = f", {body['period']}" if body["period"] else ""
+    say(f"{body['title'] or body['study']}{run}  ({body['dataset']})", style="bold")
     forecasts = {each["id"]: each for each in body["statistics"]}
     rows = []
     for each in body["measurements"]:

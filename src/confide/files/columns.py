@@ -11,7 +11,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from confide.errors import ContractError, InvalidParameterError, UnboundedError
+from confide.errors import (
+    ContractError,
+    InvalidParameterError,
+    UnboundedError,
+    UnknownNameError,
+)
 from confide.files.texts import Bound, Positive, Section, beside
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
@@ -40,7 +45,9 @@ class TableSection(Section):
 
     from_: str | None = Field(default=None, alias="from")
     id: str = ""
+    other_id: str = ""
     rows_per_patient: Literal["1", 1] | None = None
+    weight: str = ""
     columns: dict[str, ColumnSection]
 
 
@@ -79,12 +86,16 @@ def read_table(name: str, section: TableSection) -> Table:
     Raises:
         ContractError: If a column breaks its contract; without bounds, UnboundedError.
     """
+    if section.weight and section.weight not in section.columns:
+        raise UnknownNameError(f"column of {name}", section.weight, known=section.columns)
     return Table(
         name=name,
         source=section.from_ or name,
         columns=tuple(_column(key, column) for key, column in section.columns.items()),
         one_row_per_patient=section.rows_per_patient is not None,
         id_column=section.id,
+        weight=section.weight,
+        other_id=section.other_id,
     )
 
 

@@ -31,6 +31,7 @@ from confide.tables.bound_contributions import (
     RowBound,
     sensitivity,
 )
+from confide.tables.degrees import DegreeAggregate, degree_sensitivity
 from confide.tables.expression import Expression
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
@@ -84,6 +85,11 @@ def contribution_bounds(
                     hint="Count events, or protect patients.",
                 )
             return OneEvent()
+        case Entity.EDGE:
+            raise ContractError(
+                "With a contact as privacy unit, persons and their rows are not protected.",
+                hint="Ask for a degree-histogram, or protect patients.",
+            )
         case Entity.PATIENT:
             if dataset.table(table).one_row_per_patient:
                 return CellBound(max_cells=1, max_rows_per_cell=1)
@@ -175,6 +181,11 @@ def question(
         weight: Share of the statistic's budget, relative to its other questions.
     """
     match aggregate:
+        case DegreeAggregate():
+            moved = degree_sensitivity(aggregate, dataset=dataset)
+            return Question(
+                name=name, aggregate=aggregate, sensitivity=moved, weight=Fraction(weight)
+            )
         case Aggregate(axes=axes, value=value):
             values = value_range(value, dataset=dataset, counted=counted)
             cells = cell_count(axes, dataset=dataset)

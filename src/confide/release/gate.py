@@ -45,7 +45,7 @@ from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.soundness import require_sound
 from confide.release.noisy import NoisyAggregates
 from confide.rows.engine import Engine, Exact, ExactAggregates
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, combined, parts
+from confide.tables.aggregate import Asked, MomentAggregate, combined, parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ class Gate:
         return NoisyAggregates(plan=plan, values=values)
 
 
-def _asked(plan: Plan) -> tuple[Aggregate | KeyedAggregate, ...]:
+def _asked(plan: Plan) -> tuple[Asked, ...]:
     """Return what the engine answers: moments as their parts, in the order of the plan."""
     return tuple(part for measured in plan.measurements for part in parts(measured.aggregate))
 

@@ -4,6 +4,7 @@
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,6 +32,7 @@ from confide.tables.aggregate import (
     reads,
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.degrees import DegreeAggregate, DegreeBounds, How
 from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
 from confide.tables.filter import expressions, sources
 from confide.tables.relation import column_of, domain
@@ -60,7 +62,8 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
                 assert_never(use.source)
     used = (*read_by(measurements), *_asked(measurements))
     sentences += made_of(used, dataset=plan.dataset, words=words)
-    sentences += [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
+    noises = [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
+    sentences += dict.fromkeys(noises)  # equal questions are told once
     if isinstance(statistic, Histogram):
         sentences += _after(statistic, words=words)
     return tuple(sentences)
@@ -75,7 +78,7 @@ def _after(statistic: Histogram, *, words: Words) -> list[str]:
     return said
 
 
-def kept_text(bounds: ContributionBounds, *, words: Words) -> str:
+def kept_text(bounds: ContributionBounds | DegreeBounds, *, words: Words) -> str:
     """Return what one unit may contribute.
 
     Example:
@@ -93,6 +96,10 @@ def kept_text(bounds: ContributionBounds, *, words: Words) -> str:
             return words.say_count("bounded.cells", cells, rows=kept)
         case OneEvent():
             return words.say("bounded.event")
+        case DegreeBounds(how=How.PROJECTED, at_most=most):
+            return words.say("bounded.projected", most=f"{most:,}")
+        case DegreeBounds(at_most=most):
+            return words.say("bounded.capped", most=f"{most:,}")
         case _:
             assert_never(bounds)
 
@@ -203,7 +210,7 @@ class Grid:
 def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     """Return what one step of a measurement is worth."""
     aggregate = measurement.aggregate
-    if isinstance(aggregate, KeyedAggregate):
+    if isinstance(aggregate, KeyedAggregate | DegreeAggregate):
         return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
     if isinstance(aggregate, MomentAggregate):
         return _grid((aggregate.of,) * aggregate.degree, dataset=dataset)
@@ -244,14 +251,15 @@ def noise_text(measurement: Measurement, *, dataset: Dataset, words: Words) -> s
 def measured_text(measurement: Measurement, *, words: Words) -> str:
     """Return what a measurement is called."""
     aggregate = measurement.aggregate
-    plain = f"measured.{measurement.name}" in words.templates
+    name = re.sub(r"-[0-9]+$", "", measurement.name)
+    plain = f"measured.{name}" in words.templates
     match aggregate:
         case Aggregate(value=Centred()) if plain:
             return words.say("measured.centred-sum")
         case Aggregate(value=value) if not plain:
             return words.say(f"measured.{_pair_of(value)}", name=clean(measurement.name))
         case _:
-            return words.say(f"measured.{measurement.name}")
+            return words.say(f"measured.{name}")
 
 
 def _pair_of(value: Value) -> str:

@@ -20,6 +20,7 @@ from confide.plans.mechanisms import additive, coordinate, threshold, vector
 from confide.plans.plan import Statistic
 from confide.release.release import Release
 from confide.report.cells import Cell, cells_of
+from confide.report.degree_chart import degree_bars
 from confide.report.describe import (
     covers_text,
     group_titles,
@@ -47,7 +48,9 @@ from confide.report.marks import (
     titled,
 )
 from confide.report.numbers import clean, fixed, percent
+from confide.report.rate_chart import is_funnel, observed_over_expected, rates
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
+from confide.report.survival_chart import survival_curves
 from confide.report.words import Words
 from confide.statistics.quantiles import Quantiles
 from confide.tables.relation import domain, resolve
@@ -119,6 +122,10 @@ def _subtitle(subject: _Subject) -> str:
     if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):
         shown = covers_text(first.covers, words=words)
         parts = [words.say("chart.grid", level=level, covers=shown)]
+    elif kind_of(subject.statistic) == "smr" and is_funnel(subject.cells):
+        parts = [words.say("chart.control-limits")]
+    elif kind_of(subject.statistic) == "survival":
+        parts = [words.say("chart.bands", level=level)]
     elif first.inner is not None:
         parts = [words.say("chart.two-intervals", level=level)]
     elif len(covers) > 1:
@@ -257,6 +264,11 @@ def _labels(keys: Iterable[tuple[str, ...]], *, words: Words) -> dict[tuple[str,
     return found
 
 
+def _survival(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    unit = subject.names[-1]
+    return survival_curves(subject.cells, time_title=unit, words=subject.words)
+
+
 def _largest(cells: Sequence[Cell], *, words: Words) -> tuple[Sequence[Cell], tuple[str, ...]]:
     if len(cells) <= MOST_CELLS:
         return cells, ()
@@ -269,6 +281,20 @@ def _largest(cells: Sequence[Cell], *, words: Words) -> tuple[Sequence[Cell], tu
 def _flag_notes(subject: _Subject) -> tuple[str, ...]:
     hollow = any(cell.flags and cell.value is not None for cell in subject.cells)
     return (subject.words.say("chart.hollow"),) if hollow else ()
+
+
+def _rates(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    return rates(subject.cells, axis=subject.axis(subject.cells), words=subject.words)
+
+
+def _observed_over_expected(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    return observed_over_expected(
+        subject.release,
+        subject.statistic,
+        cells=subject.cells,
+        axis=subject.axis(subject.cells),
+        words=subject.words,
+    )
 
 
 def _quantiles(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
@@ -336,6 +362,12 @@ def _physical_edges(statistic: Quantiles, *, dataset: Dataset) -> list[float]:
     return [of.physical(edge) for edge in statistic.edges(dataset)]
 
 
+def _degrees(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    cells = [cell for cell in subject.cells if cell.quantity == "count"]
+    titles = (subject.names[0], subject.axis(cells))
+    return degree_bars(cells, titles=titles), _flag_notes(subject)
+
+
 def _distinct(items: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(dict.fromkeys(items))
 
@@ -349,6 +381,12 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "proportion": _by_group,
     "quantiles": _quantiles,
     "key-selection": _selected,
+    "incidence": _rates,
+    "standardized-rate": _rates,
+    "smr": _observed_over_expected,
+    "weighted-proportion": _rates,
+    "weighted-mean": _rates,
+    "survival": _survival,
     "chi-squared-test": lambda s: departures(s.cells, unit=s.axis(s.cells), words=s.words),
     "two-proportions-test": lambda s: compared(s.cells, unit=s.axis(s.cells), words=s.words),
     "trend-test": lambda s: shares(s.cells, unit=s.axis(s.cells), words=s.words),
@@ -356,4 +394,5 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "linear-regression": lambda s: coefficients(
         s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
     ),
+    "degree-histogram": _degrees,
 }

@@ -23,6 +23,8 @@ from confide.statistics.hypothesis_tests.trend import TrendTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.proportion import Proportion
 from confide.statistics.regression.linear import LinearRegression
+from confide.statistics.survival import Survival
+from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent
 from confide.tables.filter import Everything
@@ -76,33 +78,51 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
 def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) -> str:
     kind = kind_of(statistic)
     table = label(str(getattr(statistic, "table", "")))
+    groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
     match kind:
         case "count" if condition:
             return words.say(f"title.whom.{_counted(statistic)}", condition=condition)
         case "count":
             return words.say(f"title.count.{_counted(statistic)}", table=table)
         case "histogram":
-            groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
             return words.say(f"title.histogram.{_counted(statistic)}", groups=groups)
-        case "proportion" if isinstance(statistic, Proportion):
-            share = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
-            return words.say("title.proportion", condition=share)
+        case "chi-squared-test":
+            return words.say("title.chi-squared-test", groups=groups)
+        case "incidence" | "standardized-rate" | "smr":
+            return words.say(f"title.{kind}", condition=_events(statistic, plan=plan, words=words))
+        case "degree-histogram":
+            return words.say("title.degree-histogram", column=table)
         case "key-selection":
             return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
-        case "chi-squared-test":
-            groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
-            return words.say("title.chi-squared-test", groups=groups)
-        case "two-proportions-test" | "trend-test" if isinstance(
-            statistic, TwoProportionsTest | TrendTest
-        ):
-            share = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
+        case _:
+            return _shared_subject(statistic, kind=kind, plan=plan, words=words)
+
+
+def _shared_subject(statistic: Statistic, *, kind: str, plan: Plan, words: Words) -> str:
+    """Return what a statistic of a condition, of several columns or of one column asks."""
+    match statistic:
+        case Proportion(of=of) | WeightedProportion(of=of) | TwoProportionsTest(of=of):
+            share = condition_text(of, dataset=plan.dataset, words=words, brief=True)
             return words.say(f"title.{kind}", condition=share)
-        case "linear-regression" if isinstance(statistic, LinearRegression):
-            names = words.listed([label(name) for name in statistic.covariates])
-            return words.say(f"title.{kind}", outcome=label(statistic.outcome), covariates=names)
+        case TrendTest(of=of):
+            share = condition_text(of, dataset=plan.dataset, words=words, brief=True)
+            return words.say(f"title.{kind}", condition=share)
+        case Survival(time=time, status=status):
+            return words.say(f"title.{kind}", time=label(time), status=label(status))
+        case LinearRegression(outcome=outcome, covariates=covariates):
+            names = words.listed([label(name) for name in covariates])
+            return words.say(f"title.{kind}", outcome=label(outcome), covariates=names)
         case _:
             column = label(str(getattr(statistic, "column", "")))
             return words.say(f"title.{kind}", column=column)
+
+
+def _events(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    """Return what the events of a rate are: a column, or what rows must be."""
+    of = getattr(statistic, "of", Everything())
+    column = label(str(getattr(statistic, "events", "")))
+    condition = condition_text(of, dataset=plan.dataset, words=words, brief=True)
+    return column or condition or words.say("title.events")
 
 
 def _counted(statistic: Statistic) -> str:
@@ -116,6 +136,8 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
         return (label(str(getattr(statistic, "key", ""))),)
     if isinstance(statistic, LinearRegression):
         return (words.say("head.term"),)
+    if kind_of(statistic) == "degree-histogram":
+        return (words.say("axis.degree"),)
     table = str(getattr(statistic, "table", ""))
     names = []
     for name in getattr(statistic, "by", ()):
@@ -126,6 +148,10 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
             if name in known
             else expression_text(expression, dataset=plan.dataset, words=words)
         )
+    if isinstance(statistic, Survival):
+        unit = clean(words.unit(statistic.time_domain(plan.dataset).unit))
+        time = words.say("head.time-unit", unit=unit) if unit else words.say("head.time")
+        names += [words.say("head.event"), time]
     return tuple(names)
 
 
@@ -133,11 +159,26 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
     """Return the title of a value axis: what is measured, with its unit."""
     kind = kind_of(statistic)
     shown = clean(words.unit(unit))
-    if kind in ("count", "histogram", "key-selection"):
+    if kind in (
+        "count",
+        "histogram",
+        "key-selection",
+        "degree-histogram",
+        "incidence",
+        "standardized-rate",
+    ):
         return shown
+    if kind == "smr":
+        return words.say("quantity.smr")
     if kind == "linear-regression":
         return label(str(getattr(statistic, "outcome", "")))
-    if kind in ("proportion", "chi-squared-test", "two-proportions-test", "trend-test"):
+    if kind in (
+        "proportion",
+        "weighted-proportion",
+        "chi-squared-test",
+        "two-proportions-test",
+        "trend-test",
+    ):
         return words.say("axis.share", unit=shown) if shown else words.say("quantity.share")
     column = label(str(getattr(statistic, "column", "")))
     if not shown or shown == column:
@@ -229,8 +270,10 @@ def covers_text(covers: Covers, *, words: Words) -> str:
 def digits(cells: Sequence[Cell]) -> int:
     """Return the decimals that suit all cells of a quantity: those of the narrowest interval."""
     widths = [cell.half_width for cell in cells if cell.value is not None and cell.half_width > 0]
-    if not widths or all(cell.unit in ("persons", "rows") for cell in cells):
+    if all(cell.unit in ("persons", "rows") for cell in cells):
         return 0
+    if not widths:  # a p-value and its statistic have no interval
+        return 3 if all(cell.outer is None and cell.unit == "1" for cell in cells) else 0
     return decimals_for(min(widths))
 
 

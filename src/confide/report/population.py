@@ -13,6 +13,7 @@ from confide.plans.plan import Measurement, Plan, Statistic
 from confide.report.conditions import condition_text, expression_text, label, value_text
 from confide.report.words import Words
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, reads
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
@@ -71,6 +72,8 @@ def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
                 found |= dict.fromkeys((of, *axes))
             case KeyedAggregate(key=key):
                 found[key] = None
+            case DegreeAggregate():
+                pass
             case _:
                 assert_never(measurement.aggregate)
     return tuple(found)

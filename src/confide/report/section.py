@@ -17,12 +17,15 @@ from confide.privacy.measure import Measure
 from confide.release.release import Release
 from confide.report.bounding import bounded
 from confide.report.cells import Cell, cells_of
+from confide.report.conditions import label
 from confide.report.describe import digits, kind_of, quantity_text, title_of
 from confide.report.findings import TESTS, finding
 from confide.report.numbers import clean, epsilon_text, fixed, percent
 from confide.report.odds_words import loss_text, shown_at
 from confide.report.population import about
+from confide.report.survival_words import survival_headline
 from confide.report.words import Words
+from confide.tables.survey_weight import weight_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +60,12 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
     flags = dict.fromkeys(flag for cell in cells for flag in cell.flags)
     width = {"count": _width_parts(cells, words=words)}.get(kind, {})
     placed = {"fit": {}, "unfit": {}} if kind != "count" else {"fit": width, "unfit": width}
+    if kind == "standardized-rate":
+        strata = words.listed([label(name) for name in getattr(statistic, "strata", ())])
+        placed = {"fit": {"strata": strata}, "unfit": {}}
     return Section(
         title=title_of(statistic, plan=plan, words=words),
-        about=about(statistic, plan=plan, words=words),
+        about=_about(statistic, plan=plan, words=words),
         headline=headline(cells, kind=kind, words=words),
         fit=words.each(f"fit.{kind}", **placed["fit"]),
         unfit=(*_noise_only(cells, words=words), *words.each(f"unfit.{kind}", **placed["unfit"])),
@@ -70,6 +76,17 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
             *_nothing(cells, words=words),
         ),
     )
+
+
+def _about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    """Return whom a statistic is about, and that it is not weighted where weights are declared."""
+    told = about(statistic, plan=plan, words=words)
+    weight = weight_of(str(getattr(statistic, "table", "")), dataset=plan.dataset)
+    if weight is None:
+        return told
+    name, weighted = label(weight.column), kind_of(statistic).startswith("weighted-")
+    key = "about.weighted" if weighted else "about.unweighted"
+    return words.say(key, about=told, weight=name)
 
 
 def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
@@ -124,8 +141,14 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
                 sd=spread["amount"],
                 sd_interval=spread["interval"],
             )
+        case "degree-histogram" if usable[-1].quantity == "mean degree":
+            what = quantity_text(usable[-1].quantity, words=words)
+            number = _number(usable[-1], None, words=words)
+            return words.say("headline.quantile", quantity=what, **number)
         case "quantiles":
             return _medians(usable, words=words)
+        case "survival":
+            return survival_headline(usable, words=words)
         case _ if kind in (*TESTS, "linear-regression"):
             return finding(usable, kind=kind, words=words)
         case _:

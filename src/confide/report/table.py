@@ -5,6 +5,7 @@ shows one row a cell with ±, the interval and flags; Great Tables escapes every
 """
 
 import io
+import itertools
 import re
 import warnings
 from collections.abc import Sequence
@@ -94,11 +95,12 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     """Return the table of one statistic for readers, every cell of it."""
     cells = _told_once(cells_of(release.of(statistic)))
     groups = group_titles(statistic, plan=release.plan, words=words) if _keyed(cells) else ()
+    used = [any(cell.key[place] for cell in cells) for place in range(len(groups))]
     several = len({cell.quantity for cell in cells}) > 1
     level = percent(cells[0].level) if cells else ""
     inner = any(cell.inner is not None for cell in cells)
     flagged = any(cell.flags for cell in cells)
-    head = [*groups]
+    head = list(itertools.compress(groups, used))
     head += [words.say("head.quantity")] if several else []
     labels = len(head)
     units = list(dict.fromkeys(clean(words.unit(cell.unit)) for cell in cells))
@@ -116,7 +118,7 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
         places = digits(
             [other for other in cells if (other.quantity, other.unit) == (cell.quantity, cell.unit)]
         )
-        row = [clean(part) for part in cell.key]
+        row = [clean(part) for part in itertools.compress(cell.key, used)]
         row += [quantity_text(cell.quantity, words=words)] if several else []
         row += _numbers(cell, places=places, words=words)
         row += [_interval(cell.inner, places=places)] if inner else []

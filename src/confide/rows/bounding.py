@@ -39,8 +39,8 @@ from confide.rows.build import (
     ranked,
     select,
 )
-from confide.rows.keyed_order import fifth_power, leading, polynomial
-from confide.rows.stream import FARTHEST, OUT_OF_ORDER, SUMS, in_order, stream_totals
+from confide.rows.keyed_order import with_place
+from confide.rows.stream import FARTHEST, OUT_OF_ORDER, SUMS, Late, in_order, stream_totals
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 
 KEPT = "kept"
@@ -72,6 +72,7 @@ def bounded_totals(
     limbs: tuple[exp.Expr, ...],
     with_point: Callable[[exp.Select, Sequence[str]], exp.Select],
     cells: int | None,
+    late: Late | None,
 ) -> Bounded:
     """Return the sums over what each person keeps.
 
@@ -83,15 +84,17 @@ def bounded_totals(
         limbs: The cell as limbs, for its place in the keyed order.
         with_point: Adds ``x``, the person's point, to rows with the named columns.
         cells: Number of public cells; None when they are secret keys.
+        late: Makes ``cell`` and values of the rows that a stream keeps; None: the rows have them.
     """
     sums = _sums(values)
     match bounds:
         case OneEvent():
             return Bounded(query=_every_row(rows, sums=sums))
-        case RowBound(max_rows=m) if m <= FARTHEST:
+        case RowBound(max_rows=m) if streamed(bounds):
             together = in_order(rows, by=[own("p"), *order]) if order else rows
             most = limits(bounds)[MOST_ROWS]
-            return Bounded(query=stream_totals(together, most=m, limit=most, sums=sums))
+            query = stream_totals(together, most=m, limit=most, sums=sums, late=late)
+            return Bounded(query=query)
         case RowBound(max_rows=m):
             one = named(num(1), "n")
             first = _first(rows, m, order=order or [own("h")])
@@ -103,14 +106,11 @@ def bounded_totals(
                 return Bounded(query=totals(values=values), kept=per_cell)
             named_columns = ["p", "cell", "n", *sums]
             placed = with_point(per_cell, named_columns)
-            y = named(polynomial([leading(), *limbs, num(0)], at=own("x")), "y")
-            with_y = select(*map(own, named_columns), y, of=placed)
-            h = fifth_power(own("y"))
+            with_h = select(*map(own, [*named_columns, "h"]), of=with_place(placed, limbs))
             if k > FARTHEST:
-                first = _first(with_y, k, order=[h, own("cell")])
+                first = _first(with_h, k, order=[own("h"), own("cell")])
                 kept = select(*map(own, named_columns), of=first)
                 return Bounded(query=totals(values=values), kept=kept)
-            with_h = select(*map(own, named_columns), named(h, "h"), of=with_y)
             together = in_order(with_h, by=[own("p"), own("h"), own("cell")])
             too_many = less(num(limits(bounds)[MOST_IN_CELL]), own("n"))
             query = stream_totals(
@@ -124,6 +124,11 @@ def bounded_totals(
             return Bounded(query=query)
         case _:
             assert_never(bounds)
+
+
+def streamed(bounds: ContributionBounds) -> bool:
+    """Return whether the first rows of each person are found in one streaming pass."""
+    return isinstance(bounds, RowBound) and bounds.max_rows <= FARTHEST
 
 
 def needs_order(bounds: ContributionBounds, *, values: int) -> bool:

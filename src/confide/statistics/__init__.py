@@ -13,19 +13,27 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
 from confide.statistics.count import Count
+from confide.statistics.degree_histogram import DegreeHistogram
 from confide.statistics.histogram import Histogram
 from confide.statistics.hypothesis_tests.chi_squared import ChiSquaredTest
 from confide.statistics.hypothesis_tests.trend import TrendTest
 from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
+from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
 from confide.statistics.regression.linear import LinearRegression
+from confide.statistics.smr import SMR
+from confide.statistics.standardized_rate import StandardizedRate
+from confide.statistics.survival import Survival
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
+from confide.statistics.weighted_mean import WeightedMean
+from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.schema import Dataset
 
@@ -38,29 +46,43 @@ STATISTICS: Mapping[str, type[Any]] = {
     "proportion": Proportion,
     "quantiles": Quantiles,
     "key-selection": KeySelection,
+    "incidence": Incidence,
+    "standardized-rate": StandardizedRate,
+    "smr": SMR,
+    "weighted-proportion": WeightedProportion,
+    "weighted-mean": WeightedMean,
+    "survival": Survival,
     "chi-squared-test": ChiSquaredTest,
     "two-proportions-test": TwoProportionsTest,
     "trend-test": TrendTest,
     "two-means-test": TwoMeansTest,
     "linear-regression": LinearRegression,
+    "degree-histogram": DegreeHistogram,
 }
 """Every statistic, by the word that study files use."""
 
 __all__ = [
+    "SMR",
     "STATISTICS",
     "ChiSquaredTest",
     "Count",
+    "DegreeHistogram",
     "Histogram",
+    "Incidence",
     "KeySelection",
     "LinearRegression",
     "Mean",
     "Proportion",
     "Quantiles",
+    "StandardizedRate",
     "Sum",
+    "Survival",
     "TrendTest",
     "TwoMeansTest",
     "TwoProportionsTest",
     "Variance",
+    "WeightedMean",
+    "WeightedProportion",
     "read_plan",
 ]
 
@@ -76,6 +98,7 @@ _NAMES: dict[str, Any] = {
         Aggregate,
         KeyedAggregate,
         MomentAggregate,
+        DegreeAggregate,
         DiscreteLaplace,
         DiscreteGaussian,
         KeyThreshold,

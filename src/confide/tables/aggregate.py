@@ -25,6 +25,7 @@ from confide.tables.bound_contributions import (
     ValueRange,
     rows_per_unit,
 )
+from confide.tables.degrees import DegreeAggregate, check_degrees
 from confide.tables.expression import ColumnOf, Expression
 from confide.tables.filter import All, Between
 from confide.tables.relation import Relation, centre, check, column_of, domain
@@ -147,7 +148,10 @@ class MomentAggregate:
             raise InvalidParameterError(f"Expected degree 1 or 2, got degree={self.degree}.")
 
 
-Measured: TypeAlias = Aggregate | KeyedAggregate | MomentAggregate
+Asked: TypeAlias = Aggregate | KeyedAggregate | DegreeAggregate
+"""What an engine answers."""
+
+Measured: TypeAlias = Asked | MomentAggregate
 """What a measurement may noise."""
 
 
@@ -213,10 +217,10 @@ def moment_range(aggregate: MomentAggregate, *, dataset: Dataset) -> ValueRange:
     )
 
 
-def parts(aggregate: Measured) -> tuple[Aggregate | KeyedAggregate, ...]:
+def parts(aggregate: Measured) -> tuple[Asked, ...]:
     """Return the plain aggregates, over the same rows, that an engine answers."""
     match aggregate:
-        case Aggregate() | KeyedAggregate():
+        case Aggregate() | KeyedAggregate() | DegreeAggregate():
             return (aggregate,)
         case MomentAggregate(relation=relation, axes=axes, of=of, degree=degree, bounds=bounds):
             known = Relation(table=relation.table, where=All(of=(relation.where, Between(of=of))))
@@ -253,8 +257,12 @@ def combined(
     )
 
 
-def vector_length(aggregate: Aggregate | MomentAggregate, *, dataset: Dataset) -> int:
+def vector_length(
+    aggregate: Aggregate | MomentAggregate | DegreeAggregate, *, dataset: Dataset
+) -> int:
     """Return the number of coordinates of the vector."""
+    if isinstance(aggregate, DegreeAggregate):
+        return len(aggregate.degrees)
     cells = cell_count(aggregate.axes, dataset=dataset)
     return cells * (aggregate.degree + 1) if isinstance(aggregate, MomentAggregate) else cells
 
@@ -301,6 +309,8 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
                 _check_number(expression, dataset=dataset)
             size = value_range(value, dataset=dataset, counted="rows").magnitude
             _check_size(size, bounds=bounds, dataset=dataset)
+        case DegreeAggregate():
+            check_degrees(aggregate, dataset=dataset)
         case MomentAggregate(bounds=bounds):
             for part in parts(aggregate):
                 check_aggregate(part, dataset=dataset)

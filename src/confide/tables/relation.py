@@ -33,7 +33,7 @@ from confide.tables.expression import (
 )
 from confide.tables.filter import Everything, Predicate, expressions, sources
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
-from confide.tables.schema import Column, Dataset, Domain, Kind
+from confide.tables.schema import Column, Dataset, Domain, Kind, Table
 
 EPOCH = dt.date(1970, 1, 1).toordinal()
 
@@ -184,6 +184,7 @@ def check(relation: Relation, *reads: Expression, dataset: Dataset) -> None:
             person's attributes under event-level privacy.
     """
     base = dataset.table(relation.table)
+    _refuse_contacts(base, dataset=dataset)
     for expression in (*reads, *expressions(relation.where)):
         for read in sources(expression):
             match read:
@@ -197,6 +198,21 @@ def check(relation: Relation, *reads: Expression, dataset: Dataset) -> None:
                 case _:
                     assert_never(read)
         domain(expression, dataset=dataset)
+
+
+def _refuse_contacts(table: Table, *, dataset: Dataset) -> None:
+    """Refuse rows of two persons, and every row where only contacts are protected."""
+    if dataset.unit.entity is Entity.EDGE:
+        raise ContractError(
+            "With a contact as privacy unit, persons and their rows are not protected.",
+            hint="Ask for a degree-histogram, or protect patients.",
+        )
+    if table.other_id and dataset.unit.entity is Entity.PATIENT:
+        raise ContractError(
+            f"A row of table {table.name!r} is a contact of two persons, so bounding the rows of "
+            "one does not bound the other's.",
+            hint="Ask for a degree-histogram.",
+        )
 
 
 def _check_join(table: str, *, base: str, dataset: Dataset) -> None:

@@ -75,12 +75,18 @@ def schema(
         selection_delta=Fraction(1, 10**7),
         population_at_most=10**6,
         tables=(
-            Table(name="events", source="events", columns=(*_EVENTS, *_digits(databases))),
+            Table(
+                name="events",
+                source="events",
+                columns=(*_EVENTS, *_digits(databases)),
+                weight="amount",
+            ),
             Table(
                 name="patients",
                 source="patients",
                 columns=(*_PATIENTS, *_digits(databases)),
                 one_row_per_patient=True,
+                weight="age",
             ),
         ),
         per_patient=_VALUES if entity is Entity.PATIENT else (),

@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 
 from confide.attacks.audit.generate import Neighbours
 from confide.attacks.audit.generated_schema import base, database_axes, schema
+from confide.attacks.audit.searched_rates import rates_of_patients
+from confide.errors import UnsupportedError
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Question, Statistic
 from confide.privacy.adjacency import Adjacency
@@ -42,11 +44,13 @@ from confide.statistics import (
     Proportion,
     Quantiles,
     Sum,
+    Survival,
     TrendTest,
     TwoMeansTest,
     TwoProportionsTest,
     Variance,
 )
+from confide.statistics.survival import Method
 from confide.tables.aggregate import (
     KeyedAggregate,
     Measured,
@@ -54,6 +58,7 @@ from confide.tables.aggregate import (
     combined,
     parts,
 )
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import ColumnOf, ValueOf
 from confide.tables.filter import AnyOf, Between, IsIn, Not
 from confide.tables.schema import Dataset
@@ -197,6 +202,8 @@ def _batched(aggregate: Measured, *, databases: int) -> Measured:
     """Return the aggregate over all databases at once; keys carry their database already."""
     if isinstance(aggregate, KeyedAggregate):
         return aggregate
+    if isinstance(aggregate, DegreeAggregate):
+        raise UnsupportedError("Degree histograms are searched over graphs, not over patients.")
     axes = database_axes(aggregate.relation.table, databases=databases)
     return replace(aggregate, axes=(*axes, *aggregate.axes))
 
@@ -317,6 +324,26 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             id="quantiles", table="events", column="change", bins=6, per_patient=rows(rows=2)
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
+        *rates_of_patients(),
+        Survival(
+            id="exits",
+            table="patients",
+            time="age",
+            status="any",
+            censored=("no",),
+            by=("sex",),
+            bins=6,
+            until=Fraction(60),
+        ),
+        Survival(
+            id="stays-until-any",
+            table="events",
+            time="span",
+            status="any",
+            censored=("no",),
+            bins=4,
+            method=Method.PER_TIME_POINT,
+        ),
         ChiSquaredTest(
             id="independence", table="events", by=("code", "band"), per_patient=rows(rows=1)
         ),
@@ -350,6 +377,7 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         Variance(id="variance", table="events", column="amount"),
         Proportion(id="share", table="events", of=high),
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
+        Survival(id="exits", table="events", time="amount", status="code", censored=("D",), bins=4),
         ChiSquaredTest(id="independence", table="events", by=("code", "band")),
         LinearRegression(
             id="line", table="events", outcome="change", covariates=("amount", "code")

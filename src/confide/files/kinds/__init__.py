@@ -17,8 +17,12 @@ from confide.files.kinds.counts import (
     KeySelectionSection,
     ProportionSection,
 )
+from confide.files.kinds.networks import DegreeHistogramSection
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
+from confide.files.kinds.rates import IncidenceSection, SMRSection, StandardizedRateSection
 from confide.files.kinds.section import StatisticSection
+from confide.files.kinds.survival import SurvivalSection
+from confide.files.kinds.weighted import WeightedMeanSection, WeightedProportionSection
 
 __all__ = ["KINDS", "AnyStatistic", "StatisticSection"]
 
@@ -31,11 +35,18 @@ _Known: TypeAlias = (
     | ProportionSection
     | QuantilesSection
     | KeySelectionSection
+    | IncidenceSection
+    | StandardizedRateSection
+    | SMRSection
+    | WeightedProportionSection
+    | WeightedMeanSection
+    | SurvivalSection
     | ChiSquaredTestSection
     | TwoProportionsTestSection
     | TrendTestSection
     | TwoMeansTestSection
     | LinearRegressionSection
+    | DegreeHistogramSection
 )
 
 KINDS: tuple[str, ...] = tuple(
@@ -53,7 +64,11 @@ _OTHER_WORDS = {
     "sd": "variance",
     "prevalence": "proportion",
     "percentage": "proportion",
-    "rate": "proportion",
+    "rate": "incidence, or proportion where there is no time at risk",
+    "incidence-rate": "incidence",
+    "standardised-rate": "standardized-rate",
+    "kaplan-meier": "survival",
+    "log-rank": "survival, with by: [arm]",
     "chi-square": "chi-squared-test",
     "t-test": "two-means-test",
     "regression": "linear-regression",
