@@ -6,6 +6,7 @@ No patient is behind these numbers; they are written down or follow a formula.
 import datetime as dt
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -26,14 +27,21 @@ from confide.release.certificate import Issuer, certificate
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates
 from confide.release.release import Release
+from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import Count
 from confide.statistics.degree_histogram import DegreeHistogram
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
+from confide.statistics.hypothesis_tests.chi_squared import ChiSquaredTest
+from confide.statistics.hypothesis_tests.trend import TrendTest
+from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
+from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.regression.linear import LinearRegression
 from confide.statistics.smr import SMR
 from confide.statistics.standardized_rate import StandardizedRate
 from confide.statistics.survival import Survival
@@ -47,6 +55,7 @@ from confide.tables.aggregate import (
     CentredSquare,
     MomentAggregate,
     Plain,
+    PooledAggregate,
     Product,
     cell_count,
     combined,
@@ -55,6 +64,7 @@ from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.filter import Between, IsIn
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
+from confide.tables.spine import Spine
 
 WARDS = tuple(f"Ward {number:02d}" for number in range(1, 61))
 DISTRICTS = ("North", "East", "South", "West", "Harbour", "Old town", "Hills", "Airport")
@@ -214,6 +224,15 @@ def hospital(
         selection_delta=Fraction(5, 10**7),
         population_at_most=10**6,
         tables=(person_table(districts), visit_table(), CONTACTS),
+        spines=(
+            Spine(
+                name="city",
+                levels=("district", "bank"),
+                areas=tuple((name, ("left", "right")[i % 2]) for i, name in enumerate(districts)),
+                population=tuple(900 + 700 * i for i in range(len(districts))),
+                because="list of districts, city statistics 2025",
+            ),
+        ),
         derived=(
             Derived(
                 name="age_band",
@@ -258,6 +277,22 @@ def every_statistic() -> tuple[Statistic, ...]:
         survival_statistic(),
         DegreeHistogram(id="contacts", table="contact", persons="person", at_most=8),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
+        Hierarchy(id="regions", table="person", spine="city", where=HAS_DIABETES),
+        AreaRate(id="diabetes-rate", table="person", spine="city", of=HAS_DIABETES, per=1000),
+        *comparisons(),
+    )
+
+
+def comparisons() -> tuple[Statistic, ...]:
+    """One test of each kind, and a regression."""
+    return (
+        ChiSquaredTest(id="independence", table="person", by=("age_band", "diabetes")),
+        TwoProportionsTest(id="sexes", table="person", of=HAS_DIABETES, by=("sex",)),
+        TrendTest(id="ages", table="person", of=HAS_DIABETES, by=("age_band",)),
+        TwoMeansTest(id="pressures", table="person", column="systolic", by=("sex",)),
+        LinearRegression(
+            id="line", table="person", outcome="systolic", covariates=("age", "bmi", "sex")
+        ),
     )
 
 
@@ -365,6 +400,10 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
     if isinstance(aggregate, DegreeAggregate):
         shapes = [(degree + 1) * math.exp(-degree / 2) for degree in aggregate.degrees]
         return tuple(round(persons * shape / sum(shapes)) for shape in shapes)
+    if isinstance(aggregate, PooledAggregate):
+        finest = replace(measurement, aggregate=aggregate.of)
+        cells = made_up_answer(finest, dataset=dataset, persons=persons)
+        return combined(aggregate, (cells,), dataset=dataset)
     assert isinstance(aggregate, Aggregate)
     cells = cell_count(aggregate.axes, dataset=dataset)
     shapes = [_shape(index, cells) for index in range(cells)]

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from confide.plans.plan import Plan, Study
     from confide.release.release import Release
     from confide.statistics import (
+        AreaRate,
         Count,
         DegreeHistogram,
+        Hierarchy,
         Histogram,
         KeySelection,
         Mean,
@@ -40,8 +42,10 @@ _WHERE = {
     "Release": ("confide.release.release", "Release"),
     "Counted": ("confide.plans.contribution", "Counted"),
     "PerPatient": ("confide.plans.contribution", "PerPatient"),
+    "AreaRate": ("confide.statistics", "AreaRate"),
     "Count": ("confide.statistics", "Count"),
     "DegreeHistogram": ("confide.statistics", "DegreeHistogram"),
+    "Hierarchy": ("confide.statistics", "Hierarchy"),
     "Histogram": ("confide.statistics", "Histogram"),
     "KeySelection": ("confide.statistics", "KeySelection"),
     "Mean": ("confide.statistics", "Mean"),
@@ -52,9 +56,11 @@ _WHERE = {
 }
 
 __all__ = [
+    "AreaRate",
     "Count",
     "Counted",
     "DegreeHistogram",
+    "Hierarchy",
     "Histogram",
     "KeySelection",
     "Mean",

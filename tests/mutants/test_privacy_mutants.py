@@ -42,7 +42,7 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
 from confide.release.noisy import NoisyAggregates
-from confide.statistics import Count, Histogram, LinearRegression, Mean, Sum
+from confide.statistics import AreaRate, Count, Hierarchy, Histogram, LinearRegression, Mean, Sum
 from confide.tables.aggregate import Product
 from confide.tables.bound_contributions import RowBound
 from seeded import SeededEntropy
@@ -353,6 +353,34 @@ def test_an_l2_sensitivity_of_the_square_root_of_m_is_caught() -> None:
         return replace(of, l2_squared=of.l2_squared // 3, linf=of.linf // 3)
 
     assert not every_claim_holds(ROWS, claiming(root))
+
+
+def test_a_larger_area_billed_like_the_areas_in_it_is_caught() -> None:
+    """k·r² in place of (k·r)² where all k areas of a patient lie in one larger area."""
+    two = Hierarchy(id="h", table="events", spine="place", per_patient=PerPatient(cells=2))
+
+    def by_cells(statistic, dataset):
+        finest, larger = statistic.questions(dataset)
+        return [finest, replace(larger, sensitivity=finest.sensitivity)]
+
+    assert every_claim_holds(two, claiming(lambda of: of))
+    assert not every_claim_holds(two, by_cells)
+
+
+def test_weighted_areas_billed_as_if_unweighted_are_caught() -> None:
+    fair = AreaRate(
+        id="r",
+        table="events",
+        spine="place",
+        same_error_above=10,
+        per_patient=PerPatient(cells=1),
+    )
+
+    def light(of):
+        return replace(of, l1=of.l1 // 2, l2_squared=of.l2_squared // 4, linf=of.linf // 2)
+
+    assert every_claim_holds(fair, claiming(lambda of: of))
+    assert not every_claim_holds(fair, claiming(light))
 
 
 def test_a_missing_bound_that_means_no_noise_is_caught() -> None:

@@ -59,6 +59,7 @@ def deliver(
         PolicyError: If a cap would be passed.
         VerificationError: If what was saved does not verify.
     """
+    from confide.files.shapes import outlines_for
     from confide.release.verify import verify
     from confide.report.save import save
     from confide.workspace import open_study
@@ -68,10 +69,11 @@ def deliver(
         with workspace:
             plan = declared.plan()
             _require_room(out, plan=plan, request=request)
+            outlines = outlines_for(plan, shapes=declared.declared.shapes)  # before any charge
             key = _key(plan, request)
             known = {entry.number for entry in workspace.ledger.entries(plan.dataset.lineage)}
             release = workspace.release(plan, request=key, progress=progress)
-            save(release, out, progress=progress)
+            save(release, out, progress=progress, outlines=outlines)
             progress("verify")
             checked = verify(release.certificate, folder=out, pinned_key=workspace.public_key)
     failed = [check.name for check in checked.checks if not check.holds]

@@ -17,6 +17,7 @@ from confide.errors import (
     UnboundedError,
     UnknownNameError,
 )
+from confide.files.public_table import public_table
 from confide.files.texts import Bound, Positive, Section, beside
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
@@ -52,7 +53,10 @@ class TableSection(Section):
 
 
 def with_category_files(value: dict[str, Any], *, path: Path) -> dict[str, Any]:
-    """Replace ``categories: {file: x.csv}`` by the codes and labels of the file."""
+    """Replace ``categories: {file: x.csv}`` by the codes and labels of the file.
+
+    With ``column``, the labels are the distinct values of that column of a file with a head.
+    """
     tables = value.get("tables")
     if not isinstance(tables, dict):
         return value
@@ -62,7 +66,18 @@ def with_category_files(value: dict[str, Any], *, path: Path) -> dict[str, Any]:
             named = column.get("categories") if isinstance(column, dict) else None
             if isinstance(named, dict) and set(named) == {"file"}:
                 column["categories"] = _category_file(beside(named["file"], of=path))
+            if isinstance(named, dict) and set(named) == {"file", "column"}:
+                column["categories"] = _category_column(
+                    beside(named["file"], of=path), named["column"]
+                )
     return value
+
+
+def _category_column(path: Path, name: str) -> list[str]:
+    rows = public_table(path)
+    if name not in rows[0]:
+        raise UnknownNameError(f"column of {path.name}", name, known=rows[0])
+    return list(dict.fromkeys(row[name] for row in rows))
 
 
 def _category_file(path: Path) -> dict[str, str]:

@@ -43,7 +43,13 @@ from confide.plans.plan import (
 from confide.privacy.amount import ATTO, NANO, decimal_text, split
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, check_aggregate
+from confide.tables.aggregate import (
+    Aggregate,
+    KeyedAggregate,
+    MomentAggregate,
+    PooledAggregate,
+    check_aggregate,
+)
 from confide.tables.bound_contributions import rows_per_unit
 from confide.tables.conditions import require_possible
 from confide.tables.degrees import DegreeAggregate
@@ -93,7 +99,7 @@ def mechanism_for(question: Question, *, nano: int, atto: int, dataset: Dataset)
                 keys_per_person=rows_per_unit(bounds),
                 adjacency=dataset.adjacency,
             )
-        case Aggregate() | MomentAggregate() | DegreeAggregate():
+        case Aggregate() | MomentAggregate() | DegreeAggregate() | PooledAggregate():
             return _additive(sensitivity, amount=amount, measure=dataset.measure)
         case _:
             assert_never(question.aggregate)

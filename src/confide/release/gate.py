@@ -45,7 +45,8 @@ from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.soundness import require_sound
 from confide.release.noisy import NoisyAggregates
 from confide.rows.engine import Engine, Exact, ExactAggregates
-from confide.tables.aggregate import Asked, MomentAggregate, combined, parts
+from confide.tables.aggregate import Aggregate, Asked, KeyedAggregate, combined, parts
+from confide.tables.degrees import DegreeAggregate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,13 +131,13 @@ class Gate:
 
 
 def _asked(plan: Plan) -> tuple[Asked, ...]:
-    """Return what the engine answers: moments as their parts, in the order of the plan."""
+    """Return what the engine answers: the parts of each vector, in the order of the plan."""
     return tuple(part for measured in plan.measurements for part in parts(measured.aggregate))
 
 
 def _secret(measurement: Measurement, answers: Iterator[Exact], *, plan: Plan) -> Exact:
     """Return the exact vector of a measurement from the next answers of the engine."""
-    if not isinstance(measurement.aggregate, MomentAggregate):
+    if isinstance(measurement.aggregate, Aggregate | KeyedAggregate | DegreeAggregate):
         return next(answers)
     sums = []
     for _ in parts(measurement.aggregate):

@@ -18,6 +18,8 @@ from confide.report.conditions import label, value_text
 from confide.report.numbers import clean, significant
 from confide.report.population import made_of, read_by
 from confide.report.words import Words
+from confide.statistics.area_rate.spec import AreaRate
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
 from confide.tables.aggregate import (
     Aggregate,
@@ -27,6 +29,7 @@ from confide.tables.aggregate import (
     MomentAggregate,
     Ones,
     Plain,
+    PooledAggregate,
     Product,
     Value,
     reads,
@@ -64,9 +67,27 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
     sentences += made_of(used, dataset=plan.dataset, words=words)
     noises = [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
     sentences += dict.fromkeys(noises)  # equal questions are told once
+    if isinstance(statistic, Hierarchy | AreaRate):
+        sentences += _of_areas(statistic, plan=plan, words=words)
     if isinstance(statistic, Histogram):
         sentences += _after(statistic, words=words)
     return tuple(sentences)
+
+
+def _of_areas(statistic: Hierarchy | AreaRate, *, plan: Plan, words: Words) -> list[str]:
+    spine = plan.dataset.spine(statistic.spine)
+    said = [
+        words.say(
+            "bounded.spine",
+            levels=words.listed([label(name) for name in spine.levels]),
+            source=clean(spine.because, most=200) or words.say("bounded.no-source"),
+        )
+    ]
+    if isinstance(statistic, Hierarchy):
+        said.append(words.say("bounded.consistent"))
+    elif statistic.same_error_above is not None:
+        said.append(words.say("bounded.weighted", size=f"{statistic.same_error_above:,}"))
+    return said
 
 
 def _after(statistic: Histogram, *, words: Words) -> list[str]:
@@ -212,6 +233,9 @@ def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     aggregate = measurement.aggregate
     if isinstance(aggregate, KeyedAggregate | DegreeAggregate):
         return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
+    if isinstance(aggregate, PooledAggregate):  # in the groups of full weight
+        heaviest = max(aggregate.weights, default=1)
+        return Grid(step=Fraction(1, heaviest), units=(measurement.sensitivity.unit,))
     if isinstance(aggregate, MomentAggregate):
         return _grid((aggregate.of,) * aggregate.degree, dataset=dataset)
     match aggregate.value:
@@ -251,6 +275,9 @@ def noise_text(measurement: Measurement, *, dataset: Dataset, words: Words) -> s
 def measured_text(measurement: Measurement, *, words: Words) -> str:
     """Return what a measurement is called."""
     aggregate = measurement.aggregate
+    of_level, _, level = measurement.name.partition("/")
+    if level:
+        return words.say(f"measured.{of_level}-by", level=label(level))
     name = re.sub(r"-[0-9]+$", "", measurement.name)
     plain = f"measured.{name}" in words.templates
     match aggregate:

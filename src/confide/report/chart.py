@@ -14,12 +14,16 @@ References:
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TypeVar
 
+from confide.plans.allocate import forecast
 from confide.plans.mechanisms import additive, coordinate, threshold, vector
 from confide.plans.plan import Statistic
 from confide.release.release import Release
+from confide.report.area_charts import levels, outlines_of, preview, with_preview
 from confide.report.cells import Cell, cells_of
+from confide.report.choropleth import choropleth
 from confide.report.degree_chart import degree_bars
 from confide.report.describe import (
     covers_text,
@@ -48,6 +52,7 @@ from confide.report.marks import (
     titled,
 )
 from confide.report.numbers import clean, fixed, percent
+from confide.report.outlines import Outlines
 from confide.report.rate_chart import is_funnel, observed_over_expected, rates
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
 from confide.report.survival_chart import survival_curves
@@ -56,6 +61,7 @@ from confide.statistics.quantiles import Quantiles
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
 
+EMPTY: Mapping[tuple[str, str], Outlines] = MappingProxyType({})
 MOST_CELLS = 40
 _MOST_SERIES = 5
 _MOST_RIDGES = 8
@@ -89,6 +95,7 @@ class _Subject:
     statistic: Statistic
     words: Words
     cells: tuple[Cell, ...]
+    outlines: Mapping[tuple[str, str], Outlines]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -99,8 +106,20 @@ class _Subject:
         return value_title(self.statistic, unit=unit, words=self.words)
 
 
-def figure(release: Release, statistic: Statistic, *, words: Words) -> Figure | None:
+def figure(
+    release: Release,
+    statistic: Statistic,
+    *,
+    words: Words,
+    outlines: Mapping[tuple[str, str], Outlines] = EMPTY,
+) -> Figure | None:
     """Return the figure of one statistic; None when nothing was published.
+
+    Args:
+        release: What is drawn.
+        statistic: Which of its statistics.
+        words: Language.
+        outlines: Public shapes of areas, by spine and level, for maps.
 
     Example:
         A chart for a notebook: ``figure(release, "sbp", words=load_words("en")).chart``.
@@ -108,7 +127,9 @@ def figure(release: Release, statistic: Statistic, *, words: Words) -> Figure | 
     cells = cells_of(release.of(statistic))
     if not any(cell.value is not None for cell in cells):
         return None
-    subject = _Subject(release=release, statistic=statistic, words=words, cells=cells)
+    subject = _Subject(
+        release=release, statistic=statistic, words=words, cells=cells, outlines=outlines
+    )
     chart, notes = _BUILDERS[kind_of(statistic)](subject)
     title = title_of(statistic, plan=release.plan, words=words)
     subtitle = _subtitle(subject)
@@ -126,6 +147,9 @@ def _subtitle(subject: _Subject) -> str:
         parts = [words.say("chart.control-limits")]
     elif kind_of(subject.statistic) == "survival":
         parts = [words.say("chart.bands", level=level)]
+    elif outlines_of(subject.statistic, plan=subject.release.plan, outlines=subject.outlines):
+        shown = covers_text(first.covers, words=words)
+        parts = [words.say("map.subtitle", level=level, covers=shown)]
     elif first.inner is not None:
         parts = [words.say("chart.two-intervals", level=level)]
     elif len(covers) > 1:
@@ -368,6 +392,24 @@ def _degrees(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
     return degree_bars(cells, titles=titles), _flag_notes(subject)
 
 
+def _levels(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    def bars(cells: Sequence[Cell]) -> tuple[Chart, tuple[str, ...]]:
+        return _groups(subject, cells, bars=True)
+
+    return levels(subject.cells, draw=bars, words=subject.words)
+
+
+def _areas(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    statistic, plan = subject.statistic, subject.release.plan
+    outlines = outlines_of(statistic, plan=plan, outlines=subject.outlines)
+    if outlines is None:
+        above = _by_group(subject)
+    else:
+        above = choropleth(subject.cells, outlines=outlines, words=subject.words)
+    below = preview(forecast(plan, statistic), words=subject.words)
+    return with_preview(above[0], below, words=subject.words), above[1]
+
+
 def _distinct(items: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(dict.fromkeys(items))
 
@@ -395,4 +437,6 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
         s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
     ),
     "degree-histogram": _degrees,
+    "hierarchy": _levels,
+    "area-rate": _areas,
 }

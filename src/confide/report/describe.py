@@ -18,6 +18,8 @@ from confide.report.conditions import condition_text, expression_text, label
 from confide.report.numbers import clean, decimals_for, fixed, percent
 from confide.report.words import Words
 from confide.statistics import STATISTICS
+from confide.statistics.area_rate.spec import AreaRate
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
 from confide.statistics.hypothesis_tests.trend import TrendTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
@@ -25,7 +27,7 @@ from confide.statistics.proportion import Proportion
 from confide.statistics.regression.linear import LinearRegression
 from confide.statistics.survival import Survival
 from confide.statistics.weighted_proportion import WeightedProportion
-from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
+from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, PooledAggregate, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent
 from confide.tables.filter import Everything
 from confide.tables.relation import resolve
@@ -92,6 +94,14 @@ def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) 
             return words.say(f"title.{kind}", condition=_events(statistic, plan=plan, words=words))
         case "degree-histogram":
             return words.say("title.degree-histogram", column=table)
+        case "hierarchy" if isinstance(statistic, Hierarchy):
+            levels = words.listed([label(n) for n in plan.dataset.spine(statistic.spine).levels])
+            return words.say(f"title.hierarchy.{_counted(statistic)}", levels=levels)
+        case "area-rate" if isinstance(statistic, AreaRate):
+            rate = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
+            rate = rate or words.say(f"title.rate.{_counted(statistic)}")
+            area = label(statistic.key_names[0])
+            return words.say("title.area-rate", rate=rate, area=area)
         case "key-selection":
             return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
         case _:
@@ -138,6 +148,8 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
         return (words.say("head.term"),)
     if kind_of(statistic) == "degree-histogram":
         return (words.say("axis.degree"),)
+    if isinstance(statistic, Hierarchy | AreaRate):
+        return tuple(label(name) for name in statistic.key_names)
     table = str(getattr(statistic, "table", ""))
     names = []
     for name in getattr(statistic, "by", ()):
@@ -164,10 +176,13 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
         "histogram",
         "key-selection",
         "degree-histogram",
+        "hierarchy",
         "incidence",
         "standardized-rate",
     ):
         return shown
+    if kind == "area-rate":
+        return words.say("axis.rate", unit=shown)
     if kind == "smr":
         return words.say("quantity.smr")
     if kind == "linear-regression":
@@ -203,23 +218,23 @@ class Total:
 
 
 def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
-    """Return the total of a statistic's noisy counts; None when it counts nothing."""
+    """Return the least noisy total of a statistic's counts; None when it counts nothing."""
+    found: list[Total] = []
     for measurement, values in zip(noisy.plan.measurements, noisy.values, strict=True):
         each = _worth(measurement, noisy.plan.dataset)
         if measurement.statistic != statistic.id or each is None:
             continue
         numbers = vector(values)
         spread = math.sqrt(len(numbers) * additive(measurement.mechanism).variance()) / each
-        return Total(
-            value=round(Fraction(sum(numbers), each)), deviation=spread, once=_once(measurement)
-        )
-    return None
+        total = round(Fraction(sum(numbers), each))
+        found.append(Total(value=total, deviation=spread, once=_once(measurement)))
+    return min(found, key=lambda total: total.deviation, default=None)
 
 
 def _worth(measurement: Measurement, dataset: Dataset) -> int | None:
     """Return what one row adds to the sum of all coordinates; None if that depends on the row."""
     match measurement.aggregate:
-        case Aggregate(value=Ones()):
+        case Aggregate(value=Ones()) | PooledAggregate(weights=()):
             return 1
         case MomentAggregate() as moments:
             return moment_range(moments, dataset=dataset).magnitude

@@ -12,7 +12,13 @@ from typing import assert_never
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.report.conditions import condition_text, expression_text, label, value_text
 from confide.report.words import Words
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, reads
+from confide.tables.aggregate import (
+    Aggregate,
+    KeyedAggregate,
+    MomentAggregate,
+    PooledAggregate,
+    reads,
+)
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
 from confide.tables.filter import All, Between, Everything, Predicate
@@ -68,6 +74,8 @@ def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
         match measurement.aggregate:
             case Aggregate(axes=axes, value=value):
                 found |= dict.fromkeys((*reads(value), *axes))
+            case PooledAggregate(of=pooled):
+                found |= dict.fromkeys(pooled.axes)
             case MomentAggregate(axes=axes, of=of):
                 found |= dict.fromkeys((of, *axes))
             case KeyedAggregate(key=key):

@@ -128,6 +128,16 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
                 key=_key(largest, words=words),
                 **_number(largest, digits(usable), words=words),
             )
+        case "hierarchy":
+            top = [c for c in usable if c.quantity == "count" and c.key[0] == usable[0].key[0]]
+            largest = max(top, key=_value)
+            return words.say_count(
+                "headline.hierarchy",
+                len(top),
+                level=label(largest.key[0]),
+                key=clean(largest.key[1]),
+                **_number(largest, 0, words=words),
+            )
         case "key-selection":
             number = _number(usable[0], 0, words=words)
             key = _key(usable[0], words=words)

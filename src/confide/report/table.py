@@ -21,6 +21,7 @@ from confide.report.findings import bare_text
 from confide.report.markup import Html, tag, trusted
 from confide.report.numbers import clean, fixed, percent
 from confide.report.words import Words
+from confide.statistics.hierarchy.spec import Hierarchy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,6 +95,8 @@ class Shown:
 def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     """Return the table of one statistic for readers, every cell of it."""
     cells = _told_once(cells_of(release.of(statistic)))
+    if isinstance(statistic, Hierarchy):  # the file holds all three numbers of an area
+        cells = [cell for cell in cells if cell.quantity == "count"]
     groups = group_titles(statistic, plan=release.plan, words=words) if _keyed(cells) else ()
     used = [any(cell.key[place] for cell in cells) for place in range(len(groups))]
     several = len({cell.quantity for cell in cells}) > 1

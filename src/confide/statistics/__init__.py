@@ -12,8 +12,10 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
+from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import Count
 from confide.statistics.degree_histogram import DegreeHistogram
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
 from confide.statistics.hypothesis_tests.chi_squared import ChiSquaredTest
 from confide.statistics.hypothesis_tests.trend import TrendTest
@@ -32,7 +34,12 @@ from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.statistics.weighted_mean import WeightedMean
 from confide.statistics.weighted_proportion import WeightedProportion
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
+from confide.tables.aggregate import (
+    Aggregate,
+    KeyedAggregate,
+    MomentAggregate,
+    PooledAggregate,
+)
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.schema import Dataset
@@ -58,15 +65,19 @@ STATISTICS: Mapping[str, type[Any]] = {
     "two-means-test": TwoMeansTest,
     "linear-regression": LinearRegression,
     "degree-histogram": DegreeHistogram,
+    "hierarchy": Hierarchy,
+    "area-rate": AreaRate,
 }
 """Every statistic, by the word that study files use."""
 
 __all__ = [
     "SMR",
     "STATISTICS",
+    "AreaRate",
     "ChiSquaredTest",
     "Count",
     "DegreeHistogram",
+    "Hierarchy",
     "Histogram",
     "Incidence",
     "KeySelection",
@@ -99,6 +110,7 @@ _NAMES: dict[str, Any] = {
         KeyedAggregate,
         MomentAggregate,
         DegreeAggregate,
+        PooledAggregate,
         DiscreteLaplace,
         DiscreteGaussian,
         KeyThreshold,

@@ -5,7 +5,8 @@ public cells, and the vectors are summed.  Cells are the product of public axes 
 (the last axis varies fastest); a row whose axis or value is NULL is dropped before bounding.
 
 A :class:`MomentAggregate` is a few such vectors of the same rows, mapped by an integer matrix to
-one vector of which a row moves the sum of all coordinates by a constant; engines answer its parts.
+one vector of which a row moves the sum of all coordinates by a constant; a :class:`PooledAggregate`
+adds public groups of cells of one such vector.  Engines answer their parts.
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
@@ -151,7 +152,58 @@ class MomentAggregate:
 Asked: TypeAlias = Aggregate | KeyedAggregate | DegreeAggregate
 """What an engine answers."""
 
-Measured: TypeAlias = Asked | MomentAggregate
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PooledAggregate:
+    """Counts of public groups of cells, each times a public weight, from the rows of ``of``.
+
+    Bounding is that of ``of``, on its cells: the group's count is the sum of the counts of its
+    cells, whatever a patient has in them.
+
+    Attributes:
+        of: Counts over public cells.
+        groups: Group of each cell of ``of``; groups are numbered from 0, and none is empty.
+        weights: Of each group; () when all are 1.
+    """
+
+    of: Aggregate
+    groups: tuple[int, ...]
+    weights: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of.value, Ones):
+            raise ContractError("Only counts are pooled.")
+        if set(self.groups) != set(range(self.size)):
+            raise InvalidParameterError("Expected groups numbered from 0, none of them empty.")
+        if self.weights and (len(self.weights) != self.size or min(self.weights) < 1):
+            raise InvalidParameterError("Expected a whole weight ≥ 1 for each group.")
+
+    @property
+    def size(self) -> int:
+        """Number of groups."""
+        return max(self.groups, default=-1) + 1
+
+    @property
+    def relation(self) -> Relation:
+        """Which rows."""
+        return self.of.relation
+
+    @property
+    def axes(self) -> tuple[Expression, ...]:
+        """Of the cells that are pooled."""
+        return self.of.axes
+
+    @property
+    def bounds(self) -> ContributionBounds:
+        """What one privacy unit keeps."""
+        return self.of.bounds
+
+    def weight(self, group: int) -> int:
+        """Return the weight of a group."""
+        return self.weights[group] if self.weights else 1
+
+
+Measured: TypeAlias = Asked | MomentAggregate | PooledAggregate
 """What a measurement may noise."""
 
 
@@ -222,6 +274,8 @@ def parts(aggregate: Measured) -> tuple[Asked, ...]:
     match aggregate:
         case Aggregate() | KeyedAggregate() | DegreeAggregate():
             return (aggregate,)
+        case PooledAggregate(of=of):
+            return (of,)
         case MomentAggregate(relation=relation, axes=axes, of=of, degree=degree, bounds=bounds):
             known = Relation(table=relation.table, where=All(of=(relation.where, Between(of=of))))
             values: tuple[Value, ...] = (Ones(), Centred(of=of), CentredSquare(of=of))
@@ -234,13 +288,18 @@ def parts(aggregate: Measured) -> tuple[Asked, ...]:
 
 
 def combined(
-    aggregate: MomentAggregate, sums: Sequence[Sequence[int]], *, dataset: Dataset
+    aggregate: MomentAggregate | PooledAggregate,
+    sums: Sequence[Sequence[int]],
+    *,
+    dataset: Dataset,
 ) -> tuple[int, ...]:
-    """Return the vector of a moment aggregate from the sums of its parts; cell by cell.
+    """Return the vector of an aggregate from the sums of its parts.
 
-    With y = x − c, x − L = y + (c−L) and U − x = (U−c) − y, so each polynomial is an integer
-    combination of 1, y and y².
+    Moments, cell by cell: with y = x − c, x − L = y + (c−L) and U − x = (U−c) − y, so each
+    polynomial is an integer combination of 1, y and y².
     """
+    if isinstance(aggregate, PooledAggregate):
+        return _pooled(aggregate, *sums)
     of = domain(aggregate.of, dataset=dataset)
     middle, _ = centre(of)
     a, b = middle - of.lower, of.upper - middle
@@ -257,12 +316,21 @@ def combined(
     )
 
 
+def _pooled(aggregate: PooledAggregate, counts: Sequence[int]) -> tuple[int, ...]:
+    total = [0] * aggregate.size
+    for group, count in zip(aggregate.groups, counts, strict=True):
+        total[group] += count
+    return tuple(aggregate.weight(group) * count for group, count in enumerate(total))
+
+
 def vector_length(
-    aggregate: Aggregate | MomentAggregate | DegreeAggregate, *, dataset: Dataset
+    aggregate: Aggregate | MomentAggregate | DegreeAggregate | PooledAggregate, *, dataset: Dataset
 ) -> int:
     """Return the number of coordinates of the vector."""
     if isinstance(aggregate, DegreeAggregate):
         return len(aggregate.degrees)
+    if isinstance(aggregate, PooledAggregate):
+        return aggregate.size
     cells = cell_count(aggregate.axes, dataset=dataset)
     return cells * (aggregate.degree + 1) if isinstance(aggregate, MomentAggregate) else cells
 
@@ -316,6 +384,11 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
                 check_aggregate(part, dataset=dataset)
             size = moment_range(aggregate, dataset=dataset).magnitude
             _check_size(size, bounds=bounds, dataset=dataset)
+        case PooledAggregate(of=of, groups=groups, weights=weights):
+            check_aggregate(of, dataset=dataset)
+            if len(groups) != cell_count(of.axes, dataset=dataset):
+                raise InvalidParameterError("Expected a group for each cell that is pooled.")
+            _check_size(max(weights, default=1), bounds=of.bounds, dataset=dataset)
         case _:
             assert_never(aggregate)
 

@@ -12,6 +12,10 @@ v, substitution by v − w for two such vectors):
 - substitution: ‖v − w‖₁ ≤ 2‖v‖₁; where values are ≥ 0, each coordinate moves by at most its own
   maximum and ‖v − w‖₂² ≤ ‖v‖₂² + ‖w‖₂², so L2² doubles; signed values may oppose in the same
   cells, so L2² quadruples;
+- groups of cells, each count times a weight w, of at most k cells with r rows each: where every
+  group is one cell, the k heaviest of them, ‖v‖₁ ≤ r·Σw and ‖v‖₂² ≤ r²·Σw² over them; otherwise
+  all k cells may be in the heaviest group, ‖v‖₁ ≤ k·r·w and ‖v‖₂² ≤ (k·r·w)²; under substitution
+  the old and the new patient fill different groups, so twice as many count;
 - one event (the privacy unit is the row): v has one cell of size ≤ h;
 - a row that adds a vector u ≥ 0 with ‖u‖₁ ≤ h to its cell: the same bounds, since ‖u‖₂ ≤ ‖u‖₁.
 
@@ -24,6 +28,7 @@ References:
         https://doi.org/10.2478/popets-2020-0025
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -161,6 +166,60 @@ def sensitivity(
         entity=entity,
         unit=values.unit,
         because=_because(bounds, values=values, adjacency=adjacency),
+    )
+
+
+def pooled_sensitivity(
+    bounds: ContributionBounds,
+    *,
+    weights: Sequence[int],
+    merged: bool,
+    unit: str,
+    adjacency: Adjacency,
+) -> Sensitivity:
+    """Return how far one privacy unit can move weighted counts of groups of cells.
+
+    Args:
+        bounds: Enforced on the cells.
+        weights: Of every group.
+        merged: Whether some group holds several cells.
+        unit: What a count is of.
+        adjacency: Which data sets are neighbours.
+
+    Example:
+        Two wards a patient, counted by site: both wards may be in one site.
+
+        >>> s = pooled_sensitivity(
+        ...     CellBound(max_cells=2), weights=(1, 1, 1), merged=True, unit="persons",
+        ...     adjacency=Adjacency.ADD_REMOVE)
+        >>> s.l1, s.l2_squared
+        (2, 4)
+    """
+    if isinstance(bounds, CellBound) and not merged:
+        spread, each = bounds.max_cells, bounds.max_rows_per_cell
+    else:
+        spread, each = 1, rows_per_unit(bounds)
+    match adjacency:
+        case Adjacency.ADD_REMOVE:
+            filled = spread
+        case Adjacency.SUBSTITUTE:
+            filled = 2 * spread
+        case _:
+            assert_never(adjacency)
+    heaviest = sorted(weights, reverse=True)[:filled]
+    entity = Entity.EVENT if isinstance(bounds, OneEvent) else Entity.PATIENT
+    values = ValueRange(magnitude=1, signed=False, unit=unit)
+    because = _because(bounds, values=values, adjacency=adjacency)
+    if heaviest[0] > 1:
+        counted = "each counted once"
+        because = because.replace(counted, f"{counted}, times a public weight ≤ {heaviest[0]}")
+    return Sensitivity(
+        l1=each * sum(heaviest),
+        l2_squared=each**2 * sum(weight**2 for weight in heaviest),
+        linf=each * heaviest[0],
+        entity=entity,
+        unit=unit,
+        because=because,
     )
 
 

@@ -35,8 +35,10 @@ from confide.privacy.unit import Entity
 from confide.rows.duckdb import open_engine
 from confide.rows.engine import Exact
 from confide.statistics import (
+    AreaRate,
     ChiSquaredTest,
     Count,
+    Hierarchy,
     Histogram,
     KeySelection,
     LinearRegression,
@@ -50,11 +52,13 @@ from confide.statistics import (
     TwoProportionsTest,
     Variance,
 )
+from confide.statistics.area_rate.spec import Denominator
 from confide.statistics.survival import Method
 from confide.tables.aggregate import (
+    Aggregate,
     KeyedAggregate,
     Measured,
-    MomentAggregate,
+    PooledAggregate,
     combined,
     parts,
 )
@@ -127,7 +131,7 @@ def exact_vectors(
 def _whole(aggregate: Measured, answers: Iterator[Exact], *, dataset: Dataset) -> Exact:
     """Return the exact vector of an aggregate from the engine's next answers, as the gate does."""
     own = [next(answers) for _ in parts(aggregate)]
-    if not isinstance(aggregate, MomentAggregate):
+    if isinstance(aggregate, Aggregate | KeyedAggregate | DegreeAggregate):
         return own[0]
     sums = [answer for answer in own if isinstance(answer, tuple)]
     return combined(aggregate, sums, dataset=dataset)
@@ -205,6 +209,13 @@ def _batched(aggregate: Measured, *, databases: int) -> Measured:
     if isinstance(aggregate, DegreeAggregate):
         raise UnsupportedError("Degree histograms are searched over graphs, not over patients.")
     axes = database_axes(aggregate.relation.table, databases=databases)
+    if isinstance(aggregate, PooledAggregate):
+        copies = base(databases) ** 2
+        whole = replace(aggregate.of, axes=(*axes, *aggregate.axes))
+        groups = tuple(
+            copy * aggregate.size + group for copy in range(copies) for group in aggregate.groups
+        )
+        return PooledAggregate(of=whole, groups=groups, weights=aggregate.weights * copies)
     return replace(aggregate, axes=(*axes, *aggregate.axes))
 
 
@@ -361,6 +372,33 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             covariates=("amount", "code", "sex"),
             per_patient=rows(rows=1),
         ),
+        *_of_areas(high),
+    )
+
+
+def _of_areas(high: Between) -> tuple[Statistic, ...]:
+    place: dict[str, Any] = {"table": "events", "spine": "place"}
+    return (
+        Hierarchy(id="blocks", per_patient=PerPatient(cells=2), **place),
+        Hierarchy(
+            id="block-rows",
+            counted=Counted.EVENTS,
+            per_patient=PerPatient(cells=2, rows=2),
+            **place,
+        ),
+        Hierarchy(id="block-any", counted=Counted.EVENTS, per_patient=PerPatient(rows=3), **place),
+        AreaRate(id="rates", of=high, per_patient=PerPatient(cells=2), **place),
+        AreaRate(id="fair", same_error_above=10, per_patient=PerPatient(cells=2), **place),
+        AreaRate(id="block-rate", area="block", per_patient=PerPatient(cells=1), **place),
+        AreaRate(
+            id="block-shares",
+            area="block",
+            of=high,
+            denominator=Denominator.ROWS,
+            same_error_above=30,
+            per_patient=PerPatient(rows=2),
+            **place,
+        ),
     )
 
 
@@ -381,5 +419,9 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         ChiSquaredTest(id="independence", table="events", by=("code", "band")),
         LinearRegression(
             id="line", table="events", outcome="change", covariates=("amount", "code")
+        ),
+        Hierarchy(id="blocks", table="events", spine="place", counted=Counted.EVENTS),
+        AreaRate(
+            id="fair", table="events", spine="place", counted=Counted.EVENTS, same_error_above=10
         ),
     )

@@ -4,6 +4,7 @@ from typing import Annotated, TypeAlias, get_args
 
 from pydantic import BeforeValidator, Field
 
+from confide.files.kinds.areas import AreaRateSection, HierarchySection
 from confide.files.kinds.comparisons import (
     ChiSquaredTestSection,
     LinearRegressionSection,
@@ -47,6 +48,8 @@ _Known: TypeAlias = (
     | TwoMeansTestSection
     | LinearRegressionSection
     | DegreeHistogramSection
+    | HierarchySection
+    | AreaRateSection
 )
 
 KINDS: tuple[str, ...] = tuple(
