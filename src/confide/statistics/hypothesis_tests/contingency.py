@@ -139,10 +139,9 @@ def slope(table: Array, *, scores: Array) -> tuple[float, float, Array]:
     enters the slope with the weight (s_i − s̄)·(x − line_i)/Σ(s − s̄)²N: how far its value, 0 or 1,
     is from the line.  Sampling is that of single rows about the line, which need not be straight.
     """
-    _, p, q = _margins(table)
-    n = float(table.sum())
+    n, p, q = _margins(table)
     steps = scores - float(p @ scores)
-    spread = n * float(p @ steps**2)
+    spread = float(n) * float(p @ steps**2)
     value = float(steps @ (table[:, 1] - q[1] * table.sum(axis=1))) / spread
     line = q[1] + value * steps
     weights = steps[:, None] * np.stack([-line, 1 - line], axis=-1) / spread

@@ -16,8 +16,8 @@ The mean over draws of e and u is smooth in q, so a p-value of 10⁻⁹ needs no
 the noise off it is the χ² tail itself, whatever is drawn.
 
 *Privacy:* a function of noisy numbers.
-*Utility:* ignoring the noise gives false positives (a mutant shows 20–60 %); calling Laplace noise
-normal gives up to 7 % at a level of 5 % and 5 times too many at 0.1 % (docs/design/015).
+*Utility:* ignoring the noise gives false positives (up to 83 % at a level of 5 %); calling Laplace
+noise normal gives up to 8 % there, and over three times too many at 0.1 % (docs/design/015).
 
 References:
     [AM74] Andrews, Mallows. Scale mixtures of normal distributions. JRSS B 36(1), 1974.
