@@ -42,6 +42,8 @@ from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
 from confide.statistics.regression.linear import LinearRegression
+from confide.statistics.running_counts import RunningCounts
+from confide.statistics.series import Series
 from confide.statistics.smr import SMR
 from confide.statistics.standardized_rate import StandardizedRate
 from confide.statistics.survival import Survival
@@ -53,6 +55,7 @@ from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
+    FactorizedAggregate,
     MomentAggregate,
     Plain,
     PooledAggregate,
@@ -65,6 +68,7 @@ from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.filter import Between, IsIn
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
 from confide.tables.spine import Spine
+from confide.tables.square_root import product
 
 WARDS = tuple(f"Ward {number:02d}" for number in range(1, 61))
 DISTRICTS = ("North", "East", "South", "West", "Harbour", "Old town", "Hills", "Airport")
@@ -276,10 +280,27 @@ def every_statistic() -> tuple[Statistic, ...]:
         *rates(),
         survival_statistic(),
         DegreeHistogram(id="contacts", table="contact", persons="person", at_most=8),
+        Series(
+            id="stays-over-time",
+            table="visit",
+            column="days",
+            over="start",
+            every=DatePart.MONTH,
+            per_patient=PerPatient(cells=3, rows=1),
+        ),
+        RunningCounts(
+            id="visits-so-far",
+            table="visit",
+            over="start",
+            every=DatePart.WEEK,
+            counted=Counted.EVENTS,
+            per_patient=PerPatient(cells=3, rows=1),
+            rolling=4,
+        ),
+        *comparisons(),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
         Hierarchy(id="regions", table="person", spine="city", where=HAS_DIABETES),
         AreaRate(id="diabetes-rate", table="person", spine="city", of=HAS_DIABETES, per=1000),
-        *comparisons(),
     )
 
 
@@ -404,6 +425,15 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
         finest = replace(measurement, aggregate=aggregate.of)
         cells = made_up_answer(finest, dataset=dataset, persons=persons)
         return combined(aggregate, (cells,), dataset=dataset)
+    if isinstance(aggregate, FactorizedAggregate):
+        length = aggregate.length(dataset)
+        counts = [round(persons * _shape(index, length) / length) for index in range(length)]
+        noise = math.sqrt(additive(mechanism).variance())
+        exact = product(counts, until=aggregate.published(dataset))
+        return tuple(
+            value + round(noise * math.sin(12.9898 * (index + 1)))
+            for index, value in enumerate(exact)
+        )
     assert isinstance(aggregate, Aggregate)
     cells = cell_count(aggregate.axes, dataset=dataset)
     shapes = [_shape(index, cells) for index in range(cells)]

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         Mean,
         Proportion,
         Quantiles,
+        RunningCounts,
+        Series,
         Sum,
         Variance,
     )
@@ -51,6 +53,8 @@ _WHERE = {
     "Mean": ("confide.statistics", "Mean"),
     "Proportion": ("confide.statistics", "Proportion"),
     "Quantiles": ("confide.statistics", "Quantiles"),
+    "RunningCounts": ("confide.statistics", "RunningCounts"),
+    "Series": ("confide.statistics", "Series"),
     "Sum": ("confide.statistics", "Sum"),
     "Variance": ("confide.statistics", "Variance"),
 }
@@ -69,6 +73,8 @@ __all__ = [
     "Proportion",
     "Quantiles",
     "Release",
+    "RunningCounts",
+    "Series",
     "Study",
     "Sum",
     "Variance",

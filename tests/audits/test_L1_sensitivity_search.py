@@ -15,12 +15,14 @@ from confide.attacks.audit.sensitivity_search import (
 )
 from confide.noise.entropy import SystemEntropy
 from confide.plans.contribution import PerPatient
+from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
 from confide.statistics import STATISTICS, Count, DegreeHistogram, Histogram, Sum
 from seeded import SeededEntropy
 
 pytestmark = pytest.mark.L1
 
+ADD_REMOVE = Adjacency.ADD_REMOVE
 QUICK, FULL = 2_000, 20_000
 TWINS = ("\u00e9", "e\u0301")
 
@@ -30,7 +32,9 @@ def exceeding(found: tuple[Found, ...]) -> list[Found]:
 
 
 def loose(found: tuple[Found, ...]) -> list[Found]:
-    return [one for one in found if not one.attained]
+    """Claims that nobody reached; under substitution those of running counts are bounds only."""
+    exact = [one for one in found if one.question != "root" or one.adjacency is ADD_REMOVE]
+    return [one for one in exact if not one.attained]
 
 
 def statistics_of(entity: Entity) -> tuple[Any, ...]:

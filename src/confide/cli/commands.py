@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from confide.cli.advance import advance
 from confide.cli.audit import audit
 from confide.cli.border import Border
 from confide.cli.demo import demo
@@ -58,6 +59,7 @@ for command, panel in (
     (prepare, PREPARE),
     (plan, RELEASE),
     (run, RELEASE),
+    (advance, RELEASE),
     (show, RELEASE),
     (verify, CHECK),
     (explain, CHECK),

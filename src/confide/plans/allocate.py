@@ -45,6 +45,7 @@ from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
 from confide.tables.aggregate import (
     Aggregate,
+    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
     PooledAggregate,
@@ -99,7 +100,13 @@ def mechanism_for(question: Question, *, nano: int, atto: int, dataset: Dataset)
                 keys_per_person=rows_per_unit(bounds),
                 adjacency=dataset.adjacency,
             )
-        case Aggregate() | MomentAggregate() | DegreeAggregate() | PooledAggregate():
+        case (
+            Aggregate()
+            | MomentAggregate()
+            | DegreeAggregate()
+            | PooledAggregate()
+            | FactorizedAggregate()
+        ):
             return _additive(sensitivity, amount=amount, measure=dataset.measure)
         case _:
             assert_never(question.aggregate)

@@ -11,11 +11,13 @@ from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError, UnboundedError
+from confide.plans.factorized import factorized_sensitivity
 from confide.plans.plan import Question
 from confide.privacy.unit import Entity
 from confide.tables.aggregate import (
     MOST_CELLS,
     Aggregate,
+    FactorizedAggregate,
     KeyedAggregate,
     Measured,
     MomentAggregate,
@@ -200,6 +202,11 @@ def question(
         case PooledAggregate():
             return _pooled_question(
                 name, aggregate, dataset=dataset, counted=counted, weight=Fraction(weight)
+            )
+        case FactorizedAggregate():
+            found = factorized_sensitivity(aggregate, dataset=dataset, counted=counted)
+            return Question(
+                name=name, aggregate=aggregate, sensitivity=found, weight=Fraction(weight)
             )
         case _:
             assert_never(aggregate)

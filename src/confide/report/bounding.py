@@ -6,13 +6,14 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.threshold import KeyThreshold
+from confide.plans.factorized import STEPS
 from confide.plans.plan import Measurement, Mechanism, Plan, Statistic
 from confide.report.conditions import label, value_text
 from confide.report.numbers import clean, significant
@@ -21,10 +22,13 @@ from confide.report.words import Words
 from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
+from confide.statistics.running_counts import RunningCounts
+from confide.statistics.series import Budget, Series
 from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
+    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
     Ones,
@@ -40,6 +44,7 @@ from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
 from confide.tables.filter import expressions, sources
 from confide.tables.relation import column_of, domain
 from confide.tables.schema import Column, Dataset, Kind
+from confide.tables.square_root import ONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +72,17 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
     sentences += made_of(used, dataset=plan.dataset, words=words)
     noises = [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
     sentences += dict.fromkeys(noises)  # equal questions are told once
-    if isinstance(statistic, Hierarchy | AreaRate):
-        sentences += _of_areas(statistic, plan=plan, words=words)
-    if isinstance(statistic, Histogram):
-        sentences += _after(statistic, words=words)
+    match statistic:
+        case Histogram():
+            sentences += _after(statistic, words=words)
+        case Series():
+            sentences += _shared(statistic, dataset=plan.dataset, words=words)
+        case RunningCounts():
+            sentences.append(words.say("bounded.earliest"))
+        case Hierarchy() | AreaRate():
+            sentences += _of_areas(statistic, plan=plan, words=words)
+        case _:
+            pass
     return tuple(sentences)
 
 
@@ -97,6 +109,17 @@ def _after(statistic: Histogram, *, words: Words) -> list[str]:
     if statistic.round_to > 1:
         said.append(words.say("bounded.rounded", step=f"{statistic.round_to:,}"))
     return said
+
+
+def _shared(statistic: Series, *, dataset: Dataset, words: Words) -> list[str]:
+    """Return what sharing the budget over the periods in another way would do."""
+    periods, times = statistic.periods(dataset), statistic.advantage(dataset)
+    if statistic.budget is Budget.SPLIT:
+        joint = replace(statistic, budget=Budget.JOINT).advantage(dataset)
+        return [words.say("bounded.split", periods=f"{periods:,}", times=significant(joint))]
+    if times <= 1:
+        return []
+    return [words.say("bounded.joint", periods=f"{periods:,}", times=significant(times))]
 
 
 def kept_text(bounds: ContributionBounds | DegreeBounds, *, words: Words) -> str:
@@ -238,6 +261,10 @@ def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
         return Grid(step=Fraction(1, heaviest), units=(measurement.sensitivity.unit,))
     if isinstance(aggregate, MomentAggregate):
         return _grid((aggregate.of,) * aggregate.degree, dataset=dataset)
+    if isinstance(aggregate, FactorizedAggregate):
+        return Grid(
+            step=Fraction(1, ONE), units=(measurement.sensitivity.unit.removeprefix(STEPS),)
+        )
     match aggregate.value:
         case Ones():
             return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))

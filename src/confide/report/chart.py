@@ -56,6 +56,7 @@ from confide.report.outlines import Outlines
 from confide.report.rate_chart import is_funnel, observed_over_expected, rates
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
 from confide.report.survival_chart import survival_curves
+from confide.report.time_panels import Panel, time_panels
 from confide.report.words import Words
 from confide.statistics.quantiles import Quantiles
 from confide.tables.relation import domain, resolve
@@ -150,6 +151,9 @@ def _subtitle(subject: _Subject) -> str:
     elif outlines_of(subject.statistic, plan=subject.release.plan, outlines=subject.outlines):
         shown = covers_text(first.covers, words=words)
         parts = [words.say("map.subtitle", level=level, covers=shown)]
+    elif kind_of(subject.statistic) in ("series", "running-counts"):
+        shown = covers_text(first.covers, words=words)
+        parts = [words.say("chart.time-bands", level=level, covers=shown)]
     elif first.inner is not None:
         parts = [words.say("chart.two-intervals", level=level)]
     elif len(covers) > 1:
@@ -410,6 +414,37 @@ def _areas(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
     return with_preview(above[0], below, words=subject.words), above[1]
 
 
+def _series(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    """Return the line of values, and below it how many rows each period has."""
+    cells = [cell for cell in subject.cells if cell.quantity != "count"]
+    rows = [cell for cell in subject.cells if cell.quantity == "count"]
+    panels = [Panel(cells=cells, title=subject.axis(cells), low=True)]
+    if rows:
+        unit = value_title(subject.statistic, unit=rows[0].unit, words=subject.words)
+        panels.append(Panel(cells=rows, title=clean(subject.words.unit(rows[0].unit)) or unit))
+    gaps = any(cell.value is None for cell in cells)
+    notes = (subject.words.say("chart.gaps"),) if gaps else ()
+    return time_panels(panels, x_title=subject.names[-1]), (*notes, *_flag_notes(subject))
+
+
+def _running_counts(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    """Return one panel a quantity; of many series the largest few."""
+    by_series = {cell.key[:-1]: cell.value or 0.0 for cell in subject.cells[: len(subject.cells)]}
+    chosen = sorted(by_series, key=lambda key: -by_series[key])[:_MOST_SERIES]
+    joint = subject.words.say("key.joint")
+    panels = []
+    for quantity in _distinct(cell.quantity for cell in subject.cells):
+        cells = [c for c in subject.cells if c.quantity == quantity and c.key[:-1] in chosen]
+        names = [joint.join(clean(part) for part in cell.key[:-1]) for cell in cells]
+        title = quantity_text(quantity, words=subject.words)
+        panels.append(Panel(cells=cells, title=title, series=names))
+    notes: tuple[str, ...] = ()
+    if len(by_series) > len(chosen):
+        parts = {"shown": str(len(chosen)), "cells": f"{len(by_series):,}"}
+        notes = (subject.words.say("chart.largest", **parts),)
+    return time_panels(panels, x_title=subject.names[-1]), notes
+
+
 def _distinct(items: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(dict.fromkeys(items))
 
@@ -439,4 +474,6 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "degree-histogram": _degrees,
     "hierarchy": _levels,
     "area-rate": _areas,
+    "series": _series,
+    "running-counts": _running_counts,
 }

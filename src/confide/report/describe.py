@@ -25,6 +25,8 @@ from confide.statistics.hypothesis_tests.trend import TrendTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.proportion import Proportion
 from confide.statistics.regression.linear import LinearRegression
+from confide.statistics.running_counts import RunningCounts
+from confide.statistics.series import Series
 from confide.statistics.survival import Survival
 from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, PooledAggregate, moment_range
@@ -69,7 +71,7 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     condition = condition_text(where, dataset=plan.dataset, words=words, brief=True)
     subject = _subject(statistic, condition=condition, plan=plan, words=words)
     by, kind = getattr(statistic, "by", ()), kind_of(statistic)
-    if by and kind not in ("histogram", "chi-squared-test"):
+    if by and kind not in ("histogram", "chi-squared-test", "running-counts", "series"):
         groups = words.listed([label(name) for name in by])
         subject = words.say("title.by", subject=subject, groups=groups)
     if condition and kind != "count":
@@ -80,7 +82,8 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
 def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) -> str:
     kind = kind_of(statistic)
     table = label(str(getattr(statistic, "table", "")))
-    groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
+    names = [label(name) for name in getattr(statistic, "by", ())]
+    groups = words.listed(names) if names else ""
     match kind:
         case "count" if condition:
             return words.say(f"title.whom.{_counted(statistic)}", condition=condition)
@@ -102,6 +105,11 @@ def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) 
             rate = rate or words.say(f"title.rate.{_counted(statistic)}")
             area = label(statistic.key_names[0])
             return words.say("title.area-rate", rate=rate, area=area)
+        case "running-counts":
+            return words.say(f"title.running-counts.{_counted(statistic)}", groups=groups)
+        case "series" if isinstance(statistic, Series):
+            column = label(statistic.column)
+            return words.say(f"title.series.{statistic.of.value}", column=column)
         case "key-selection":
             return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
         case _:
@@ -152,6 +160,9 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
         return tuple(label(name) for name in statistic.key_names)
     table = str(getattr(statistic, "table", ""))
     names = []
+    if isinstance(statistic, Series | RunningCounts):
+        axes = statistic.axes(plan.dataset)
+        return tuple(expression_text(axis, dataset=plan.dataset, words=words) for axis in axes)
     for name in getattr(statistic, "by", ()):
         expression = resolve(name, table=table, dataset=plan.dataset)
         known = {derived.name for derived in plan.dataset.derived}
@@ -178,6 +189,7 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
         "degree-histogram",
         "hierarchy",
         "incidence",
+        "running-counts",
         "standardized-rate",
     ):
         return shown
@@ -269,6 +281,9 @@ def quantity_text(quantity: str, *, words: Words) -> str:
         >>> quantity_text("quantile 0.25", words=load_words("en"))
         '25\xa0% quantile'
     """
+    rolling = quantity.removeprefix("rolling ")
+    if rolling != quantity:
+        return words.say("quantity.rolling", periods=rolling)
     kind, _, share = quantity.partition("quantile ")
     if kind or not share:
         return words.say(f"quantity.{quantity.replace(' ', '-')}")

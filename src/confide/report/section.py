@@ -161,8 +161,21 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
             return survival_headline(usable, words=words)
         case _ if kind in (*TESTS, "linear-regression"):
             return finding(usable, kind=kind, words=words)
+        case "running-counts":
+            return _latest(usable, words=words)
         case _:
             return _range(usable, words=words)
+
+
+def _latest(usable: Sequence[Cell], *, words: Words) -> str:
+    """Return the last running count, or of several series the one that is largest by then."""
+    running = [cell for cell in usable if cell.quantity == usable[0].quantity]
+    latest = [cell for cell in running if cell.key[-1] == running[-1].key[-1]]
+    largest = max(latest, key=_value)
+    parts = {"key": _key(largest, words=words), **_number(largest, 0, words=words)}
+    if len(latest) == 1:
+        return words.say("headline.running", **parts)
+    return words.say("headline.running-of", count=f"{len(latest):,}", **parts)
 
 
 def _medians(usable: Sequence[Cell], *, words: Words) -> str:

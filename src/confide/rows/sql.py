@@ -267,6 +267,7 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         "limbs": _limbs_of_cell(own("cell"), cells=cells),
         "with_point": lambda rows, columns: _with_point(rows, columns, scope=scope),
         "cells": cells,
+        "times": domain(first.axes[-1], dataset=scope.dataset).size() if first.axes else 1,
     }
     if streamed(first.bounds):
         carried = _carried(_reads(first, values), table=table, in_words=ordered)

@@ -27,6 +27,8 @@ from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
 from confide.statistics.regression.linear import LinearRegression
+from confide.statistics.running_counts import RunningCounts
+from confide.statistics.series import Series
 from confide.statistics.smr import SMR
 from confide.statistics.standardized_rate import StandardizedRate
 from confide.statistics.survival import Survival
@@ -36,6 +38,7 @@ from confide.statistics.weighted_mean import WeightedMean
 from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import (
     Aggregate,
+    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
     PooledAggregate,
@@ -67,6 +70,8 @@ STATISTICS: Mapping[str, type[Any]] = {
     "degree-histogram": DegreeHistogram,
     "hierarchy": Hierarchy,
     "area-rate": AreaRate,
+    "series": Series,
+    "running-counts": RunningCounts,
 }
 """Every statistic, by the word that study files use."""
 
@@ -85,6 +90,8 @@ __all__ = [
     "Mean",
     "Proportion",
     "Quantiles",
+    "RunningCounts",
+    "Series",
     "StandardizedRate",
     "Sum",
     "Survival",
@@ -111,6 +118,7 @@ _NAMES: dict[str, Any] = {
         MomentAggregate,
         DegreeAggregate,
         PooledAggregate,
+        FactorizedAggregate,
         DiscreteLaplace,
         DiscreteGaussian,
         KeyThreshold,

@@ -7,6 +7,7 @@ public cells, and the vectors are summed.  Cells are the product of public axes 
 A :class:`MomentAggregate` is a few such vectors of the same rows, mapped by an integer matrix to
 one vector of which a row moves the sum of all coordinates by a constant; a :class:`PooledAggregate`
 adds public groups of cells of one such vector.  Engines answer their parts.
+A :class:`FactorizedAggregate` is a count over time, times a public integer matrix.
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
@@ -31,6 +32,7 @@ from confide.tables.expression import ColumnOf, Expression
 from confide.tables.filter import All, Between
 from confide.tables.relation import Relation, centre, check, column_of, domain
 from confide.tables.schema import Dataset, Kind
+from confide.tables.square_root import coefficients, product, require_short
 
 LARGEST_SUM = 2**126
 MOST_CELLS = 10**7
@@ -203,7 +205,55 @@ class PooledAggregate:
         return self.weights[group] if self.weights else 1
 
 
-Measured: TypeAlias = Asked | MomentAggregate | PooledAggregate
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorizedAggregate:
+    """Counts over time, times the matrix of :mod:`confide.tables.square_root`.
+
+    The last axis is time; for each combination of the other axes a series.  Coordinate t of C·x
+    depends on the times up to t alone, so coordinates may be published as time goes by.
+
+    Attributes:
+        inner: The counts.
+        until: How many times of each series are published; all when None.  The sensitivity is that
+            of all times, whatever it is.
+    """
+
+    inner: Aggregate
+    until: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.inner.value != Ones() or not self.inner.axes:
+            raise ContractError("Running sums need counts over time.")
+
+    @property
+    def relation(self) -> Relation:
+        """Return which rows."""
+        return self.inner.relation
+
+    @property
+    def axes(self) -> tuple[Expression, ...]:
+        """Return series and, last, time."""
+        return self.inner.axes
+
+    @property
+    def bounds(self) -> ContributionBounds:
+        """Return what one privacy unit keeps."""
+        return self.inner.bounds
+
+    def length(self, dataset: Dataset) -> int:
+        """Return the number of times of the whole horizon."""
+        return domain(self.axes[-1], dataset=dataset).size()
+
+    def published(self, dataset: Dataset) -> int:
+        """Return the number of times that are published; raises if the horizon has fewer."""
+        length = self.length(dataset)
+        until = length if self.until is None else self.until
+        if not 1 <= until <= length:
+            raise ContractError(f"Expected 1 to {length} published periods, got {until}.")
+        return until
+
+
+Measured: TypeAlias = Asked | MomentAggregate | PooledAggregate | FactorizedAggregate
 """What a measurement may noise."""
 
 
@@ -276,6 +326,8 @@ def parts(aggregate: Measured) -> tuple[Asked, ...]:
             return (aggregate,)
         case PooledAggregate(of=of):
             return (of,)
+        case FactorizedAggregate(inner=inner):
+            return (inner,)
         case MomentAggregate(relation=relation, axes=axes, of=of, degree=degree, bounds=bounds):
             known = Relation(table=relation.table, where=All(of=(relation.where, Between(of=of))))
             values: tuple[Value, ...] = (Ones(), Centred(of=of), CentredSquare(of=of))
@@ -288,12 +340,31 @@ def parts(aggregate: Measured) -> tuple[Asked, ...]:
 
 
 def combined(
-    aggregate: MomentAggregate | PooledAggregate,
+    aggregate: MomentAggregate | PooledAggregate | FactorizedAggregate,
     sums: Sequence[Sequence[int]],
     *,
     dataset: Dataset,
 ) -> tuple[int, ...]:
-    """Return the vector of an aggregate from the sums of its parts.
+    """Return the vector of an aggregate from the exact sums of its parts, in integers."""
+    match aggregate:
+        case MomentAggregate():
+            return _moments(aggregate, sums, dataset=dataset)
+        case PooledAggregate():
+            return _pooled(aggregate, *sums)
+        case FactorizedAggregate():
+            (counts,) = sums
+            length, until = aggregate.length(dataset), aggregate.published(dataset)
+            starts = range(0, len(counts), length)
+            each = (product(counts[at : at + length], until=until) for at in starts)
+            return tuple(itertools.chain.from_iterable(each))
+        case _:
+            assert_never(aggregate)
+
+
+def _moments(
+    aggregate: MomentAggregate, sums: Sequence[Sequence[int]], *, dataset: Dataset
+) -> tuple[int, ...]:
+    """Return the vector of a moment aggregate, cell by cell.
 
     Moments, cell by cell: with y = x − c, x − L = y + (c−L) and U − x = (U−c) − y, so each
     polynomial is an integer combination of 1, y and y².
@@ -324,7 +395,13 @@ def _pooled(aggregate: PooledAggregate, counts: Sequence[int]) -> tuple[int, ...
 
 
 def vector_length(
-    aggregate: Aggregate | MomentAggregate | DegreeAggregate | PooledAggregate, *, dataset: Dataset
+    aggregate: Aggregate
+    | MomentAggregate
+    | DegreeAggregate
+    | PooledAggregate
+    | FactorizedAggregate,
+    *,
+    dataset: Dataset,
 ) -> int:
     """Return the number of coordinates of the vector."""
     if isinstance(aggregate, DegreeAggregate):
@@ -332,7 +409,15 @@ def vector_length(
     if isinstance(aggregate, PooledAggregate):
         return aggregate.size
     cells = cell_count(aggregate.axes, dataset=dataset)
-    return cells * (aggregate.degree + 1) if isinstance(aggregate, MomentAggregate) else cells
+    match aggregate:
+        case Aggregate():
+            return cells
+        case MomentAggregate(degree=degree):
+            return cells * (degree + 1)
+        case FactorizedAggregate():
+            return cells // aggregate.length(dataset) * aggregate.published(dataset)
+        case _:
+            assert_never(aggregate)
 
 
 def _grid(unit: str, scale: str) -> str:
@@ -389,6 +474,12 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
             if len(groups) != cell_count(of.axes, dataset=dataset):
                 raise InvalidParameterError("Expected a group for each cell that is pooled.")
             _check_size(max(weights, default=1), bounds=of.bounds, dataset=dataset)
+        case FactorizedAggregate(inner=inner, bounds=bounds):
+            check_aggregate(inner, dataset=dataset)
+            aggregate.published(dataset)
+            length, cells = aggregate.length(dataset), cell_count(inner.axes, dataset=dataset)
+            _check_size(sum(coefficients(length)), bounds=bounds, dataset=dataset)
+            require_short(length, series=cells // length)
         case _:
             assert_never(aggregate)
 

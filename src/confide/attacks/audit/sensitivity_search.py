@@ -45,6 +45,8 @@ from confide.statistics import (
     Mean,
     Proportion,
     Quantiles,
+    RunningCounts,
+    Series,
     Sum,
     Survival,
     TrendTest,
@@ -53,9 +55,11 @@ from confide.statistics import (
     Variance,
 )
 from confide.statistics.area_rate.spec import Denominator
+from confide.statistics.series import SeriesOf
 from confide.statistics.survival import Method
 from confide.tables.aggregate import (
     Aggregate,
+    FactorizedAggregate,
     KeyedAggregate,
     Measured,
     PooledAggregate,
@@ -63,7 +67,7 @@ from confide.tables.aggregate import (
     parts,
 )
 from confide.tables.degrees import DegreeAggregate
-from confide.tables.expression import ColumnOf, ValueOf
+from confide.tables.expression import ColumnOf, DatePart, ValueOf
 from confide.tables.filter import AnyOf, Between, IsIn, Not
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
@@ -216,6 +220,8 @@ def _batched(aggregate: Measured, *, databases: int) -> Measured:
             copy * aggregate.size + group for copy in range(copies) for group in aggregate.groups
         )
         return PooledAggregate(of=whole, groups=groups, weights=aggregate.weights * copies)
+    if isinstance(aggregate, FactorizedAggregate):
+        return replace(aggregate, inner=replace(aggregate.inner, axes=(*axes, *aggregate.axes)))
     return replace(aggregate, axes=(*axes, *aggregate.axes))
 
 
@@ -372,6 +378,37 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             covariates=("amount", "code", "sex"),
             per_patient=rows(rows=1),
         ),
+        Series(
+            id="series",
+            table="events",
+            column="change",
+            over="day",
+            every=DatePart.QUARTER,
+            per_patient=rows(cells=2, rows=2),
+        ),
+        Series(
+            id="series-of-sums",
+            table="events",
+            column="amount",
+            over="quarter",
+            of=SeriesOf.SUM,
+            per_patient=rows(cells=2, rows=1),
+        ),
+        RunningCounts(
+            id="running",
+            table="events",
+            over="quarter",
+            counted=events,
+            per_patient=rows(cells=2, rows=3),
+        ),
+        RunningCounts(
+            id="running-by-sex",
+            table="events",
+            over="day",
+            every=DatePart.QUARTER,
+            groups=("sex",),
+            per_patient=rows(cells=2),
+        ),
         *_of_areas(high),
     )
 
@@ -424,4 +461,6 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         AreaRate(
             id="fair", table="events", spine="place", counted=Counted.EVENTS, same_error_above=10
         ),
+        Series(id="series", table="events", column="change", over="day", every=DatePart.QUARTER),
+        RunningCounts(id="running", table="events", over="quarter", counted=Counted.EVENTS),
     )

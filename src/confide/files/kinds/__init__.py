@@ -23,6 +23,7 @@ from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSectio
 from confide.files.kinds.rates import IncidenceSection, SMRSection, StandardizedRateSection
 from confide.files.kinds.section import StatisticSection
 from confide.files.kinds.survival import SurvivalSection
+from confide.files.kinds.times import RunningCountsSection, SeriesSection
 from confide.files.kinds.weighted import WeightedMeanSection, WeightedProportionSection
 
 __all__ = ["KINDS", "AnyStatistic", "StatisticSection"]
@@ -50,6 +51,8 @@ _Known: TypeAlias = (
     | DegreeHistogramSection
     | HierarchySection
     | AreaRateSection
+    | SeriesSection
+    | RunningCountsSection
 )
 
 KINDS: tuple[str, ...] = tuple(
