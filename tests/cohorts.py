@@ -298,9 +298,9 @@ def every_statistic() -> tuple[Statistic, ...]:
             rolling=4,
         ),
         *comparisons(),
-        KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
         Hierarchy(id="regions", table="person", spine="city", where=HAS_DIABETES),
         AreaRate(id="diabetes-rate", table="person", spine="city", of=HAS_DIABETES, per=1000),
+        KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
     )
 
 
