@@ -48,9 +48,9 @@ from confide.tables.aggregate import (
     FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
-    check_aggregate,
 )
 from confide.tables.bound_contributions import rows_per_unit
+from confide.tables.check_aggregate import check_aggregate
 from confide.tables.conditions import require_possible
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import Holds

@@ -15,7 +15,6 @@ from confide.plans.factorized import factorized_sensitivity
 from confide.plans.plan import Question
 from confide.privacy.unit import Entity
 from confide.tables.aggregate import (
-    MOST_CELLS,
     Aggregate,
     FactorizedAggregate,
     KeyedAggregate,
@@ -34,6 +33,7 @@ from confide.tables.bound_contributions import (
     pooled_sensitivity,
     sensitivity,
 )
+from confide.tables.check_aggregate import MOST_CELLS
 from confide.tables.degrees import DegreeAggregate, degree_sensitivity
 from confide.tables.expression import Expression
 from confide.tables.pooled import PooledAggregate

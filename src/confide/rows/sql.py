@@ -14,7 +14,6 @@ References:
         https://doi.org/10.2478/popets-2020-0025
 """
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
@@ -33,42 +32,30 @@ from confide.rows.bounding import (
     streamed,
 )
 from confide.rows.build import (
-    BIGINT,
-    HUGEINT,
     STAR,
     at_most,
-    cast,
-    minus,
     named,
     num,
     own,
-    plus,
     select,
-    times,
 )
-from confide.rows.evaluate import number_of
+from confide.rows.carried import Carried, carried_of, evaluated_late
 from confide.rows.keyed_order import LIMB, limbs_of, limbs_of_text, with_point
 from confide.rows.layout import Layout
 from confide.rows.person_rows import relation_rows
 from confide.rows.prepared.choice import Way, way_of
 from confide.rows.prepared.copies import PLACES, Copies
-from confide.rows.stream import Late, stream_totals
-from confide.rows.table_rows import Scope, copied, table_name, unpacked, words_of
+from confide.rows.stream import stream_totals
+from confide.rows.table_rows import Scope, copied, table_name, words_of
+from confide.rows.terms import cell_and_sums, row_reads
 from confide.tables.aggregate import (
     Aggregate,
     Asked,
-    Centred,
-    CentredSquare,
-    Factor,
     KeyedAggregate,
     Ones,
-    Plain,
-    Product,
     Value,
     cell_count,
-    check_aggregate,
     reads,
-    value_range,
 )
 from confide.tables.bound_contributions import (
     CellBound,
@@ -76,13 +63,13 @@ from confide.tables.bound_contributions import (
     OneEvent,
     rows_per_unit,
 )
+from confide.tables.check_aggregate import check_aggregate
 from confide.tables.degrees import DegreeAggregate
-from confide.tables.expression import ColumnOf, Expression, ValueOf
-from confide.tables.filter import All, Between, Predicate, sources
-from confide.tables.relation import centre, domain
-from confide.tables.schema import Dataset, Table
+from confide.tables.expression import Expression
+from confide.tables.filter import All, Between, Predicate
+from confide.tables.relation import domain
+from confide.tables.schema import Dataset
 
-LARGEST_BIGINT = 2**63 - 1
 CELL, COUNT, FIRST_SUM = 1, 2, 3
 
 
@@ -208,51 +195,6 @@ def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Carried:
-    """What a stream carries of a row.
-
-    Attributes:
-        early: Expressions to evaluate before the stream, called ``e0, e1, …``.
-        columns: Indices of the base table's columns that the others need.
-        words: Names of the words that hold those columns; none when they come as they are.
-    """
-
-    early: tuple[Expression, ...]
-    columns: tuple[int, ...]
-    words: tuple[str, ...]
-
-    @property
-    def as_they_are(self) -> tuple[str, ...]:
-        """Name the columns that are carried as they are."""
-        return () if self.words else tuple(f"c{i}" for i in self.columns)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Name what the stream carries."""
-        return (*(f"e{i}" for i in range(len(self.early))), *self.words, *self.as_they_are)
-
-
-def _carried(reads: Sequence[Expression], *, table: Table, in_words: bool) -> _Carried:
-    """Return what to carry: columns of the table itself, and expressions that read others."""
-    index = {column.name: i for i, column in enumerate(table.columns)}
-    own_reads = [e for e in reads if _of_table(e, table)]
-    columns = {index[c.column] for e in own_reads for c in sources(e) if isinstance(c, ColumnOf)}
-    words = [
-        f"k{i}"
-        for i, word in enumerate(words_of(table))
-        if in_words and any(part.column in columns for part in word.fields)
-    ]
-    early = dict.fromkeys(e for e in reads if e not in own_reads)
-    return _Carried(early=tuple(early), columns=tuple(sorted(columns)), words=tuple(words))
-
-
-def _of_table(expression: Expression, table: Table) -> bool:
-    return all(
-        isinstance(read, ColumnOf) and read.table == table.name for read in sources(expression)
-    )
-
-
 def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope) -> exp.Query:
     if way is Way.RANKS:
         return _ranked(first, values, scope=scope)
@@ -270,9 +212,9 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         "times": domain(first.axes[-1], dataset=scope.dataset).size() if first.axes else 1,
     }
     if streamed(first.bounds):
-        carried = _carried(_reads(first, values), table=table, in_words=ordered)
+        carried = carried_of(row_reads(first, values), table=table, in_words=ordered)
         rows = _carrying(first, carried, scope=scope, order=order)
-        late = _made_late(first, values, carried=carried, scope=scope)
+        late = evaluated_late(first, values, carried=carried, scope=scope)
         return _with(scope, bounded_totals(rows, late=late, **given))
     rows = _terms(first, values, scope=scope, order=order)
     return _with(scope, bounded_totals(rows, late=None, **given))
@@ -285,8 +227,8 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
     copies = copied(scope, table)
     most, limit = rows_per_unit(first.bounds), limits(first.bounds)[MOST_ROWS]
     sums = [f"s{i}" for i in range(len(values))]
-    carried = _carried(_reads(first, values), table=table, in_words=False)
-    late = _made_late(first, values, carried=carried, scope=scope)
+    carried = carried_of(row_reads(first, values), table=table, in_words=False)
+    late = evaluated_late(first, values, carried=carried, scope=scope)
 
     def totals(rows: exp.Select, **bound: Any) -> exp.Select:
         part = replace(scope, named={name: rows})
@@ -301,16 +243,12 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
     return exp.Union(this=complete, expression=partial, distinct=False)
 
 
-def _reads(first: Aggregate, values: Sequence[Value]) -> tuple[Expression, ...]:
-    return (*first.axes, *(expression for value in values for expression in reads(value)))
-
-
 def _known(first: Aggregate) -> list[Expression]:
     return sorted(must_be_known(first), key=repr)  # a set has no order; SQL text needs one
 
 
 def _carrying(
-    first: Aggregate, carried: _Carried, *, scope: Scope, order: Sequence[str]
+    first: Aggregate, carried: Carried, *, scope: Scope, order: Sequence[str]
 ) -> exp.Select:
     """Return ``p``, what orders the rows, and what a stream carries."""
     rows = relation_rows(
@@ -324,58 +262,6 @@ def _carrying(
     return select(own("p"), *map(own, dict.fromkeys((*order, *carried.names))), of=rows)
 
 
-def _made_late(
-    first: Aggregate, values: Sequence[Value], *, carried: _Carried, scope: Scope
-) -> Late:
-    return Late(
-        carried=carried.names,
-        evaluated=lambda kept: _evaluated(kept, first, values, carried=carried, scope=scope),
-    )
-
-
-def _evaluated(
-    kept: exp.Select,
-    first: Aggregate,
-    values: Sequence[Value],
-    *,
-    carried: _Carried,
-    scope: Scope,
-) -> exp.Select:
-    """Return ``cell`` and ``s0, s1, …`` of kept rows, with ``p`` and ``before`` beside them."""
-    table = scope.dataset.table(first.relation.table)
-    names = [column.name for column in table.columns]
-
-    def find(read: ColumnOf | ValueOf) -> exp.Expr:
-        return own(f"c{names.index(read.column)}" if isinstance(read, ColumnOf) else "")
-
-    def value_of(expression: Expression) -> exp.Expr:
-        if expression in carried.early:
-            return own(f"e{carried.early.index(expression)}")
-        return number_of(expression, of=find, dataset=scope.dataset)
-
-    beside = [own("p"), own("before")]
-    if carried.words:
-        early = [own(f"e{i}") for i in range(len(carried.early))]
-        kept = select(*beside, *early, *unpacked(table, carried.columns), of=kept)
-    evaluated = [
-        named(value_of(expression), f"e{i}") for i, expression in enumerate(_reads(first, values))
-    ]
-    rows = select(*beside, *evaluated, of=kept)
-    return select(*beside, *_cell_and_sums(first, values, scope=scope), of=rows)
-
-
-def _cell_and_sums(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> list[exp.Expr]:
-    """Return ``cell`` and ``s0, s1, …`` from the evaluated ``e0, e1, …``."""
-    columns = [named(cast(_cell(first.axes, dataset=scope.dataset), BIGINT), "cell")]
-    place = len(first.axes)
-    for index, value in enumerate(values):
-        width = len(reads(value))
-        read = [own(f"e{place + i}") for i in range(width)]
-        columns.append(named(_term(value, read, dataset=scope.dataset), f"s{index}"))
-        place += width
-    return columns
-
-
 def _terms(
     first: Aggregate, values: Sequence[Value], *, scope: Scope, order: Sequence[str]
 ) -> exp.Select:
@@ -383,11 +269,11 @@ def _terms(
     rows = relation_rows(
         scope,
         first.relation,
-        reads=_reads(first, values),
+        reads=row_reads(first, values),
         known=_known(first),
         ordered=bool(order),
     )
-    columns = _cell_and_sums(first, values, scope=scope)
+    columns = cell_and_sums(first, values, dataset=scope.dataset)
     return _narrowed(rows, columns, scope=scope, order=order)
 
 
@@ -427,15 +313,6 @@ def _with_point(rows: exp.Select, columns: Sequence[str], *, scope: Scope) -> ex
     return select(*map(own, [*columns, "x"]), of=with_point(rows, person="p", ids=scope.layout.ids))
 
 
-def _cell(axes: tuple[Expression, ...], *, dataset: Dataset) -> exp.Expr:
-    """Return the row-major index of a cell, from the axes ``e0, e1`` and so on."""
-    cell = num(0)
-    for index, axis in enumerate(axes):
-        of = domain(axis, dataset=dataset)
-        cell = plus(times(cell, num(of.size())), minus(own(f"e{index}"), num(of.lower)))
-    return cell
-
-
 def _limbs_of_cell(cell: exp.Expr, *, cells: int) -> tuple[exp.Expr, ...]:
     """Return the index of a cell as limbs."""
     return (cell,) if cells <= 2**LIMB else limbs_of(cell)
@@ -446,36 +323,6 @@ def _narrowed(
 ) -> exp.Select:
     person = [] if scope.per_event else [own("p")]
     return select(*person, *map(own, order), *columns, of=rows)
-
-
-def _term(value: Value, read: Sequence[exp.Column], *, dataset: Dataset) -> exp.Expr:
-    match value:
-        case Ones():
-            return num(1)
-        case Plain():
-            return read[0]
-        case Centred(of=expression):
-            middle, _ = centre(domain(expression, dataset=dataset))
-            return minus(read[0], num(middle))
-        case CentredSquare(of=expression):
-            factor = Centred(of=expression)
-            return _product((factor, factor), (*read, *read), dataset=dataset)
-        case Product(of=factors):
-            return _product(factors, read, dataset=dataset)
-        case _:
-            assert_never(value)
-
-
-def _product(
-    factors: Sequence[Factor], read: Sequence[exp.Column], *, dataset: Dataset
-) -> exp.Expr:
-    """Multiply; wide from the first factor on where the product could pass 64 bits."""
-    parts = [_term(f, [column], dataset=dataset) for f, column in zip(factors, read, strict=True)]
-    product = Product(of=tuple(factors))
-    largest = value_range(product, dataset=dataset, counted="rows").magnitude
-    if largest > LARGEST_BIGINT:  # each factor's magnitude is at least 1: parts are no larger
-        parts[0] = cast(parts[0], HUGEINT)
-    return functools.reduce(times, parts)
 
 
 def _with(scope: Scope, bounded: Bounded) -> exp.Query:

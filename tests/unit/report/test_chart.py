@@ -3,8 +3,9 @@ import json
 import pytest
 
 import cohorts
-from confide.report.chart import MOST_CELLS, figure
+from confide.report.chart import figure
 from confide.report.drawing import draw, inline
+from confide.report.group_chart import MOST_CELLS
 from confide.statistics import STATISTICS
 from confide.statistics.histogram import Histogram
 from confide.statistics.mean import Mean
