@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 
 from confide.plans.plan import Statistic
 from confide.release.release import Release
-from confide.report.cells import Cell
+from confide.report.cells import Cell, hollow_note
 from confide.report.describe import group_titles, value_title
 from confide.report.marks import Chart
 from confide.report.outlines import Outlines
@@ -57,5 +57,4 @@ def distinct(items: Iterable[Item]) -> tuple[Item, ...]:
 
 def flag_notes(subject: Subject) -> tuple[str, ...]:
     """Say what a hollow dot is, if there is one."""
-    hollow = any(cell.flags and cell.value is not None for cell in subject.cells)
-    return (subject.words.say("chart.hollow"),) if hollow else ()
+    return hollow_note(subject.cells, words=subject.words)
