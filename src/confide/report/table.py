@@ -113,9 +113,13 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     head += [words.say("head.noise-interval", level=level)] if inner else []
     head += [] if shared is not None else [words.say("head.unit")]
     head += [words.say("head.flags")] if flagged else []
+    quantities: dict[str, list[Cell]] = {}
+    for cell in cells:
+        quantities.setdefault(cell.quantity, []).append(cell)
+    decimals = {quantity: digits(alike) for quantity, alike in quantities.items()}
     rows = []
     for cell in cells:
-        places = digits([other for other in cells if other.quantity == cell.quantity])
+        places = decimals[cell.quantity]
         row = [clean(part) for part in cell.key]
         row += [quantity_text(cell.quantity, words=words)] if several else []
         row += _numbers(cell, places=places, words=words)
