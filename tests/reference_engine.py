@@ -26,7 +26,7 @@ from confide.tables.aggregate import (
     cell_count,
     reads,
 )
-from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
+from confide.tables.bound_contributions import CellBound, CellOrder, OneEvent, RowBound
 from confide.tables.expression import BinOf, ColumnOf, Holds, PartOf, ValueOf
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
@@ -194,9 +194,12 @@ class Reference:
                 return min(sum(value >= edge for edge in edges) - 1, len(edges) - 2)
             case PartOf(of=inner, part=part):
                 value = self.number(inner, row, table)
-                if value is None:
+                of = domain(inner, dataset=self.dataset)
+                since = of.lower if expression.since is None else expression.since
+                until = of.upper if expression.until is None else expression.until
+                if value is None or not since <= value <= until:
                     return None
-                first = part_index(date_of(domain(inner, dataset=self.dataset).lower), part)
+                first = part_index(date_of(since), part)
                 return part_index(date_of(value), part) - first
             case Holds(of=predicate):
                 return int(self.holds(predicate, row, table))
@@ -254,7 +257,8 @@ class Reference:
             kept.append((row["p"], cell, self._term(a.value, values), key))
         sums = [0] * cell_count(a.axes, dataset=self.dataset)
         for p, own in group(kept, 0).items():
-            for cell, term in self._bounded(p, own, a.bounds, len(sums)):
+            times = domains[-1].size() if domains else 1
+            for cell, term in self._bounded(p, own, a.bounds, len(sums), times=times):
                 sums[cell] += term
         if self.flaw == "bound after the sum" and not isinstance(a.bounds, OneEvent):
             most = getattr(a.bounds, "max_rows", None) or a.bounds.max_rows_per_cell
@@ -264,7 +268,7 @@ class Reference:
             sums = [(s + 2**63) % 2**64 - 2**63 for s in sums]
         return tuple(sums)
 
-    def _bounded(self, p, own, bounds, cells):
+    def _bounded(self, p, own, bounds, cells, *, times):
         if self.flaw in ("no bound", "bound after the sum"):
             return [(cell, term) for _, cell, term, _ in own]
         in_order = sorted(own, key=lambda r: (r[3], r[1], r[2]))
@@ -273,11 +277,17 @@ class Reference:
                 return [(cell, term) for _, cell, term, _ in own]
             case RowBound(max_rows=m):
                 return [(cell, term) for _, cell, term, _ in in_order[:m]]
-            case CellBound(max_cells=k, max_rows_per_cell=r):
+            case CellBound(max_cells=k, max_rows_per_cell=r, order=order):
                 by_cell = group(sorted(own, key=lambda o: (o[3], o[2])), 1)
+                time = times if order is CellOrder.EARLIEST else 1
                 first = sorted(
-                    by_cell, key=lambda c: (self.place(p, [c] if cells <= 2**31 else limbs(c)), c)
-                )[:k]  # fmt: skip
+                    by_cell,
+                    key=lambda c: (
+                        c % time,
+                        self.place(p, [c] if cells <= 2**31 else limbs(c)),
+                        c,
+                    ),
+                )[:k]
                 return [(c, term) for c in first for _, _, term, _ in by_cell[c][:r]]
 
     def _fanned(self, a, rows, table):

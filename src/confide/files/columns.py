@@ -46,6 +46,7 @@ class TableSection(Section):
 
     from_: str | None = Field(default=None, alias="from")
     id: str = ""
+    other_id: str = ""
     rows_per_patient: Literal["1", 1] | None = None
     weight: str = ""
     columns: dict[str, ColumnSection]
@@ -109,6 +110,7 @@ def read_table(name: str, section: TableSection) -> Table:
         one_row_per_patient=section.rows_per_patient is not None,
         id_column=section.id,
         weight=section.weight,
+        other_id=section.other_id,
     )
 
 

@@ -15,6 +15,7 @@ from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, r
 from confide.files.error_target import read_target
 from confide.files.kinds import AnyStatistic, StatisticSection
 from confide.files.period import PeriodSection, in_period, named_study
+from confide.files.public_tables import with_public_files
 from confide.files.texts import Section, beside, read_section
 from confide.files.where import read_where
 from confide.files.yaml_text import read_yaml
@@ -90,7 +91,7 @@ def read_study(
     Raises:
         ContractError: If it breaks its contract; the message names the place.
     """
-    file = read_section(StudyFile, read_yaml(path), name=path.name)
+    file = read_section(StudyFile, with_public_files(read_yaml(path), path=path), name=path.name)
     if declared is None:
         declared = read_dataset(beside(file.dataset, of=path))
     dataset = declared.dataset

@@ -37,15 +37,11 @@ class AtRisk:
     per: Per
 
     def check(self) -> None:
-        """Refuse a denominator that is none, or two.
+        """Refuse two denominators.
 
         Raises:
-            ContractError: If there are no strata, or time and population are both named.
+            ContractError: If time and population are both named.
         """
-        if not self.strata:
-            raise ContractError(
-                f"{self.id!r} has no strata to adjust for.", hint="Write strata: [age_band]."
-            )
         if self.time and self.population:
             raise ContractError(
                 f"{self.id!r} names both a time at risk and a public population.",
@@ -57,10 +53,10 @@ class AtRisk:
         """Whether persons in the rows are counted, each with at most one event."""
         return not self.time and not self.population
 
-    @property
-    def unit(self) -> str:
-        """The unit of the published rate."""
-        return self.per.unit if self.time else self.per.persons
+    def unit(self, dataset: Dataset) -> str:
+        """Return the unit of the published rate."""
+        once = bool(self.population) or dataset.table(self.table).one_row_per_patient
+        return self.per.unit if self.time else self.per.counted(once=once)
 
     def groups(self, dataset: Dataset) -> tuple[Expression, ...]:
         """Return the axes of the groups."""

@@ -56,10 +56,9 @@ class Per:
         """
         return f"per {self.number:,} person-{self.time.value}"
 
-    @property
-    def persons(self) -> str:
-        """The unit of a rate over persons, without time."""
-        return f"per {self.number:,} persons"
+    def counted(self, *, once: bool) -> str:
+        """Return the unit of a rate without time, over persons or over their records."""
+        return f"per {self.number:,} {'persons' if once else 'records'}"
 
 
 def step_of(of: Domain, *, per: Per, name: str) -> float:

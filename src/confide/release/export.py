@@ -69,11 +69,11 @@ def csv_bytes(statistic: Statistic, estimates: Sequence[Estimate]) -> bytes:
     writer.writerow(head)
     width = len(head) - len(NUMBERS) - 5
     for row in body:
-        writer.writerow([row[0], *map(_inert, row[1 : 1 + width]), *row[1 + width :]])
+        writer.writerow([row[0], *map(inert, row[1 : 1 + width]), *row[1 + width :]])
     return out.getvalue().encode()
 
 
-def _inert(text: str) -> str:
+def inert(text: str) -> str:
     """Return a group label that no spreadsheet takes for a formula."""
     risky = text[:1] in _FORMULA or text.lstrip()[:1] in _FORMULA
     return f"'{text}" if risky else text

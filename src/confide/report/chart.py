@@ -24,6 +24,7 @@ from confide.release.release import Release
 from confide.report.area_charts import levels, outlines_of, preview, with_preview
 from confide.report.cells import Cell, cells_of, labels_of, largest
 from confide.report.choropleth import choropleth
+from confide.report.degree_chart import degree_bars
 from confide.report.describe import (
     covers_text,
     group_titles,
@@ -35,6 +36,7 @@ from confide.report.describe import (
     total_text,
     value_title,
 )
+from confide.report.forest import coefficients, compared, departures, shares
 from confide.report.marks import (
     Chart,
     Frame,
@@ -53,6 +55,8 @@ from confide.report.numbers import clean, fixed, percent
 from confide.report.outlines import Outlines
 from confide.report.rate_chart import is_funnel, observed_over_expected, rates
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
+from confide.report.survival_chart import survival_curves
+from confide.report.time_panels import Panel, time_panels
 from confide.report.words import Words
 from confide.statistics.quantiles import Quantiles
 from confide.tables.relation import domain, resolve
@@ -140,11 +144,16 @@ def _subtitle(subject: _Subject) -> str:
     if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):
         shown = covers_text(first.covers, words=words)
         parts = [words.say("chart.grid", level=level, covers=shown)]
+    elif kind_of(subject.statistic) == "smr" and is_funnel(subject.cells):
+        parts = [words.say("chart.control-limits")]
+    elif kind_of(subject.statistic) == "survival":
+        parts = [words.say("chart.bands", level=level)]
     elif outlines_of(subject.statistic, plan=subject.release.plan, outlines=subject.outlines):
         shown = covers_text(first.covers, words=words)
         parts = [words.say("map.subtitle", level=level, covers=shown)]
-    elif kind_of(subject.statistic) == "smr" and is_funnel(subject.cells):
-        parts = [words.say("chart.control-limits")]
+    elif kind_of(subject.statistic) in ("series", "running-counts"):
+        shown = covers_text(first.covers, words=words)
+        parts = [words.say("chart.time-bands", level=level, covers=shown)]
     elif first.inner is not None:
         parts = [words.say("chart.two-intervals", level=level)]
     elif len(covers) > 1:
@@ -273,6 +282,30 @@ def _groups(
     return dots(rows, frame=frame), (*notes, *_flag_notes(subject))
 
 
+def _labels(keys: Iterable[tuple[str, ...]], *, words: Words) -> dict[tuple[str, ...], str]:
+    """Return a label a key; two keys that look alike once shortened are told apart by a number."""
+    found: dict[tuple[str, ...], str] = {}
+    for key in _distinct(keys):
+        text = words.say("key.joint").join(clean(part) for part in key) or words.say("chart.all")
+        alike = sum(label.startswith(text) for label in found.values())
+        found[key] = f"{text} ({alike + 1})" if text in found.values() else text
+    return found
+
+
+def _survival(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    unit = subject.names[-1]
+    return survival_curves(subject.cells, time_title=unit, words=subject.words)
+
+
+def _largest(cells: Sequence[Cell], *, words: Words) -> tuple[Sequence[Cell], tuple[str, ...]]:
+    if len(cells) <= MOST_CELLS:
+        return cells, ()
+    known = [cell for cell in cells if cell.value is not None]
+    chosen = sorted(known, key=lambda cell: (-(cell.value or 0.0), cell.key))[:MOST_CELLS]
+    note = words.say("chart.largest", shown=str(len(chosen)), cells=f"{len(cells):,}")
+    return chosen, (note,)
+
+
 def _flag_notes(subject: _Subject) -> tuple[str, ...]:
     hollow = any(cell.flags and cell.value is not None for cell in subject.cells)
     return (subject.words.say("chart.hollow"),) if hollow else ()
@@ -357,6 +390,12 @@ def _physical_edges(statistic: Quantiles, *, dataset: Dataset) -> list[float]:
     return [of.physical(edge) for edge in statistic.edges(dataset)]
 
 
+def _degrees(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    cells = [cell for cell in subject.cells if cell.quantity == "count"]
+    titles = (subject.names[0], subject.axis(cells))
+    return degree_bars(cells, titles=titles), _flag_notes(subject)
+
+
 def _levels(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
     def bars(cells: Sequence[Cell]) -> tuple[Chart, tuple[str, ...]]:
         return _groups(subject, cells, bars=True)
@@ -375,6 +414,37 @@ def _areas(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
     return with_preview(above[0], below, words=subject.words), above[1]
 
 
+def _series(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    """Return the line of values, and below it how many rows each period has."""
+    cells = [cell for cell in subject.cells if cell.quantity != "count"]
+    rows = [cell for cell in subject.cells if cell.quantity == "count"]
+    panels = [Panel(cells=cells, title=subject.axis(cells), low=True)]
+    if rows:
+        unit = value_title(subject.statistic, unit=rows[0].unit, words=subject.words)
+        panels.append(Panel(cells=rows, title=clean(subject.words.unit(rows[0].unit)) or unit))
+    gaps = any(cell.value is None for cell in cells)
+    notes = (subject.words.say("chart.gaps"),) if gaps else ()
+    return time_panels(panels, x_title=subject.names[-1]), (*notes, *_flag_notes(subject))
+
+
+def _running_counts(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    """Return one panel a quantity; of many series the largest few."""
+    by_series = {cell.key[:-1]: cell.value or 0.0 for cell in subject.cells[: len(subject.cells)]}
+    chosen = sorted(by_series, key=lambda key: -by_series[key])[:_MOST_SERIES]
+    joint = subject.words.say("key.joint")
+    panels = []
+    for quantity in _distinct(cell.quantity for cell in subject.cells):
+        cells = [c for c in subject.cells if c.quantity == quantity and c.key[:-1] in chosen]
+        names = [joint.join(clean(part) for part in cell.key[:-1]) for cell in cells]
+        title = quantity_text(quantity, words=subject.words)
+        panels.append(Panel(cells=cells, title=title, series=names))
+    notes: tuple[str, ...] = ()
+    if len(by_series) > len(chosen):
+        parts = {"shown": str(len(chosen)), "cells": f"{len(by_series):,}"}
+        notes = (subject.words.say("chart.largest", **parts),)
+    return time_panels(panels, x_title=subject.names[-1]), notes
+
+
 def _distinct(items: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(dict.fromkeys(items))
 
@@ -388,11 +458,22 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "proportion": _by_group,
     "quantiles": _quantiles,
     "key-selection": _selected,
-    "hierarchy": _levels,
-    "area-rate": _areas,
     "incidence": _rates,
     "standardized-rate": _rates,
     "smr": _observed_over_expected,
     "weighted-proportion": _rates,
     "weighted-mean": _rates,
+    "survival": _survival,
+    "chi-squared-test": lambda s: departures(s.cells, unit=s.axis(s.cells), words=s.words),
+    "two-proportions-test": lambda s: compared(s.cells, unit=s.axis(s.cells), words=s.words),
+    "trend-test": lambda s: shares(s.cells, unit=s.axis(s.cells), words=s.words),
+    "two-means-test": lambda s: compared(s.cells, unit=s.axis(s.cells), words=s.words),
+    "linear-regression": lambda s: coefficients(
+        s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
+    ),
+    "degree-histogram": _degrees,
+    "hierarchy": _levels,
+    "area-rate": _areas,
+    "series": _series,
+    "running-counts": _running_counts,
 }

@@ -19,9 +19,11 @@ from confide.report.bounding import bounded
 from confide.report.cells import Cell, cells_of
 from confide.report.conditions import label
 from confide.report.describe import digits, kind_of, quantity_text, title_of
+from confide.report.findings import TESTS, finding
 from confide.report.numbers import clean, epsilon_text, fixed, percent
 from confide.report.odds_words import loss_text, shown_at
 from confide.report.population import about
+from confide.report.survival_words import survival_headline
 from confide.report.words import Words
 from confide.tables.survey_weight import weight_of
 
@@ -83,13 +85,15 @@ def _about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     if weight is None:
         return told
     name, weighted = label(weight.column), kind_of(statistic).startswith("weighted-")
-    key = "about.weighted" if weighted else "about.unweighted"
+    key = "weighting.weighted" if weighted else "weighting.unweighted"
     return words.say(key, about=told, weight=name)
 
 
 def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
     """Return the warning that goes with intervals that all reach zero, as those of no rows do."""
     ends = [cell.outer for cell in cells if cell.value is not None and cell.outer is not None]
+    if any(cell.outer is None for cell in cells if cell.value is not None):
+        return ()  # a test may well find no difference
     if not ends or any(low > 0 or high < 0 for low, high in ends):
         return ()
     return (words.say("flag.nothing.long"),)
@@ -147,10 +151,32 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
                 sd=spread["amount"],
                 sd_interval=spread["interval"],
             )
+        case "degree-histogram" if usable[-1].quantity == "mean degree":
+            what = quantity_text(usable[-1].quantity, words=words)
+            number = _number(usable[-1], None, words=words)
+            return words.say("headline.quantile", quantity=what, **number)
         case "quantiles":
             return _medians(usable, words=words)
+        case "survival":
+            return survival_headline(usable, words=words)
+        case _ if kind in (*TESTS, "linear-regression"):
+            return finding(usable, kind=kind, words=words)
+        case "running-counts":
+            return _latest(usable, words=words)
         case _:
-            return _range(usable, words=words)
+            main = [cell for cell in usable if cell.quantity == cells[0].quantity]
+            return _range(main, words=words) if main else words.say("headline.none")
+
+
+def _latest(usable: Sequence[Cell], *, words: Words) -> str:
+    """Return the last running count, or of several series the one that is largest by then."""
+    running = [cell for cell in usable if cell.quantity == usable[0].quantity]
+    latest = [cell for cell in running if cell.key[-1] == running[-1].key[-1]]
+    largest = max(latest, key=_value)
+    parts = {"key": _key(largest, words=words), **_number(largest, 0, words=words)}
+    if len(latest) == 1:
+        return words.say("headline.running", **parts)
+    return words.say("headline.running-of", count=f"{len(latest):,}", **parts)
 
 
 def _medians(usable: Sequence[Cell], *, words: Words) -> str:

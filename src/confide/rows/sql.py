@@ -56,6 +56,7 @@ from confide.rows.stream import Late, stream_totals
 from confide.rows.table_rows import Scope, copied, table_name, unpacked, words_of
 from confide.tables.aggregate import (
     Aggregate,
+    Asked,
     Centred,
     CentredSquare,
     Factor,
@@ -75,6 +76,7 @@ from confide.tables.bound_contributions import (
     OneEvent,
     rows_per_unit,
 )
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import ColumnOf, Expression, ValueOf
 from confide.tables.filter import All, Between, Predicate, sources
 from confide.tables.relation import centre, domain
@@ -108,7 +110,7 @@ class Statement:
 
 
 def statements(
-    aggregates: Sequence[Aggregate | KeyedAggregate],
+    aggregates: Sequence[Asked],
     *,
     dataset: Dataset,
     layout: Layout,
@@ -116,21 +118,22 @@ def statements(
 ) -> tuple[Statement, ...]:
     """Compile aggregates to the fewest statements, over prepared copies where there are.
 
+    Degree histograms are left to :mod:`confide.rows.degrees`.
+
     Raises:
         ContractError: If an aggregate is not declared, or does not fit the source.
         InvalidParameterError: If there are too many cells, or the sums could overflow.
     """
-    shared: dict[object, list[int]] = {}
+    shared: dict[object, list[tuple[int, Aggregate | KeyedAggregate]]] = {}
     for position, aggregate in enumerate(aggregates):
         check_aggregate(aggregate, dataset=dataset)
+        if isinstance(aggregate, DegreeAggregate):
+            continue
         _check_unit(aggregate.bounds, dataset=dataset)
-        shared.setdefault(_kept_by(aggregate), []).append(position)
+        shared.setdefault(_kept_by(aggregate), []).append((position, aggregate))
     return tuple(
-        _statement(
-            [(position, aggregates[position]) for position in positions],
-            scope=Scope(dataset=dataset, layout=layout, copies=copies),
-        )
-        for positions in shared.values()
+        _statement(group, scope=Scope(dataset=dataset, layout=layout, copies=copies))
+        for group in shared.values()
     )
 
 
@@ -264,6 +267,7 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         "limbs": _limbs_of_cell(own("cell"), cells=cells),
         "with_point": lambda rows, columns: _with_point(rows, columns, scope=scope),
         "cells": cells,
+        "times": domain(first.axes[-1], dataset=scope.dataset).size() if first.axes else 1,
     }
     if streamed(first.bounds):
         carried = _carried(_reads(first, values), table=table, in_words=ordered)

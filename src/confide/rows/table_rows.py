@@ -140,6 +140,11 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
         identity = person(own(found.name, "s"), found=found, ids=scope.layout.ids)
         raw.append(named(identity, "p"))
         clean.append(own("p", "r"))
+        if table.other_id:
+            found = scope.layout.other_id_of(table)
+            identity = person(own(found.name, "s"), found=found, ids=scope.layout.ids)
+            raw.append(named(identity, "q"))
+            clean.append(own("q", "r"))
     for index, column in enumerate(table.columns):
         found = located.columns[column.source]
         read = parsed(own(found.name, "s"), column=column, physical=found.physical)
@@ -163,6 +168,8 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
     if points:  # level by level, so that nothing is computed twice
         rows = select(STAR, *points, of=select(STAR, *floors, of=rows))
     usable = [] if scope.per_event else [present(own("p", "r"))]
+    if table.other_id and not scope.per_event:
+        usable.append(present(own("q", "r")))
     return select(*clean, of=rows, alias="r", joins=joins, where=usable)
 
 

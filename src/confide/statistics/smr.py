@@ -81,8 +81,8 @@ class SMR:
         id: Unique within the study.
         table: Whose rows.
         of: Which rows are events.
+        reference: Public reference rates by stratum, per ``per``; one, if there are no strata.
         strata: What is adjusted for: age bands, sex.
-        reference: Public reference rates by stratum, per ``per``.
         by: Groups; none gives one ratio.
         time: Column or per-patient value: the time at risk of a row; persons are counted if empty.
         population: Public number at risk by group and stratum, in place of the rows.
@@ -97,8 +97,8 @@ class SMR:
 
     id: str
     table: str
-    strata: tuple[str, ...]
     reference: tuple[PublicNumber, ...]
+    strata: tuple[str, ...] = ()
     of: Predicate = field(default_factory=Everything)
     by: tuple[str, ...] = ()
     time: str = ""

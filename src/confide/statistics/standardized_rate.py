@@ -91,6 +91,10 @@ class StandardizedRate:
 
     def __post_init__(self) -> None:
         self.at_risk.check()
+        if not self.strata:
+            raise ContractError(
+                f"Rate {self.id!r} has no strata to adjust for.", hint="Write strata: [age_band]."
+            )
         if self.per_patient.cells is not None:
             raise ContractError(
                 f"Rate {self.id!r} bounds the rows of a patient, not their cells.",
@@ -109,11 +113,6 @@ class StandardizedRate:
             population=self.population,
             per=self.per,
         )
-
-    @property
-    def unit(self) -> str:
-        """The unit of the published rate."""
-        return self.at_risk.unit
 
     def _weights(self, dataset: Dataset) -> tuple[float, ...]:
         """Return the shares of the strata in the standard population."""
@@ -213,13 +212,13 @@ class StandardizedRate:
             * math.sqrt(variance(parts)),
             median_error=self.per.number * median_error(parts),
             level=float(level),
-            unit=self.unit,
+            unit=self.at_risk.unit(dataset),
             planning=None if self.expect_rate is None else float(self.expect_rate),
             notes=(note,),
         )
 
     def _at_risk_word(self) -> str:
-        return f"person-{self.per.time.value}" if self.time else "persons"
+        return f"person-{self.per.time.value}" if self.time else "rows"
 
     def _split(self, dataset: Dataset) -> list[tuple[float, ...]]:
         """Return the public population of each group by stratum."""
@@ -240,7 +239,10 @@ class StandardizedRate:
         weights, keys = self._weights(dataset), self.at_risk.group_keys(dataset)
         width = len(weights)
         publishing = Publishing(
-            statistic=self.id, level=float(self.level), factor=self.per.number, unit=self.unit
+            statistic=self.id,
+            level=float(self.level),
+            factor=self.per.number,
+            unit=self.at_risk.unit(dataset),
         )
         groups = {key: cells[i * width : (i + 1) * width] for i, key in enumerate(keys)}
         found = {key: self._found(strata, weights) for key, strata in groups.items()}

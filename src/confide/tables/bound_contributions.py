@@ -28,6 +28,7 @@ References:
         https://doi.org/10.2478/popets-2020-0025
 """
 
+import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
@@ -48,12 +49,23 @@ class RowBound:
         _at_least_one(max_rows=self.max_rows)
 
 
+class CellOrder(enum.Enum):
+    """Which cells of a patient come first."""
+
+    KEYED = "keyed"  # by the secretly keyed order of (person, cell)
+    EARLIEST = "earliest"  # by the last axis, time; cells of the same time by the keyed order
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellBound:
-    """Each patient keeps at most ``max_cells`` cells and ``max_rows_per_cell`` rows in each."""
+    """Each patient keeps at most ``max_cells`` cells and ``max_rows_per_cell`` rows in each.
+
+    With ``EARLIEST`` the cells that a patient keeps up to a time do not depend on later rows.
+    """
 
     max_cells: int
     max_rows_per_cell: int = 1
+    order: CellOrder = CellOrder.KEYED
 
     def __post_init__(self) -> None:
         _at_least_one(max_cells=self.max_cells, max_rows_per_cell=self.max_rows_per_cell)
@@ -135,7 +147,7 @@ def sensitivity(
         >>> s.l1, s.l2_squared
         (5, 5)
     """
-    if (entity is Entity.EVENT) != isinstance(bounds, OneEvent):
+    if entity is Entity.EDGE or (entity is Entity.EVENT) != isinstance(bounds, OneEvent):
         raise InvalidParameterError(
             f"Expected bounds that suit the privacy unit {entity.value!r}.",
             hint="Patients need max rows or cells; events are bounded by being one row.",

@@ -208,6 +208,7 @@ class Table:
         one_row_per_patient: Enforced by the engine: of several rows the first in keyed order stays.
         id_column: Column that identifies the person here; the unit's when empty.
         weight: Number column that holds the survey weight of a row; "" where there is none.
+        other_id: Column that identifies a second person: then a row is a contact of the two.
     """
 
     name: str
@@ -216,6 +217,14 @@ class Table:
     one_row_per_patient: bool = False
     id_column: str = ""
     weight: str = ""
+    other_id: str = ""
+
+    def __post_init__(self) -> None:
+        if self.other_id and self.one_row_per_patient:
+            raise ContractError(
+                f"Table {self.name!r} holds contacts, and a person can have several.",
+                hint="Leave rows-per-patient out.",
+            )
 
     def column(self, name: str) -> Column:
         """Return a declared column.

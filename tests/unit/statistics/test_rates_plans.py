@@ -9,6 +9,7 @@ import pytest
 
 import cohorts
 from confide.errors import ContractError, UnboundedError, UnknownNameError
+from confide.files.public_tables import with_public_files
 from confide.files.study import ask_from
 from confide.plans.best_split import best_split
 from confide.plans.contribution import PerPatient
@@ -321,3 +322,36 @@ def test_study_files_write_every_rate():
         dataset=to,
     )
     assert weighted.statistic.expect_weight == Fraction(3, 2)
+
+
+def test_one_reference_rate_needs_no_strata_and_a_population_may_stand_in_a_file(tmp_path):
+    to = followed()
+    spec = ask_from(
+        {"id": "m", "kind": "smr", "table": "participants", "by": ["sex"], "reference": "40"},
+        dataset=to,
+    ).statistic
+    assert [question.name for question in spec.questions(to)] == ["events", "persons"]
+    study = tmp_path / "study.yaml"
+    study.write_text("study: {id: s}\n")
+    (tmp_path / "people.csv").write_text("sex,number\nmale,1200\nfemale,1300\n")
+    item = {"id": "m", "population": {"file": "people.csv"}}
+    read = with_public_files({"statistics": [item]}, path=study)
+    assert read["statistics"][0]["population"] == {"male": "1200", "female": "1300"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("male,1200\nmale,1300\n", "twice"),
+        ("male\nfemale\n", "labels and a number"),
+        ("male,0-39,12\nfemale,13\n", "labels and a number"),
+        ("", "labels and a number"),
+        (None, "no file"),
+    ],
+)
+def test_a_file_of_public_numbers_that_cannot_be_read_is_refused(tmp_path, text, message):
+    if text is not None:
+        (tmp_path / "people.csv").write_text(text)
+    item = {"id": "m", "population": {"file": "people.csv"}}
+    with pytest.raises(ContractError, match=message):
+        with_public_files({"statistics": [item]}, path=tmp_path / "study.yaml")

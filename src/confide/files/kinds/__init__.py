@@ -5,15 +5,25 @@ from typing import Annotated, TypeAlias, get_args
 from pydantic import BeforeValidator, Field
 
 from confide.files.kinds.areas import AreaRateSection, HierarchySection
+from confide.files.kinds.comparisons import (
+    ChiSquaredTestSection,
+    LinearRegressionSection,
+    TrendTestSection,
+    TwoMeansTestSection,
+    TwoProportionsTestSection,
+)
 from confide.files.kinds.counts import (
     CountSection,
     HistogramSection,
     KeySelectionSection,
     ProportionSection,
 )
+from confide.files.kinds.networks import DegreeHistogramSection
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
 from confide.files.kinds.rates import IncidenceSection, SMRSection, StandardizedRateSection
 from confide.files.kinds.section import StatisticSection
+from confide.files.kinds.survival import SurvivalSection
+from confide.files.kinds.times import RunningCountsSection, SeriesSection
 from confide.files.kinds.weighted import WeightedMeanSection, WeightedProportionSection
 
 __all__ = ["KINDS", "AnyStatistic", "StatisticSection"]
@@ -27,13 +37,22 @@ _Known: TypeAlias = (
     | ProportionSection
     | QuantilesSection
     | KeySelectionSection
-    | HierarchySection
-    | AreaRateSection
     | IncidenceSection
     | StandardizedRateSection
     | SMRSection
     | WeightedProportionSection
     | WeightedMeanSection
+    | SurvivalSection
+    | ChiSquaredTestSection
+    | TwoProportionsTestSection
+    | TrendTestSection
+    | TwoMeansTestSection
+    | LinearRegressionSection
+    | DegreeHistogramSection
+    | HierarchySection
+    | AreaRateSection
+    | SeriesSection
+    | RunningCountsSection
 )
 
 KINDS: tuple[str, ...] = tuple(
@@ -54,6 +73,11 @@ _OTHER_WORDS = {
     "rate": "incidence, or proportion where there is no time at risk",
     "incidence-rate": "incidence",
     "standardised-rate": "standardized-rate",
+    "kaplan-meier": "survival",
+    "log-rank": "survival, with by: [arm]",
+    "chi-square": "chi-squared-test",
+    "t-test": "two-means-test",
+    "regression": "linear-regression",
 }
 
 

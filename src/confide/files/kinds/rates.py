@@ -1,6 +1,7 @@
 """Incidence, standardised rates and observed over expected events, as study.yaml writes them."""
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any, Literal
 
 from pydantic import Field
@@ -70,7 +71,7 @@ class IncidenceSection(RateSection):
 class StandardSection(RateSection):
     """A rate adjusted for strata."""
 
-    strata: list[str]
+    strata: list[str] = Field(default_factory=list)
     time: str = ""
     population: dict[str, Any] = Field(default_factory=dict)
 
@@ -101,16 +102,16 @@ class StandardizedRateSection(StandardSection):
 
     def error_unit(self, dataset: Dataset) -> str:
         """Return what the rate is per."""
-        del dataset
         per = Per(number=self.per, time=self.person_time)
-        return per.unit if self.time else per.persons
+        one = dataset.table(self.declared_table(dataset)).one_row_per_patient
+        return per.unit if self.time else per.counted(once=one or bool(self.population))
 
 
 class SMRSection(StandardSection):
     """Observed over expected events."""
 
     kind: Literal["smr"]
-    reference: dict[str, Any]
+    reference: dict[str, Any] | Positive
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
         """Return the spec."""
@@ -134,8 +135,10 @@ def _labels(compare: str | list[str]) -> tuple[str, ...]:
     return (compare,) if isinstance(compare, str) else tuple(compare)
 
 
-def public_numbers(table: Mapping[str, Any]) -> tuple[PublicNumber, ...]:
+def public_numbers(table: Mapping[str, Any] | Fraction) -> tuple[PublicNumber, ...]:
     """Return the numbers of a mapping by label, or of mappings by further labels inside it.
+
+    A number alone has no label.
 
     Raises:
         ContractError: If one of them is not a number ≥ 0.
@@ -144,6 +147,8 @@ def public_numbers(table: Mapping[str, Any]) -> tuple[PublicNumber, ...]:
         >>> [n.keys for n in public_numbers({"North": {"0-39": "120"}, "South": {"0-39": "90"}})]
         [('North', '0-39'), ('South', '0-39')]
     """
+    if isinstance(table, Fraction):
+        return (PublicNumber(keys=(), value=table),)
     return tuple(_numbers(table, keys=()))
 
 

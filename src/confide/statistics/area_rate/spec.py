@@ -161,9 +161,7 @@ class AreaRate:
             relation=Relation(table=self.table, where=where),
             axes=axes,
             value=Ones(),
-            bounds=contribution_bounds(
-                self.per_patient, table=self.table, axes=axes, counted=counted, dataset=dataset
-            ),
+            bounds=self._bounds(dataset),
         )
         place = self.level_place(dataset)
         _, groups = dataset.spine(self.spine).grouped(self._finest(dataset), level=place)
@@ -260,6 +258,12 @@ class AreaRate:
     def _unit(self) -> str:
         return "1" if self.per == 1 else f"per {self.per}"
 
+    def _bounds(self, dataset: Dataset) -> ContributionBounds:
+        axes, _, counted = self._cells(self._column(dataset))
+        return contribution_bounds(
+            self.per_patient, table=self.table, axes=axes, counted=counted, dataset=dataset
+        )
+
     def estimate(
         self,
         noisy: Mapping[str, Noisy],
@@ -273,7 +277,7 @@ class AreaRate:
         labels, sizes, weights = self.areas(dataset), self.sizes(dataset), self._weights(dataset)
         noise = noise_component(additive(mechanisms["count"]))
         counts = vector(noisy["count"])
-        rows = _rows_in_a_cell(self.questions(dataset)[0].aggregate.bounds)
+        rows = _rows_in_a_cell(self._bounds(dataset))
         width = self._per_area()
         found: list[Estimate] = []
         for place, label in enumerate(labels):

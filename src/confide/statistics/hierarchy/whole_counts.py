@@ -41,7 +41,8 @@ def nearest(estimates: NDArray[np.float64], *, total: int) -> NDArray[np.int64]:
         whole[chosen] += 1
     elif missing < 0:  # a sum of floors can pass the total only by rounding of floats
         whole[np.argmax(whole)] += missing
-    return whole
+    found: NDArray[np.int64] = whole
+    return found
 
 
 def whole_counts(
