@@ -55,7 +55,6 @@ from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
-    FactorizedAggregate,
     MomentAggregate,
     Plain,
     Product,
@@ -64,6 +63,7 @@ from confide.tables.aggregate import (
 )
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import Between, IsIn
 from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
@@ -297,7 +297,6 @@ def every_statistic() -> tuple[Statistic, ...]:
             per_patient=PerPatient(cells=3, rows=1),
             rolling=4,
         ),
-        KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
         Hierarchy(id="regions", table="person", spine="city", where=HAS_DIABETES),
         AreaRate(id="diabetes-rate", table="person", spine="city", of=HAS_DIABETES, per=1000),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
