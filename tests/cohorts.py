@@ -297,10 +297,10 @@ def every_statistic() -> tuple[Statistic, ...]:
             per_patient=PerPatient(cells=3, rows=1),
             rolling=4,
         ),
+        *comparisons(),
         Hierarchy(id="regions", table="person", spine="city", where=HAS_DIABETES),
         AreaRate(id="diabetes-rate", table="person", spine="city", of=HAS_DIABETES, per=1000),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
-        *comparisons(),
     )
 
 
