@@ -16,7 +16,6 @@ from confide.plans.plan import Question
 from confide.privacy.unit import Entity
 from confide.tables.aggregate import (
     Aggregate,
-    FactorizedAggregate,
     KeyedAggregate,
     Measured,
     MomentAggregate,
@@ -36,6 +35,7 @@ from confide.tables.bound_contributions import (
 from confide.tables.check_aggregate import MOST_CELLS
 from confide.tables.degrees import DegreeAggregate, degree_sensitivity
 from confide.tables.expression import Expression
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset

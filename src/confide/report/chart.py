@@ -50,7 +50,7 @@ from confide.report.quantile_chart import quantiles
 from confide.report.rate_chart import is_funnel, observed_over_expected, rates
 from confide.report.subject import Drawn, Subject, flag_notes
 from confide.report.survival_chart import survival_curves
-from confide.report.time_chart import running_counts_over_time, series_over_time
+from confide.report.time_panels import running_lines, series_lines
 from confide.report.words import Words
 
 EMPTY: Mapping[tuple[str, str], Outlines] = MappingProxyType({})
@@ -176,6 +176,17 @@ def _areas(subject: Subject) -> Drawn:
     return with_preview(above[0], below, words=subject.words), above[1]
 
 
+def _series(subject: Subject) -> Drawn:
+    values = [cell for cell in subject.cells if cell.quantity != "count"]
+    titles = (subject.names[-1], subject.axis(values))
+    chart, notes = series_lines(subject.cells, titles=titles, words=subject.words)
+    return chart, (*notes, *flag_notes(subject))
+
+
+def _running_counts(subject: Subject) -> Drawn:
+    return running_lines(subject.cells, x_title=subject.names[-1], words=subject.words)
+
+
 _BUILDERS: Mapping[str, Callable[[Subject], Drawn]] = {
     "count": one_number,
     "histogram": histogram,
@@ -201,6 +212,6 @@ _BUILDERS: Mapping[str, Callable[[Subject], Drawn]] = {
     "degree-histogram": _degrees,
     "hierarchy": _levels,
     "area-rate": _areas,
-    "series": series_over_time,
-    "running-counts": running_counts_over_time,
+    "series": _series,
+    "running-counts": _running_counts,
 }

@@ -9,7 +9,6 @@ from typing import assert_never
 from confide.errors import ContractError, InvalidParameterError
 from confide.tables.aggregate import (
     Aggregate,
-    FactorizedAggregate,
     KeyedAggregate,
     Measured,
     MomentAggregate,
@@ -23,10 +22,10 @@ from confide.tables.aggregate import (
 from confide.tables.bound_contributions import ContributionBounds, rows_per_unit
 from confide.tables.degrees import DegreeAggregate, check_degrees
 from confide.tables.expression import Expression
+from confide.tables.factorized import FactorizedAggregate, largest_step
 from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import check, column_of, domain
 from confide.tables.schema import Dataset, Kind
-from confide.tables.square_root import coefficients, require_short
 
 LARGEST_SUM = 2**126
 MOST_CELLS = 10**7
@@ -60,10 +59,9 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
             _check_pooled(aggregate, dataset=dataset)
         case FactorizedAggregate(inner=inner, bounds=bounds):
             check_aggregate(inner, dataset=dataset)
-            aggregate.published(dataset)
-            length, cells = aggregate.length(dataset), cell_count(inner.axes, dataset=dataset)
-            _check_size(sum(coefficients(length)), bounds=bounds, dataset=dataset)
-            require_short(length, series=cells // length)
+            if inner.value != Ones():
+                raise ContractError("Running sums need counts over time.")
+            _check_size(largest_step(aggregate, dataset=dataset), bounds=bounds, dataset=dataset)
         case _:
             assert_never(aggregate)
 

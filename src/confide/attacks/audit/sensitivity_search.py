@@ -33,13 +33,13 @@ from confide.rows.duckdb import open_engine
 from confide.rows.engine import Exact
 from confide.tables.aggregate import (
     Aggregate,
-    FactorizedAggregate,
     KeyedAggregate,
     Measured,
     combined,
     parts,
 )
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
