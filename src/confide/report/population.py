@@ -13,7 +13,16 @@ from confide.plans.plan import Measurement, Plan, Statistic
 from confide.report.conditions import condition_text, expression_text, label, value_text
 from confide.report.words import Words
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, reads
-from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    Expression,
+    Holds,
+    OrMissing,
+    PartOf,
+    QualityOf,
+    ValueOf,
+)
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
 from confide.tables.relation import column_of, domain
@@ -67,6 +76,8 @@ def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
         match measurement.aggregate:
             case Aggregate(axes=axes, value=value):
                 found |= dict.fromkeys((*reads(value), *axes))
+            case MomentAggregate(axes=axes, of=ColumnOf() | ValueOf() as of, missing=True):
+                found |= dict.fromkeys((OrMissing(of=of), *axes))
             case MomentAggregate(axes=axes, of=of):
                 found |= dict.fromkeys((of, *axes))
             case KeyedAggregate(key=key):
@@ -86,7 +97,7 @@ def can_be_unknown(expression: Expression, *, dataset: Dataset) -> bool:
         False
     """
     match expression:
-        case Holds():
+        case Holds() | OrMissing() | QualityOf():
             return False
         case ColumnOf():
             return _column_can(column_of(expression, dataset))
@@ -145,11 +156,11 @@ def _made_of(expression: Expression, *, dataset: Dataset, words: Words) -> Itera
                 else words.say("made.bins", name=name, **parts)
             )
             yield from _made_of(inner, dataset=dataset, words=words)
-        case PartOf(of=inner):
+        case PartOf(of=inner) | OrMissing(of=inner):
             yield from _made_of(inner, dataset=dataset, words=words)
         case ValueOf(name=name):
             yield from _value(name, dataset=dataset, words=words)
-        case ColumnOf() | Holds():
+        case ColumnOf() | Holds() | QualityOf():
             return
         case _:
             assert_never(expression)

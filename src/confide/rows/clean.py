@@ -105,6 +105,24 @@ def canonical(value: exp.Expr, *, column: Column, physical: Physical) -> exp.Exp
             return value
 
 
+def quality(raw: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
+    """Return whether a cell is ok (0), missing (1), or neither (2), before clipping and policies."""
+    value = parsed(raw, column=column, physical=physical)
+    absent = missing(text(raw, physical=physical))
+    match column.kind:
+        case Kind.NUMBER:
+            absent = some(absent, exp.IsNan(this=value))
+            within = _inside(_point(value, column), column)
+        case Kind.DATE:
+            within = _inside(_days(value), column)
+        case Kind.CATEGORY:
+            listed = [code for code, _ in code_values(column, physical=physical)]
+            within = exp.In(this=value, expressions=listed) if listed else exp.false()
+        case Kind.TEXT:
+            within = exp.true()
+    return case((absent, num(1)), (within, num(0)), default=num(2))
+
+
 def looked_up(value: exp.Expr, *, index: exp.Expr, column: Column) -> exp.Expr:
     """Return the canonical integer of a category whose code list was joined."""
     absent = (missing(value), _policy(column.nulls))
@@ -165,11 +183,7 @@ def person(raw: exp.Expr, *, found: Found, ids: Ids) -> exp.Expr:
 def _number(value: exp.Expr, column: Column) -> exp.Expr:
     domain = column.domain()
     lower, upper = num(domain.lower), num(domain.upper)
-    scaled = _scaled(value, column.scale)
-    floor = call("floor", scaled)
-    half = exp.Literal.number("0.5")
-    up = case((at_most(half, minus(scaled, floor)), num(1)), default=num(0))
-    point = plus(floor, up)
+    point = _point(value, column)
     clip = column.outside is Outside.CLIP
     return cast(
         case(
@@ -180,6 +194,26 @@ def _number(value: exp.Expr, column: Column) -> exp.Expr:
         ),
         BIGINT,
     )
+
+
+def _point(value: exp.Expr, column: Column) -> exp.Expr:
+    """Return the nearest grid point; halves go up."""
+    scaled = _scaled(value, column.scale)
+    floor = call("floor", scaled)
+    half = exp.Literal.number("0.5")
+    up = case((at_most(half, minus(scaled, floor)), num(1)), default=num(0))
+    return plus(floor, up)
+
+
+def _inside(point: exp.Expr, column: Column) -> exp.Expr:
+    domain = column.domain()
+    return every(at_most(num(domain.lower), point), at_most(point, num(domain.upper)))
+
+
+def _days(value: exp.Expr) -> exp.Expr:
+    """Return the days since 1970-01-01; NULL for an infinite date."""
+    epoch = cast(string("1970-01-01"), DATE)
+    return exp.DateDiff(this=value, expression=epoch, unit=exp.var("day"))
 
 
 def _scaled(value: exp.Expr, scale: Fraction) -> exp.Expr:
@@ -193,14 +227,11 @@ def _scaled(value: exp.Expr, scale: Fraction) -> exp.Expr:
 
 
 def _date(value: exp.Expr, column: Column) -> exp.Expr:
-    domain = column.domain()
-    epoch = cast(string("1970-01-01"), DATE)
-    days = exp.DateDiff(this=value, expression=epoch, unit=exp.var("day"))
-    inside = every(at_most(num(domain.lower), days), at_most(days, num(domain.upper)))
+    days = _days(value)
     return cast(
         case(
             (missing(value), _policy(column.nulls)),
-            (inside, days),  # the days of an infinite date are NULL: not inside
+            (_inside(days, column), days),  # the days of an infinite date are NULL: not inside
             default=NULL,
         ),
         BIGINT,

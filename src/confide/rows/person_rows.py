@@ -39,7 +39,7 @@ from confide.rows.build import (
 )
 from confide.rows.evaluate import holds, number_of
 from confide.rows.table_rows import Scope, table_rows, tie_words
-from confide.tables.expression import ColumnOf, Expression, ValueOf
+from confide.tables.expression import ColumnOf, Expression, QualityOf, ValueOf
 from confide.tables.filter import Predicate, expressions, sources
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
 from confide.tables.relation import Relation, check, domain
@@ -64,7 +64,7 @@ def relation_rows(
     """
     base = scope.dataset.table(relation.table)
 
-    def find(read: ColumnOf | ValueOf) -> exp.Expr:
+    def find(read: ColumnOf | ValueOf | QualityOf) -> exp.Expr:
         return _found(scope, read, base)
 
     def value(expression: Expression) -> exp.Expr:
@@ -78,7 +78,7 @@ def relation_rows(
         columns.append(named(num(1), "row"))  # counting events reads no column
     if ordered:
         columns.append(own("h", "b"))
-        ties = tie_words(base, of="b")
+        ties = tie_words(base, of="b", quality=scope.quality)
         columns.extend(named(word, f"k{i}") for i, word in enumerate(ties))
     name = table_rows(scope, base, ordered=ordered)
     sides = _sides(scope, (*reads, *known, *expressions(relation.where)), base)
@@ -175,7 +175,7 @@ def _refuse_unless_date(scope: Scope, expression: Expression, what: str) -> None
         raise ContractError(f"{what} is not a date.")
 
 
-def _found(scope: Scope, read: ColumnOf | ValueOf, base: Table) -> exp.Expr:
+def _found(scope: Scope, read: ColumnOf | ValueOf | QualityOf, base: Table) -> exp.Expr:
     """Return the canonical integer that a column or per-patient value has in a row."""
     match read:
         case ColumnOf(table=table, column=name):
@@ -183,6 +183,8 @@ def _found(scope: Scope, read: ColumnOf | ValueOf, base: Table) -> exp.Expr:
             index = [column.name for column in of.columns].index(name)
             side = "b" if table == base.name else table_rows(scope, of, ordered=True)
             return own(f"c{index}", side)
+        case QualityOf(of=ColumnOf(column=name)):
+            return own(f"q{[column.name for column in base.columns].index(name)}", "b")
         case ValueOf(name=name):
             value = scope.dataset.value(name)
             match value:

@@ -62,7 +62,7 @@ from confide.tables.bound_contributions import (
     OneEvent,
     rows_per_unit,
 )
-from confide.tables.expression import Expression
+from confide.tables.expression import Expression, QualityOf
 from confide.tables.filter import All, Between, Predicate
 from confide.tables.relation import centre, domain
 from confide.tables.schema import Dataset
@@ -115,9 +115,24 @@ def statements(
     return tuple(
         _statement(
             [(position, aggregates[position]) for position in positions],
-            scope=Scope(dataset=dataset, layout=layout, copies=copies),
+            scope=_scope(aggregates[positions[0]], dataset=dataset, layout=layout, copies=copies),
         )
         for positions in shared.values()
+    )
+
+
+def _scope(
+    aggregate: Aggregate | KeyedAggregate,
+    *,
+    dataset: Dataset,
+    layout: Layout,
+    copies: Copies | None,
+) -> Scope:
+    """Return what a statement can name: the source itself where cells are judged as they came."""
+    axes = () if isinstance(aggregate, KeyedAggregate) else aggregate.axes
+    judged = frozenset(axis.of for axis in axes if isinstance(axis, QualityOf))
+    return Scope(
+        dataset=dataset, layout=layout, copies=None if judged else copies, quality=judged
     )
 
 
@@ -196,7 +211,8 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
     ordered = way is not Way.CLUSTERED and needs_order(first.bounds, values=len(values))
     if way is Way.RANKS:
         return _ranked(first, values, scope=scope)
-    ties = tie_words(scope.dataset.table(first.relation.table), of="b") if ordered else []
+    table = scope.dataset.table(first.relation.table)
+    ties = tie_words(table, of="b", quality=scope.quality) if ordered else []
     order = ["h", *(f"k{i}" for i in range(len(ties)))] if ordered else []
     cells = cell_count(first.axes, dataset=scope.dataset)
     totals = bounded_totals(

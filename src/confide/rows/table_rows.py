@@ -34,7 +34,15 @@ from confide.rows.build import (
     select,
     times,
 )
-from confide.rows.clean import MOST_CASES, canonical, code_values, looked_up, parsed, person
+from confide.rows.clean import (
+    MOST_CASES,
+    canonical,
+    code_values,
+    looked_up,
+    parsed,
+    person,
+    quality,
+)
 from confide.rows.keyed_order import (
     fifth_power,
     leading,
@@ -46,6 +54,7 @@ from confide.rows.keyed_order import (
 )
 from confide.rows.layout import Layout, Physical
 from confide.rows.prepared.copies import Copies
+from confide.tables.expression import ColumnOf
 from confide.tables.schema import Column, Dataset, Kind, Table
 
 TERMS = 16
@@ -61,6 +70,7 @@ class Scope:
         dataset: Public facts.
         layout: Where the tables lie.
         copies: Prepared copies to read instead of the source, if there are.
+        quality: Columns whose cells are also judged as they came, which copies do not hold.
         named: Common table expressions by name, in order of use.
         open_values: Per-patient values being compiled, to refuse circles.
     """
@@ -68,6 +78,7 @@ class Scope:
     dataset: Dataset
     layout: Layout
     copies: Copies | None = None
+    quality: frozenset[ColumnOf] = frozenset()
     named: dict[str, exp.Query] = field(default_factory=dict)
     open_values: tuple[str, ...] = ()
 
@@ -101,6 +112,7 @@ def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
             rows = _placed(scope, table, rows)
         if reduced:
             keys = [own("h"), *(own(f"c{i}") for i in range(len(table.columns)))]
+            keys += [own(f"q{i}") for i in judged(table, scope.quality)]
             numbered = select(STAR, ranked(keys, by=("p",)), of=rows)
             rows = select(STAR, of=numbered, where=[at_most(own("rk"), num(1))])
         scope.named[name] = rows
@@ -149,15 +161,30 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
         else:
             value = canonical(cell, column=column, physical=found.physical)
         clean.append(named(value, f"c{index}"))
+    for index in judged(table, scope.quality):
+        column = table.columns[index]
+        found = located.columns[column.source]
+        word = quality(own(found.name, "s"), column=column, physical=found.physical)
+        raw.append(named(word, f"q{index}"))
+        clean.append(own(f"q{index}", "r"))
     rows = select(*raw, of=aliased(located.relation, "s"))
     usable = [] if scope.per_event else [present(own("p", "r"))]
     return select(*clean, of=rows, alias="r", joins=joins, where=usable)
 
 
-def tie_words(table: Table, *, of: str) -> list[exp.Expr]:
+def judged(table: Table, quality: frozenset[ColumnOf]) -> list[int]:
+    """Return the places of the columns of a table whose cells are judged as they came."""
+    wanted = {read.column for read in quality if read.table == table.name}
+    return [index for index, column in enumerate(table.columns) if column.name in wanted]
+
+
+def tie_words(
+    table: Table, *, of: str, quality: frozenset[ColumnOf] = frozenset()
+) -> list[exp.Expr]:
     """Return the declared columns packed into few keys that sort as the columns one by one do.
 
-    Rows of a person at the same place are ordered by their columns, NULL first.
+    Rows of a person at the same place are ordered by their columns, NULL first, and then by the
+    quality of their cells where that is asked for: rows equal in all of it are interchangeable.
     """
     words: list[exp.Expr] = []
     room = 0
@@ -176,7 +203,7 @@ def tie_words(table: Table, *, of: str) -> list[exp.Expr]:
         else:
             words.append(shifted)
             room = LARGEST_WORD // size
-    return words
+    return words + [own(f"q{index}", of) for index in judged(table, quality)]
 
 
 def _joined(column: Column, *, physical: Physical) -> bool:

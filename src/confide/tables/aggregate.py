@@ -6,6 +6,8 @@ public cells, and the vectors are summed.  Cells are the product of public axes 
 
 A :class:`MomentAggregate` is a few such vectors of the same rows, mapped by an integer matrix to
 one vector of which a row moves the sum of all coordinates by a constant; engines answer its parts.
+It may count the rows of unknown value too: such a row adds the same constant to a coordinate that
+is theirs alone, so the L1 size stays what it was.
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
@@ -25,7 +27,7 @@ from confide.tables.bound_contributions import (
     ValueRange,
     rows_per_unit,
 )
-from confide.tables.expression import ColumnOf, Expression
+from confide.tables.expression import ColumnOf, Expression, Holds, OrMissing, ValueOf
 from confide.tables.filter import All, Between
 from confide.tables.relation import Relation, centre, check, column_of, domain
 from confide.tables.schema import Dataset, Kind
@@ -109,6 +111,7 @@ class MomentAggregate:
         of: Number.
         degree: 1 for means, 2 for means and variances.
         bounds: What one privacy unit keeps.
+        missing: Whether rows of unknown value are kept, in a last coordinate of their cell.
     """
 
     relation: Relation
@@ -116,6 +119,7 @@ class MomentAggregate:
     of: Expression
     degree: int
     bounds: ContributionBounds
+    missing: bool = False
 
     def __post_init__(self) -> None:
         if self.degree not in (1, 2):
@@ -173,7 +177,7 @@ def moment_range(aggregate: MomentAggregate, *, dataset: Dataset) -> ValueRange:
         magnitude=(of.upper - of.lower) ** aggregate.degree,
         signed=False,
         unit=step if aggregate.degree == 1 else f"({step})²",
-        components=aggregate.degree + 1,
+        components=_width(aggregate),
     )
 
 
@@ -182,15 +186,33 @@ def parts(aggregate: Measured) -> tuple[Aggregate | KeyedAggregate, ...]:
     match aggregate:
         case Aggregate() | KeyedAggregate():
             return (aggregate,)
-        case MomentAggregate(relation=relation, axes=axes, of=of, degree=degree, bounds=bounds):
-            known = Relation(table=relation.table, where=All(of=(relation.where, Between(of=of))))
+        case MomentAggregate(relation=relation, axes=axes, bounds=bounds):
+            known = Between(of=aggregate.of)
+            if aggregate.missing:  # the same rows, known or not, in cells of their own
+                axes = (*axes, Holds(of=known))
+            else:
+                relation = Relation(table=relation.table, where=All(of=(relation.where, known)))
+            of = _summed(aggregate)
             values: tuple[Value, ...] = (Ones(), Centred(of=of), CentredSquare(of=of))
             return tuple(
-                Aggregate(relation=known, axes=axes, value=value, bounds=bounds)
-                for value in values[: degree + 1]
+                Aggregate(relation=relation, axes=axes, value=value, bounds=bounds)
+                for value in values[: aggregate.degree + 1]
             )
         case _:
             assert_never(aggregate)
+
+
+def _summed(aggregate: MomentAggregate) -> Expression:
+    """Return what is summed: an expression that has a value in every row that is kept."""
+    of = aggregate.of
+    if aggregate.missing and isinstance(of, ColumnOf | ValueOf):
+        return OrMissing(of=of)
+    return of
+
+
+def _width(aggregate: MomentAggregate) -> int:
+    """Return the number of coordinates of one cell."""
+    return aggregate.degree + 1 + aggregate.missing
 
 
 def combined(
@@ -202,25 +224,31 @@ def combined(
     combination of 1, y and y².
     """
     of = domain(aggregate.of, dataset=dataset)
-    middle, _ = centre(of)
+    middle, _ = centre(domain(_summed(aggregate), dataset=dataset))
     a, b = middle - of.lower, of.upper - middle
-    if aggregate.degree == 1:
-        return tuple(v for n, s in zip(*sums, strict=True) for v in (b * n - s, a * n + s))
-    return tuple(
-        v
-        for n, s, q in zip(*sums, strict=True)
-        for v in (
+    cells = list(zip(*sums, strict=True))
+    known = cells[1::2] if aggregate.missing else cells
+    polynomials = [
+        (b * n - s, a * n + s)
+        if aggregate.degree == 1
+        else (
             b * b * n - 2 * b * s + q,
             2 * (a * b * n + (b - a) * s - q),
             a * a * n + 2 * a * s + q,
         )
-    )
+        for n, s, q in ((*cell, 0)[:3] for cell in known)
+    ]
+    if not aggregate.missing:
+        return tuple(v for cell in polynomials for v in cell)
+    worth = (of.upper - of.lower) ** aggregate.degree
+    absent = [worth * n for n, *_ in cells[::2]]
+    return tuple(v for cell, n in zip(polynomials, absent, strict=True) for v in (*cell, n))
 
 
 def vector_length(aggregate: Aggregate | MomentAggregate, *, dataset: Dataset) -> int:
     """Return the number of coordinates of the vector."""
     cells = cell_count(aggregate.axes, dataset=dataset)
-    return cells * (aggregate.degree + 1) if isinstance(aggregate, MomentAggregate) else cells
+    return cells * _width(aggregate) if isinstance(aggregate, MomentAggregate) else cells
 
 
 def _grid(unit: str, scale: str) -> str:
