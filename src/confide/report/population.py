@@ -25,8 +25,9 @@ from confide.tables.expression import (
 )
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
-from confide.tables.relation import column_of, domain
-from confide.tables.schema import Column, Dataset, Kind, Outside
+from confide.tables.relation import domain
+from confide.tables.schema import Dataset
+from confide.tables.unknown import beyond, can_be_unknown
 
 _MOST_BINS = 12
 
@@ -87,48 +88,6 @@ def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
     return tuple(found)
 
 
-def can_be_unknown(expression: Expression, *, dataset: Dataset) -> bool:
-    """Return whether a row can lack the value, so that a statistic leaves the row out.
-
-    Example:
-        >>> from confide.tables.expression import Holds
-        >>> from confide.tables.filter import Everything
-        >>> can_be_unknown(Holds(of=Everything()), dataset=None)  # a condition is yes or no
-        False
-    """
-    match expression:
-        case Holds() | OrMissing() | QualityOf():
-            return False
-        case ColumnOf():
-            return _column_can(column_of(expression, dataset))
-        case ValueOf(name=name):
-            return not isinstance(dataset.value(name), HasAny | CountOf)
-        case BinOf(of=inner):
-            return _beyond(expression, dataset=dataset) or can_be_unknown(inner, dataset=dataset)
-        case PartOf(of=inner):
-            return can_be_unknown(inner, dataset=dataset)
-        case _:
-            assert_never(expression)
-
-
-def _beyond(bins: BinOf, *, dataset: Dataset) -> bool:
-    """Return whether a known value can be in none of the bins."""
-    of = domain(bins.of, dataset=dataset)
-    return of.lower < bins.edges[0] or of.upper > bins.edges[-1]
-
-
-def _column_can(column: Column) -> bool:
-    match column.kind:
-        case Kind.NUMBER:
-            return column.nulls is None or column.outside is Outside.DROP
-        case Kind.CATEGORY:
-            return column.nulls is None or column.other is None
-        case Kind.DATE | Kind.TEXT:  # a date outside its range is left out whatever nulls become
-            return True
-        case _:
-            assert_never(column.kind)
-
-
 def made_of(expressions: Sequence[Expression], *, dataset: Dataset, words: Words) -> list[str]:
     """Return a sentence a bin and a per-patient value among the expressions, in order of use."""
     said: dict[str, None] = {}
@@ -148,7 +107,7 @@ def _made_of(expression: Expression, *, dataset: Dataset, words: Words) -> Itera
                 "bins": words.listed(
                     bins if len(bins) <= _MOST_BINS else (*bins[:2], "…", bins[-1])
                 ),
-                "rest": words.say("made.rest") if _beyond(expression, dataset=dataset) else "",
+                "rest": words.say("made.rest") if beyond(expression, dataset=dataset) else "",
             }
             yield (
                 words.say("made.own-bins", **parts)

@@ -106,7 +106,7 @@ def canonical(value: exp.Expr, *, column: Column, physical: Physical) -> exp.Exp
 
 
 def quality(raw: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
-    """Return whether a cell is ok (0), missing (1), or neither (2), before clipping and policies."""
+    """Return whether a cell is ok (0), missing (1) or neither (2), before clipping and policies."""
     value = parsed(raw, column=column, physical=physical)
     absent = missing(text(raw, physical=physical))
     match column.kind:

@@ -131,9 +131,7 @@ def _scope(
     """Return what a statement can name: the source itself where cells are judged as they came."""
     axes = () if isinstance(aggregate, KeyedAggregate) else aggregate.axes
     judged = frozenset(axis.of for axis in axes if isinstance(axis, QualityOf))
-    return Scope(
-        dataset=dataset, layout=layout, copies=None if judged else copies, quality=judged
-    )
+    return Scope(dataset=dataset, layout=layout, copies=None if judged else copies, quality=judged)
 
 
 def must_be_known(aggregate: Aggregate) -> frozenset[Expression]:

@@ -18,6 +18,7 @@ from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.table_one import Characteristic, Summary, TableOne
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
@@ -33,11 +34,13 @@ STATISTICS: Mapping[str, type[Any]] = {
     "proportion": Proportion,
     "quantiles": Quantiles,
     "key-selection": KeySelection,
+    "table-1": TableOne,
 }
 """Every statistic, by the word that study files use."""
 
 __all__ = [
     "STATISTICS",
+    "Characteristic",
     "Count",
     "Histogram",
     "KeySelection",
@@ -45,6 +48,8 @@ __all__ = [
     "Proportion",
     "Quantiles",
     "Sum",
+    "Summary",
+    "TableOne",
     "Variance",
     "read_plan",
 ]

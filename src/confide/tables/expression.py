@@ -90,7 +90,7 @@ class OrMissing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualityOf:
-    """Whether a cell of the row was usable as it came: ok (0), missing (1), neither (2); never NULL.
+    """Whether a cell was usable as it came: ok (0), missing (1) or neither (2); never NULL.
 
     Seen before clipping and before any null policy.  A number or date that cannot be read or is
     outside its bounds is "out of range"; a category that was not declared is an "unknown code".

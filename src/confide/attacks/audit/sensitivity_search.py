@@ -33,6 +33,7 @@ from confide.privacy.unit import Entity
 from confide.rows.duckdb import open_engine
 from confide.rows.engine import Exact
 from confide.statistics import (
+    Characteristic,
     Count,
     Histogram,
     KeySelection,
@@ -40,6 +41,8 @@ from confide.statistics import (
     Proportion,
     Quantiles,
     Sum,
+    Summary,
+    TableOne,
     Variance,
 )
 from confide.tables.aggregate import (
@@ -242,6 +245,13 @@ def _moved_keys(first: dict[str, int], second: dict[str, int]) -> NDArray[Any]:
     return np.array([changes + [0] * (width - len(changes)) for changes in moved.values()])
 
 
+_CHARACTERISTICS = (
+    Characteristic(column="age", show=tuple(Summary), bins=4),
+    Characteristic(column="latest"),
+    Characteristic(column="visits"),
+)
+
+
 def statistics_of_patients() -> tuple[Statistic, ...]:
     """Return every kind of statistic under every kind of bound, with the patient as the unit."""
     amount = ColumnOf(table="events", column="amount")
@@ -312,6 +322,19 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             id="quantiles", table="events", column="change", bins=6, per_patient=rows(rows=2)
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
+        TableOne(id="persons-1", table="patients", by=("sex",), variables=_CHARACTERISTICS),
+        TableOne(
+            id="table-1",
+            table="events",
+            by=("code",),
+            variables=(
+                Characteristic(column="band"),
+                Characteristic(column="change", show=tuple(Summary), bins=6),
+                Characteristic(column="strict"),
+                Characteristic(column="sex"),
+            ),
+            per_patient=rows(rows=2),
+        ),
     )
 
 
@@ -328,4 +351,10 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         Variance(id="variance", table="events", column="amount"),
         Proportion(id="share", table="events", of=high),
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
+        TableOne(
+            id="table-1",
+            table="events",
+            by=("quarter",),
+            variables=(Characteristic(column="strict"), Characteristic(column="code")),
+        ),
     )

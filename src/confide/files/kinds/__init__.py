@@ -12,6 +12,7 @@ from confide.files.kinds.counts import (
 )
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
 from confide.files.kinds.section import StatisticSection
+from confide.files.kinds.tables import TableOneSection
 
 __all__ = ["KINDS", "AnyStatistic", "StatisticSection"]
 
@@ -24,6 +25,7 @@ _Known: TypeAlias = (
     | ProportionSection
     | QuantilesSection
     | KeySelectionSection
+    | TableOneSection
 )
 
 KINDS: tuple[str, ...] = tuple(
@@ -41,6 +43,8 @@ _OTHER_WORDS = {
     "sd": "variance",
     "prevalence": "proportion",
     "percentage": "proportion",
+    "table1": "table-1",
+    "characteristics": "table-1",
     "rate": "proportion",
 }
 
