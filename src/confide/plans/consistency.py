@@ -19,12 +19,15 @@ References:
         learning in high dimensions. ICML 2008. https://doi.org/10.1145/1390156.1390191
 """
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from confide.plans.intervals import Component
+
+_LEAST, _RATIO = 1e-12, 1e-9
 
 Weights: TypeAlias = Mapping[int, Sequence[float]]
 """Weights of the coordinates of some blocks, by position of the block; of all others 0."""
@@ -62,9 +65,14 @@ class Consistent:
     """
 
     def __init__(self, blocks: Sequence[Block], constraints: Sequence[Mapping[int, float]]) -> None:
-        self._blocks = tuple(blocks)
+        # a large budget leaves so little noise that its variance is 0 in floating point
+        floor = max(_LEAST, _RATIO * max(block.noise.variance for block in blocks))
+        self._blocks = tuple(
+            replace(block, noise=replace(block.noise, variance=max(block.noise.variance, floor)))
+            for block in blocks
+        )
         self._constraints = tuple(constraints)
-        spread = [block.size * block.noise.variance for block in blocks]
+        spread = [block.size * block.noise.variance for block in self._blocks]
         gram = [
             [sum(a.get(i, 0) * b.get(i, 0) * v for i, v in enumerate(spread)) for b in constraints]
             for a in constraints
@@ -111,7 +119,9 @@ class Consistent:
         """Return, block by block, the factors of the noises and how often each occurs."""
         shifts = self._spread_out(self._multipliers(self._sums(weights)))
         return [
-            [(a - shift, 1) for a in weights[place]] if place in weights else [(-shift, block.size)]
+            [(a - shift, len(list(run))) for a, run in itertools.groupby(weights[place])]
+            if place in weights
+            else [(-shift, block.size)]
             for place, (block, shift) in enumerate(zip(self._blocks, shifts, strict=True))
         ]
 

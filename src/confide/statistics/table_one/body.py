@@ -1,11 +1,12 @@
 """The numbers of a Table 1, from noisy vectors: what is published, in the order of reading."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 from confide.plans.consistency import Consistent, Weights, whole_parts
 from confide.plans.estimates import Covers, Estimate
+from confide.plans.intervals import Component
 from confide.plans.simulation import Simulation
 from confide.statistics.table_one import differences, summaries
 from confide.statistics.table_one.lines import Line, Way, split
@@ -81,10 +82,18 @@ class Body:
         both = [*zip(columns, whole, strict=False), (overall, added)]
         found = [self._rows(column, numbers) for column, numbers in both]
         for place, line in enumerate(self.lines):
+            noises = self._noises(place, line)
             for column, numbers in both:
-                found += self._of_line(place, line, column, numbers)
+                found += self._of_line(place, line, column, numbers, noises=noises)
             found += self._differences(place, line, columns)
         return tuple(found)
+
+    def _noises(self, place: int, line: Line) -> dict[float, list[Component]]:
+        """Return the errors that the intervals of quartiles need, the same for every group."""
+        if line.way is not Way.HISTOGRAM:
+            return {}
+        first, bins = self.places[place], line.known
+        return {q: summaries.cumulative_noises(self.of, first, q=q, bins=bins) for q in _QUARTILES}
 
     def _whole(self, values: Sequence[Sequence[float]]) -> _Whole:
         """Round the least-squares values of one group to numbers that add up."""
@@ -119,7 +128,13 @@ class Body:
         return self._published("count", ("", "", column.label), found, unit="rows")
 
     def _of_line(
-        self, place: int, line: Line, column: Column, numbers: _Whole
+        self,
+        place: int,
+        line: Line,
+        column: Column,
+        numbers: _Whole,
+        *,
+        noises: Mapping[float, Sequence[Component]],
     ) -> Iterator[Estimate]:
         match line.way:
             case Way.COUNTS:
@@ -127,7 +142,7 @@ class Body:
             case Way.MOMENTS:
                 yield from self._moments(place, line, column)
             case Way.HISTOGRAM:
-                yield from self._quartiles(place, line, column)
+                yield from self._quartiles(place, line, column, noises=noises)
             case _:
                 assert_never(line.way)
         first = all(other.variable != line.variable for other in self.lines[:place])
@@ -199,7 +214,14 @@ class Body:
             flags=few,
         )
 
-    def _quartiles(self, place: int, line: Line, column: Column) -> Iterator[Estimate]:
+    def _quartiles(
+        self,
+        place: int,
+        line: Line,
+        column: Column,
+        *,
+        noises: Mapping[float, Sequence[Component]],
+    ) -> Iterator[Estimate]:
         at, of = (line.variable, "", column.label), line.domain
         few = _FEW if summaries.few(column, self._known(place)) else ()
         for q in _QUARTILES:
@@ -209,6 +231,7 @@ class Body:
                     self.places[place],
                     q=q,
                     edges=line.edges,
+                    noises=noises[q],
                     sampled=covers is Covers.SAMPLING_AND_NOISE,
                 )
                 yield self._published(

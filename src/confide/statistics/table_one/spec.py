@@ -168,7 +168,12 @@ class TableOne:
 
     def _error(self, line: Line, *, mechanisms: Mapping[str, Mechanism]) -> Component:
         noise = noise_component(additive(mechanisms[line.name]), factor=1 / line.worth)
-        return noise.times(line.error_of_one / float(self.expect or 1))
+        error = noise.times(line.error_of_one / float(self.expect or 1))
+        if line.way is Way.COUNTS:
+            return error
+        terms = 2 if line.way is Way.MOMENTS else line.known  # a sum over them has no lattice
+        kurtosis = error.excess_kurtosis / terms
+        return Component(variance=error.variance, excess_kurtosis=kurtosis)
 
     def estimate(
         self,

@@ -221,18 +221,28 @@ def _combined(first: Weights, second: Weights, *, factor: float) -> Weights:
     return found
 
 
+def cumulative_noises(of: Consistent, place: int, *, q: float, bins: int) -> list[Component]:
+    """Return the error of C(t) − q·N at each edge t of one group's histogram."""
+    return [of.component({place: (1 - q,) * t + (-q,) * (bins - t)}) for t in range(bins + 1)]
+
+
 def place_of_quantile(
-    column: Column, place: int, *, q: float, edges: Sequence[int], sampled: bool
+    column: Column,
+    place: int,
+    *,
+    q: float,
+    edges: Sequence[int],
+    noises: Sequence[Component],
+    sampled: bool,
 ) -> Found:
     """Return a quantile, in canonical units; its interval ends at edges."""
     counts = column.values[place]
     cumulative = [0.0, *itertools.accumulate(counts)]
-    number, bins = cumulative[-1], len(counts)
+    number = cumulative[-1]
     sampling = Component(variance=max(number, 0.0) * q * (1 - q) if sampled else 0.0)
     widths = []
-    for t in range(bins + 1):
-        weights = (1 - q,) * t + (-q,) * (bins - t)
-        parts = [*column.parts({place: weights}), sampling]
+    for noise in noises:
+        parts = [*[noise] * column.groups, sampling]
         widths.append(quantile(parts, level=column.level) * math.sqrt(variance(parts)))
     low, high = inverted([c - q * number for c in cumulative], widths=widths)
     lower, upper = edges[low], edges[high]
