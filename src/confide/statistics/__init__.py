@@ -13,6 +13,7 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
 from confide.statistics.count import Count
+from confide.statistics.data_quality import DataQuality
 from confide.statistics.histogram import Histogram
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
@@ -35,6 +36,7 @@ STATISTICS: Mapping[str, type[Any]] = {
     "quantiles": Quantiles,
     "key-selection": KeySelection,
     "table-1": TableOne,
+    "data-quality": DataQuality,
 }
 """Every statistic, by the word that study files use."""
 
@@ -42,6 +44,7 @@ __all__ = [
     "STATISTICS",
     "Characteristic",
     "Count",
+    "DataQuality",
     "Histogram",
     "KeySelection",
     "Mean",

@@ -41,6 +41,9 @@ EPOCH = dt.date(1970, 1, 1).toordinal()
 MISSING = "missing"
 """Label of an unknown value where it counts."""
 
+OVERALL = "overall"
+"""Label of all groups together."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:

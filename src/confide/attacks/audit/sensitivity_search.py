@@ -35,6 +35,7 @@ from confide.rows.engine import Exact
 from confide.statistics import (
     Characteristic,
     Count,
+    DataQuality,
     Histogram,
     KeySelection,
     Mean,
@@ -322,6 +323,14 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             id="quantiles", table="events", column="change", bins=6, per_patient=rows(rows=2)
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
+        DataQuality(id="quality-of-persons", table="patients", fields=("age", "sex"), by=("any",)),
+        DataQuality(
+            id="quality",
+            table="events",
+            fields=("amount", "code", "day", "note"),
+            by=("code",),
+            per_patient=rows(rows=2),
+        ),
         TableOne(id="persons-1", table="patients", by=("sex",), variables=_CHARACTERISTICS),
         TableOne(
             id="table-1",
@@ -351,6 +360,7 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         Variance(id="variance", table="events", column="amount"),
         Proportion(id="share", table="events", of=high),
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
+        DataQuality(id="quality", table="events", fields=("whole", "code"), by=("band",)),
         TableOne(
             id="table-1",
             table="events",

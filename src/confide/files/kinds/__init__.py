@@ -12,7 +12,7 @@ from confide.files.kinds.counts import (
 )
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
 from confide.files.kinds.section import StatisticSection
-from confide.files.kinds.tables import TableOneSection
+from confide.files.kinds.tables import DataQualitySection, TableOneSection
 
 __all__ = ["KINDS", "AnyStatistic", "StatisticSection"]
 
@@ -26,6 +26,7 @@ _Known: TypeAlias = (
     | QuantilesSection
     | KeySelectionSection
     | TableOneSection
+    | DataQualitySection
 )
 
 KINDS: tuple[str, ...] = tuple(
@@ -45,6 +46,7 @@ _OTHER_WORDS = {
     "percentage": "proportion",
     "table1": "table-1",
     "characteristics": "table-1",
+    "completeness": "data-quality",
     "rate": "proportion",
 }
 

@@ -9,6 +9,7 @@ from confide.errors import ContractError
 from confide.files.kinds.section import StatisticSection
 from confide.files.texts import Counting, Quantity, Section, exact
 from confide.plans.plan import Statistic
+from confide.statistics.data_quality import DataQuality
 from confide.statistics.table_one import Characteristic, Summary, TableOne
 from confide.tables.schema import Dataset
 
@@ -64,3 +65,21 @@ class TableOneSection(StatisticSection):
         except ValueError as error:
             raise ContractError(f"Variable {item.column!r}: {error}.") from None
         return amount / 100 if unit.strip() == "%" and of.keys else amount
+
+
+class DataQualitySection(StatisticSection):
+    """Missing, out-of-range and unknown cells of each field."""
+
+    kind: Literal["data-quality"]
+    fields: list[str] = Field(default_factory=list)
+    by: list[str] = Field(default_factory=list)
+
+    def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
+        """Return the spec."""
+        del dataset
+        return DataQuality(**common, fields=tuple(self.fields), by=tuple(self.by))
+
+    def error_unit(self, dataset: Dataset) -> str:
+        """Return the unit of a share of rows."""
+        del dataset
+        return "%"

@@ -4,16 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from confide.plans import pooled
 from confide.plans.consistency import Consistent, Weights, whole_parts
 from confide.plans.estimates import Covers, Estimate
 from confide.plans.intervals import Component
+from confide.plans.pooled import Column, Found
 from confide.plans.simulation import Simulation
 from confide.statistics.table_one import differences, summaries
 from confide.statistics.table_one.lines import Line, Way, split
-from confide.statistics.table_one.summaries import Column, Found
-from confide.tables.relation import MISSING
+from confide.tables.relation import MISSING, OVERALL
 
-OVERALL = "overall"
 _QUARTILES = (0.25, 0.5, 0.75)
 _FEW = ("denominator too small",)
 
@@ -124,7 +124,7 @@ class Body:
         return {**self._known(place), **missing}
 
     def _rows(self, column: Column, numbers: _Whole) -> Estimate:
-        found = summaries.count(column, self._all(0), whole=numbers.total)
+        found = pooled.count(column, self._all(0), whole=numbers.total)
         return self._published("count", ("", "", column.label), found, unit="rows")
 
     def _of_line(
@@ -154,11 +154,11 @@ class Body:
     ) -> Iterator[Estimate]:
         first, known = self.places[place], self._known(place)
         counts = numbers.counts[place][: line.known]
-        few = _FEW if summaries.few(column, known) else ()
+        few = _FEW if pooled.few(column, known) else ()
         for label, (key, whole) in enumerate(zip(line.domain.keys, counts, strict=True)):
             having: Weights = {first: tuple(float(i == label) for i in range(line.known))}
             at = (line.variable, key, column.label)
-            found = summaries.count(column, having, whole=whole)
+            found = pooled.count(column, having, whole=whole)
             yield self._published("count", at, found, unit="rows")
             value = whole / sum(counts) if sum(counts) else None
             yield from self._shares(at, column, having, known, value=value, flags=few)
@@ -169,10 +169,10 @@ class Body:
         at = (line.variable, MISSING, column.label)
         having: Weights = {self.places[place] + 1: (1.0,)}
         whole = numbers.counts[place][-1]
-        found = summaries.count(column, having, whole=whole)
+        found = pooled.count(column, having, whole=whole)
         yield self._published("count", at, found, unit="rows")
         value = whole / numbers.total if numbers.total else None
-        few = _FEW if summaries.few(column, self._all(place)) else ()
+        few = _FEW if pooled.few(column, self._all(place)) else ()
         yield from self._shares(at, column, having, self._all(place), value=value, flags=few)
 
     def _shares(
@@ -187,14 +187,14 @@ class Body:
     ) -> Iterator[Estimate]:
         for covers in Covers:
             sampled = covers is Covers.SAMPLING_AND_NOISE
-            found = summaries.share(column, having, known, value=value, sampled=sampled)
+            found = pooled.share(column, having, known, value=value, sampled=sampled)
             yield self._published(
                 "share", key, found, unit="%", factor=100, covers=covers, flags=flags
             )
 
     def _moments(self, place: int, line: Line, column: Column) -> Iterator[Estimate]:
         at, of = (line.variable, "", column.label), line.domain
-        few = _FEW if summaries.few(column, self._known(place)) else ()
+        few = _FEW if pooled.few(column, self._known(place)) else ()
         yield self._published(
             "mean",
             at,
@@ -223,7 +223,7 @@ class Body:
         noises: Mapping[float, Sequence[Component]],
     ) -> Iterator[Estimate]:
         at, of = (line.variable, "", column.label), line.domain
-        few = _FEW if summaries.few(column, self._known(place)) else ()
+        few = _FEW if pooled.few(column, self._known(place)) else ()
         for q in _QUARTILES:
             for covers in Covers:
                 found = summaries.place_of_quantile(
@@ -249,7 +249,7 @@ class Body:
         for other in columns[1:]:
             pair, block = (columns[0], other), self.places[place]
             known = self._known(place)
-            few = any(summaries.few(column, known) for column in pair)
+            few = any(pooled.few(column, known) for column in pair)
             name = f"{other.label} – {columns[0].label}"
             match line.way:
                 case Way.MOMENTS:

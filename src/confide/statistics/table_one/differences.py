@@ -19,10 +19,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from confide.plans.intervals import Component, quantile, variance
+from confide.plans.pooled import Column, Found
 from confide.plans.simulation import Simulation
 from confide.statistics.table_one.summaries import (
-    Column,
-    Found,
     mean_of,
     mean_weights,
     spread_of,

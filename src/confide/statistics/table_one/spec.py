@@ -38,12 +38,12 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
-from confide.statistics.table_one.body import OVERALL, Body
+from confide.statistics.table_one.body import Body
 from confide.statistics.table_one.lines import Characteristic, Line, Way, consistent, lines, places
 from confide.tables.aggregate import cell_keys
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import Relation, resolve
+from confide.tables.relation import OVERALL, Relation, resolve
 from confide.tables.schema import Dataset
 
 _GRID = 10**6
