@@ -245,6 +245,10 @@ def measured_text(measurement: Measurement, *, words: Words) -> str:
     aggregate = measurement.aggregate
     if isinstance(aggregate, Aggregate) and isinstance(aggregate.value, Centred):
         return words.say("measured.centred-sum")
+    variable, of, what = measurement.name.rpartition("/")
+    if of:
+        name = words.say(f"measured.of.{what}")
+        return words.say("measured.of-variable", name=name, variable=label(variable))
     return words.say(f"measured.{measurement.name}")
 
 

@@ -20,6 +20,7 @@ from confide.plans.mechanisms import additive, coordinate, threshold, vector
 from confide.plans.plan import Statistic
 from confide.release.release import Release
 from confide.report.cells import Cell, cells_of
+from confide.report.characteristics import differences
 from confide.report.describe import (
     covers_text,
     group_titles,
@@ -46,6 +47,7 @@ from confide.report.marks import (
     titled,
 )
 from confide.report.numbers import clean, fixed, percent
+from confide.report.quality import usable_parts
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
 from confide.report.words import Words
 from confide.statistics.quantiles import Quantiles
@@ -113,6 +115,8 @@ def figure(release: Release, statistic: Statistic, *, words: Words) -> Figure | 
 
 def _subtitle(subject: _Subject) -> str:
     words, first = subject.words, subject.cells[0]
+    if kind_of(subject.statistic) == "data-quality":
+        return words.say("quality.subtitle")
     level = percent(first.level)
     covers = {cell.covers for cell in subject.cells}
     if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):
@@ -348,4 +352,6 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "proportion": _by_group,
     "quantiles": _quantiles,
     "key-selection": _selected,
+    "table-1": lambda subject: (differences(subject.cells, words=subject.words), ()),
+    "data-quality": lambda subject: usable_parts(subject.cells, words=subject.words),
 }

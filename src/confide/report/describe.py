@@ -18,8 +18,10 @@ from confide.report.conditions import condition_text, expression_text, label
 from confide.report.numbers import clean, decimals_for, fixed, percent
 from confide.report.words import Words
 from confide.statistics import STATISTICS
+from confide.statistics.data_quality import DataQuality
 from confide.statistics.histogram import Histogram
 from confide.statistics.proportion import Proportion
+from confide.statistics.table_one import TableOne
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent
 from confide.tables.filter import Everything
@@ -86,6 +88,8 @@ def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) 
             return words.say("title.proportion", condition=share)
         case "key-selection":
             return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
+        case "table-1" | "data-quality":
+            return words.say(f"title.{kind}", table=table)
         case _:
             column = label(str(getattr(statistic, "column", "")))
             return words.say(f"title.{kind}", column=column)
@@ -100,6 +104,8 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
     """Return the names of a statistic's groups, for axes and table heads."""
     if kind_of(statistic) == "key-selection":
         return (label(str(getattr(statistic, "key", ""))),)
+    if isinstance(statistic, TableOne | DataQuality):
+        return tuple(words.say(f"head.{name}") for name in statistic.key_names)
     table = str(getattr(statistic, "table", ""))
     names = []
     for name in getattr(statistic, "by", ()):
@@ -145,6 +151,8 @@ class Total:
 
 def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
     """Return the total of a statistic's noisy counts; None when it counts nothing."""
+    if isinstance(statistic, TableOne | DataQuality):
+        return None  # its own total is published
     for measurement, values in zip(noisy.plan.measurements, noisy.values, strict=True):
         each = _worth(measurement, noisy.plan.dataset)
         if measurement.statistic != statistic.id or each is None:

@@ -17,11 +17,13 @@ from confide.privacy.measure import Measure
 from confide.release.release import Release
 from confide.report.bounding import bounded
 from confide.report.cells import Cell, cells_of
+from confide.report.conditions import label
 from confide.report.describe import digits, kind_of, quantity_text, title_of
 from confide.report.numbers import clean, epsilon_text, fixed, percent
 from confide.report.odds_words import loss_text, shown_at
 from confide.report.population import about
 from confide.report.words import Words
+from confide.tables.relation import OVERALL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +125,26 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
             )
         case "quantiles":
             return _medians(usable, words=words)
+        case "table-1":
+            named = len({cell.key[0] for cell in usable}) - 1
+            whole = next(cell for cell in usable if cell.key == ("", "", OVERALL))
+            return words.say_count("headline.table-1", named, **_number(whole, 0, words=words))
+        case "data-quality":
+            return _least_usable(usable, words=words)
         case _:
             return _range(usable, words=words)
+
+
+def _least_usable(usable: Sequence[Cell], *, words: Words) -> str:
+    spoilt = [
+        cell
+        for cell in usable
+        if cell.quantity == "share" and cell.key[1] != "ok" and cell.key[2] == OVERALL
+    ]
+    worst = max(spoilt or usable, key=_value)
+    field, state, _ = worst.key
+    number = _number(worst, digits([worst]), words=words)
+    return words.say("headline.data-quality", field=label(field), state=clean(state), **number)
 
 
 def _medians(usable: Sequence[Cell], *, words: Words) -> str:

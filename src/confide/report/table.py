@@ -81,12 +81,14 @@ class Shown:
         rows: One a cell.
         text_columns: How many columns at the left are labels.
         numbers: How many columns after them are numbers.
+        notes: Footnotes.
     """
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     text_columns: int
     numbers: int
+    notes: tuple[str, ...] = ()
 
 
 def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
@@ -164,10 +166,11 @@ def html_table(table: Shown, *, name: str, words: Words, most: int = MOST_ROWS) 
         most: Rows shown at most.
     """
     body = great_table(table, name=name, rows=table.rows[:most])
-    if len(table.rows) <= most:
-        return body
-    note = words.say("page.rows-left-out", shown=str(most), rows=f"{len(table.rows):,}")
-    return tag("div", body, tag("p", note, class_="note"))
+    notes = list(table.notes)
+    if len(table.rows) > most:
+        rows = f"{len(table.rows):,}"
+        notes.append(words.say("page.rows-left-out", shown=str(most), rows=rows))
+    return tag("div", body, [tag("p", note, class_="note") for note in notes]) if notes else body
 
 
 def great_table(table: Shown, *, name: str, rows: Sequence[Sequence[str]]) -> Html:
