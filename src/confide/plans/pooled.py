@@ -72,7 +72,7 @@ def count(column: Column, weights: Weights, *, whole: int) -> Found:
     parts = column.parts(weights)
     deviation = math.sqrt(variance(parts))
     width = quantile(parts, level=column.level) * deviation
-    middle = column.sum(weights)
+    middle = max(0.0, column.sum(weights))  # else noise far below 0 would leave no interval
     return Found(
         value=float(whole),
         error=deviation,
@@ -125,7 +125,7 @@ def ratio(
     ]
     squared = quantile(parts, level=column.level) ** 2
     interval = ratio_interval(
-        column.sum(numerator),
+        min(number, max(0.0, column.sum(numerator))),
         number,
         coefficients=(
             squared * (first + spread[0]),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_ROWS = 60
+_DENSE = 7
+"""Tables with more columns are set smaller."""
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _BOX = re.compile(r'(<div id="[^"]*") style="[^"]*"')
 
@@ -192,4 +194,5 @@ def great_table(table: Shown, *, name: str, rows: Sequence[Sequence[str]]) -> Ht
         numeric = fields[table.text_columns : table.text_columns + table.numbers]
         built = built.cols_align("right", columns=numeric)
         markup = built.as_raw_html()
-    return trusted(_BOX.sub(r'\1 class="table"', _STYLE.sub("", markup)))
+    kind = "table dense" if len(table.head) > _DENSE else "table"
+    return trusted(_BOX.sub(rf'\1 class="{kind}"', _STYLE.sub("", markup)))

@@ -31,11 +31,9 @@ from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
 from confide.tables.unknown import can_be_unknown
 
-_CELL = Fraction(1, 100)
-"""Asked error of a share where none is written: 2 % of a typical standard deviation, 1/2."""
-
-_PLACE = Fraction(1, 300)
-"""The same of a mean or median, as a share of U − L: 2 % of a typical (U − L)/6."""
+_GRID = 10**6
+_USUAL = Fraction(1, 100)
+"""Asked error where none is written, for noise of one row a coordinate: of a share, one point."""
 
 
 class Summary(enum.Enum):
@@ -53,8 +51,9 @@ class Characteristic:
         column: A column, derived column or per-patient value: with labels, or a number.
         show: How a number is summed up; mean and SD when empty.  Labels are counted.
         bins: Equal public bins that medians are read from.
-        within: Error that is asked of a share, or of a mean or median in its unit: only the ratios
-            of asked errors matter, unless the statistic asks for errors of its own.
+        within: Error that is asked of a share, or of a mean or median in its unit.  Only the ratios
+            of asked errors matter, unless the statistic asks for errors of its own.  When None, the
+            error that the noise of a share within one point would give.
     """
 
     column: str
@@ -87,7 +86,7 @@ class Line:
         of: The variable.
         domain: Its public domain.
         missing: Whether rows without it have a coordinate of their own, the last one.
-        asked: Error asked of a share, mean or median, in its unit.
+        within: Error asked of a share, mean or median, in its unit; None for the usual one.
         edges: Bin edges of a histogram, in canonical integers.
     """
 
@@ -96,7 +95,7 @@ class Line:
     of: "ColumnOf | ValueOf | BinOf | PartOf"
     domain: Domain
     missing: bool
-    asked: Fraction
+    within: Fraction | None = None
     edges: tuple[int, ...] = ()
 
     @property
@@ -133,6 +132,13 @@ class Line:
     def reach(self) -> Fraction:
         """U − L, in physical units."""
         return (self.domain.upper - self.domain.lower) * self.domain.scale
+
+    @property
+    def asked(self) -> Fraction:
+        """Error asked of a share, mean or median, in its unit."""
+        if self.within is not None:
+            return self.within
+        return _USUAL * Fraction(round(_GRID * self.error_of_one), _GRID)
 
     @property
     def error_of_one(self) -> float:
@@ -211,7 +217,7 @@ def _of_variable(
                 of=of,
                 domain=within,
                 missing=missing,
-                asked=variable.within or _CELL,
+                within=variable.within,
             ),
         )
     if within.kind is not Kind.NUMBER:
@@ -220,7 +226,6 @@ def _of_variable(
             hint="Derive its year, or bins of it, in dataset.yaml and name that.",
         )
     ways = {Summary.MEAN_SD: Way.MOMENTS, Summary.MEDIAN_IQR: Way.HISTOGRAM}
-    reach = (within.upper - within.lower) * within.scale
     return tuple(
         Line(
             variable=variable.column,
@@ -228,7 +233,7 @@ def _of_variable(
             of=of,
             domain=within,
             missing=missing,
-            asked=variable.within or reach * _PLACE,
+            within=variable.within,
             edges=_edges(within, bins=variable.bins) if summary is Summary.MEDIAN_IQR else (),
         )
         for summary in dict.fromkeys(variable.show or (Summary.MEAN_SD,))
