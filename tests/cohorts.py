@@ -24,11 +24,13 @@ from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates
 from confide.release.release import Release
 from confide.statistics.count import Count
+from confide.statistics.data_quality import DataQuality
 from confide.statistics.histogram import Histogram
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.table_one import Characteristic, Summary, TableOne
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.tables.aggregate import (
@@ -214,6 +216,18 @@ def every_statistic() -> tuple[Statistic, ...]:
             title="Prevalence of diabetes by age",
         ),
         Quantiles(id="bmi-quartiles", table="person", column="bmi", by=("sex",), bins=48),
+        TableOne(
+            id="characteristics",
+            table="person",
+            by=("sex",),
+            variables=(
+                Characteristic(column="age_band"),
+                Characteristic(column="systolic", show=tuple(Summary)),
+                Characteristic(column="bmi"),
+                Characteristic(column="diabetes"),
+            ),
+        ),
+        DataQuality(id="quality", table="person", fields=("sex", "systolic", "bmi")),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
     )
 
@@ -291,6 +305,8 @@ def _made_up_moments(
     aggregate: MomentAggregate, mechanism: Mechanism, *, dataset: Dataset, persons: int
 ) -> Noisy:
     cells = cell_count(aggregate.axes, dataset=dataset)
+    if aggregate.missing:  # those without a value, those with one, cell by cell
+        cells *= 2
     counts = [persons // cells] * cells
     sums = [[round(n * (-12 + 30 * i / cells)) for i, n in enumerate(counts)]]
     squares = [[n * 4_200 for n in counts]] if aggregate.degree == 2 else []

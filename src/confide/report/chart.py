@@ -116,7 +116,7 @@ def figure(release: Release, statistic: Statistic, *, words: Words) -> Figure | 
 def _subtitle(subject: _Subject) -> str:
     words, first = subject.words, subject.cells[0]
     if kind_of(subject.statistic) == "data-quality":
-        return words.say("quality.subtitle")
+        return words.say("quality.subtitle", level=percent(first.level))
     level = percent(first.level)
     covers = {cell.covers for cell in subject.cells}
     if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):

@@ -77,6 +77,8 @@ def usable_parts(cells: Sequence[Cell], *, words: Words) -> tuple[Chart, tuple[s
             "state": states[_state(cell)],
             "order": list(states).index(_state(cell)),
             "value": cell.value or 0.0,
+            "low": cell.outer[0] if _state(cell) == "ok" and cell.outer else None,
+            "high": cell.outer[1] if _state(cell) == "ok" and cell.outer else None,
         }
         for cell in shares
     ]

@@ -58,9 +58,9 @@ def beyond(bins: BinOf, *, dataset: Dataset, where: Predicate = EVERYTHING) -> b
 
 def _ends(of: ColumnOf | ValueOf, where: Predicate, *, dataset: Dataset) -> tuple[int, int] | None:
     """Return the ends of a value in the rows that are kept; None if they may lack it."""
-    within = domain(of, dataset=dataset)
     match where:
         case Between(of=read, lower=lower, upper=upper) if read == of:
+            within = domain(of, dataset=dataset)
             low = within.lower if lower is None else max(lower, within.lower)
             return low, within.upper if upper is None else min(upper, within.upper)
         case IsIn(of=read, values=values) if read == of and values:

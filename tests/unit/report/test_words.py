@@ -117,7 +117,8 @@ def test_every_kind_of_statistic_has_words():
 def test_every_question_and_quantity_of_every_statistic_has_words(release):
     templates = load_words("en").templates
     for measurement in release.plan.measurements:
-        assert f"measured.{measurement.name}" in templates
+        _, of, what = measurement.name.rpartition("/")
+        assert (f"measured.of.{what}" if of else f"measured.{what}") in templates
     for estimate in release.estimates:
         name = estimate.quantity.replace(" ", "-")
         assert name.startswith("quantile-") or f"quantity.{name}" in templates
