@@ -7,7 +7,7 @@ References:
         between treatment groups. Stat Med 28(25), 2009. https://doi.org/10.1002/sim.3697
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -119,7 +119,7 @@ def _rows(line: Line, layout: _Layout, *, missing: bool) -> Iterator[tuple[str, 
         yield _under(name, _counted(line.variable, MISSING, layout), layout)
 
 
-def _under(name: str, numbers: Sequence[str], layout: _Layout) -> tuple[str, ...]:
+def _under(name: str, numbers: Iterable[str], layout: _Layout) -> tuple[str, ...]:
     return (_INDENT + name, *numbers, *("" for _ in layout.pairs))
 
 
