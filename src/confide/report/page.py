@@ -17,7 +17,6 @@ from confide.plans.plan import Statistic
 from confide.release.certificate import shown_loss
 from confide.release.release import Release
 from confide.report.cells import cells_of
-from confide.report.characteristics import characteristics
 from confide.report.chart import Figure
 from confide.report.describe import covers_text
 from confide.report.drawing import Drawing, inline
@@ -28,6 +27,7 @@ from confide.report.guarantee import (
     charge_lines,
     guarantee,
 )
+from confide.report.layouts import laid_out
 from confide.report.markup import Html, isolated, tag, trusted
 from confide.report.methods import fact_texts
 from confide.report.numbers import clean, percent
@@ -38,12 +38,9 @@ from confide.report.odds_words import (
     odds_sentences,
     shown_at,
 )
-from confide.report.quality import quality
 from confide.report.section import Section, section
-from confide.report.table import Shown, html_table, shown
+from confide.report.table import html_table
 from confide.report.words import Words
-from confide.statistics.data_quality import DataQuality
-from confide.statistics.table_one import TableOne
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -251,7 +248,7 @@ def _table(release: Release, statistic: Statistic, *, name: str, title: str, wor
     cells = cells_of(release.of(statistic))
     if not cells:
         return Html()
-    table = _laid_out(release, statistic, words=words)
+    table = laid_out(release, statistic, words=words)
     kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
     caption = words.say(
         "table.caption",
@@ -265,17 +262,6 @@ def _table(release: Release, statistic: Statistic, *, name: str, title: str, wor
         tag("p", isolated(caption), class_="caption"),
         html_table(table, name=f"{name}t", words=words),
     )
-
-
-def _laid_out(release: Release, statistic: Statistic, *, words: Words) -> Shown:
-    """Return the table of a statistic, in the layout that readers of its kind expect."""
-    match statistic:
-        case TableOne():
-            return characteristics(release, statistic, words=words)
-        case DataQuality():
-            return quality(release, statistic, words=words)
-        case _:
-            return shown(release, statistic, words=words)
 
 
 def _points(title: str, sentences: Sequence[str]) -> Html:

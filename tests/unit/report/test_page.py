@@ -91,7 +91,8 @@ def test_headings_go_down_one_level_at_a_time(html):
 
 def test_every_figure_and_gauge_has_a_text_alternative(html):
     assert html.count("<figure>") == len(cohorts.every_statistic()) + 1
-    assert len(re.findall(r'<div role="img" aria-label="[^"]{10,}">', html)) == 10
+    told = re.findall(r'<div role="img" aria-label="[^"]{10,}">', html)
+    assert len(told) == len(cohorts.every_statistic()) + 1
     assert len(re.findall(r'class="gauge"[^>]*aria-label="[^"]{10,}"', html)) == 4
     assert '<html lang="en">' in html
 

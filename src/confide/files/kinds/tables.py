@@ -1,9 +1,9 @@
 """Tables of many variables, as study.yaml writes them."""
 
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from confide.errors import ContractError
 from confide.files.kinds.section import StatisticSection
@@ -23,11 +23,21 @@ class VariableSection(Section):
     within: Quantity | None = None
 
 
+def _form(value: object) -> str:
+    return "name" if isinstance(value, str) else "variable"
+
+
+_Variable: TypeAlias = Annotated[
+    Annotated[str, Tag("name")] | Annotated[VariableSection, Tag("variable")], Discriminator(_form)
+]
+"""A name, or a mapping; told apart first, so that an error is about the one that was meant."""
+
+
 class TableOneSection(StatisticSection):
     """Characteristics by group and overall."""
 
     kind: Literal["table-1"]
-    variables: list[str | VariableSection]
+    variables: list[_Variable]
     by: list[str] = Field(default_factory=list)
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
