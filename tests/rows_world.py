@@ -18,8 +18,9 @@ from confide.tables.aggregate import (
     KeyedAggregate,
     Ones,
     Plain,
+    Product,
 )
-from confide.tables.bound_contributions import CellBound, RowBound
+from confide.tables.bound_contributions import CellBound, CellOrder, RowBound
 from confide.tables.expression import (
     BinOf,
     ColumnOf,
@@ -191,6 +192,18 @@ def menu() -> tuple[Aggregate | KeyedAggregate, ...]:
         ask(axes=[db], value=Centred(of=col("pressure"))),
         ask(axes=[db], value=CentredSquare(of=col("pressure"))),
         ask(axes=[db], where=known),
+        ask(
+            axes=[db],
+            value=Product(of=(Centred(of=col("pressure")), Plain(of=col("whole")))),
+            bounds=two,
+        ),
+        ask(axes=[db], value=Centred(of=col("whole")), where=known, bounds=two),
+        ask(
+            axes=[db],
+            value=Product(
+                of=(Plain(of=col("big")), *(Centred(of=col("thirds")),) * 2, Plain(of=col("thirds")))
+            ),
+        ),
         ask(axes=[db], value=Plain(of=col("strict")), bounds=RowBound(max_rows=1)),
         ask(axes=[db], value=Plain(of=col("thirds")), bounds=RowBound(max_rows=3)),
         ask(axes=[db], value=CentredSquare(of=col("big")), bounds=CellBound(max_cells=1)),
@@ -207,6 +220,18 @@ def menu() -> tuple[Aggregate | KeyedAggregate, ...]:
         *(ask(axes=[db, PartOf(of=col("day"), part=part)]) for part in DatePart if part is not DatePart.DAY),
         ask(axes=[PartOf(of=col("day"), part=DatePart.DAY)], bounds=CellBound(max_cells=1)),
         ask(axes=[PartOf(of=col("written"), part=DatePart.MONTH), col("wide")]),
+        *(
+            ask(
+                axes=[db, PartOf(of=col("day"), part=DatePart.WEEK, since=days(2020, 1, 15))],
+                bounds=CellBound(max_cells=k, max_rows_per_cell=2, order=CellOrder.EARLIEST),
+            )
+            for k in (1, 2, 2001)
+        ),
+        ask(
+            axes=[db, col("code"), PartOf(of=col("day"), part=DatePart.MONTH, until=days(2020, 9, 9))],
+            value=Plain(of=col("pressure")),
+            bounds=CellBound(max_cells=2, order=CellOrder.EARLIEST),
+        ),
         ask("person", axes=[of_person, col("sex", "person"), val("any ß")]),
         ask("person", axes=[of_person], value=Plain(of=val("how many"))),
         ask("person", axes=[of_person], value=Plain(of=val("follow-up"))),
@@ -225,6 +250,7 @@ def menu() -> tuple[Aggregate | KeyedAggregate, ...]:
         ask(axes=[db, OrMissing(of=col("sex", "person"))], bounds=CellBound(max_cells=1)),
         ask(axes=[db, OrMissing(of=BinOf(of=col("pressure"), edges=(510, 511, 550, 599)))]),
         ask(axes=[OrMissing(of=PartOf(of=col("day"), part=DatePart.YEAR)), OrMissing(of=col("wide"))]),
+        ask(axes=[db, Holds(of=Between(of=col("pressure"), upper=550))]),
         ask(axes=[db, Holds(of=known)], value=Centred(of=OrMissing(of=col("pressure")))),
         ask(axes=[db, Holds(of=known)], value=CentredSquare(of=OrMissing(of=col("pressure")))),
         ask("person", axes=[of_person, QualityOf(of=col("age", "person"))]),

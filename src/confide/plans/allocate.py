@@ -43,11 +43,19 @@ from confide.plans.plan import (
 from confide.privacy.amount import ATTO, NANO, decimal_text, split
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, check_aggregate
+from confide.tables.aggregate import (
+    Aggregate,
+    FactorizedAggregate,
+    KeyedAggregate,
+    MomentAggregate,
+    check_aggregate,
+)
 from confide.tables.bound_contributions import rows_per_unit
 from confide.tables.conditions import require_possible
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import Holds
 from confide.tables.filter import All
+from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset
 
 LEAST_NANO = 1
@@ -92,7 +100,13 @@ def mechanism_for(question: Question, *, nano: int, atto: int, dataset: Dataset)
                 keys_per_person=rows_per_unit(bounds),
                 adjacency=dataset.adjacency,
             )
-        case Aggregate() | MomentAggregate():
+        case (
+            Aggregate()
+            | MomentAggregate()
+            | DegreeAggregate()
+            | PooledAggregate()
+            | FactorizedAggregate()
+        ):
             return _additive(sensitivity, amount=amount, measure=dataset.measure)
         case _:
             assert_never(question.aggregate)
@@ -240,7 +254,7 @@ def _check_spec(statistic: Statistic, *, dataset: Dataset) -> None:
         )
     for question in statistic.questions(dataset):
         aggregate = question.aggregate
-        axes = () if isinstance(aggregate, KeyedAggregate) else aggregate.axes
+        axes = aggregate.axes if isinstance(aggregate, Aggregate | MomentAggregate) else ()
         held = tuple(axis.of for axis in axes if isinstance(axis, Holds))
         require_possible(All(of=(aggregate.relation.where, *held)), dataset=dataset)
 

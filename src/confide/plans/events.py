@@ -51,6 +51,11 @@ def events_json(plan: Plan) -> str:
     return canonical_bytes({"measure": plan.dataset.measure.value, "events": events}).decode()
 
 
+def free_json(measure: Measure) -> str:
+    """Return the canonical JSON text of no events: those of a step that was charged before."""
+    return canonical_bytes({"measure": measure.value, "events": []}).decode()
+
+
 def recompute(text: str) -> Loss:
     """Return the loss of stored events, by the theorems and not by what was charged.
 

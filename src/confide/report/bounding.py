@@ -5,30 +5,41 @@
 
 import enum
 import math
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.threshold import KeyThreshold
+from confide.plans.factorized import STEPS
 from confide.plans.plan import Measurement, Mechanism, Plan, Statistic
 from confide.report.conditions import label, value_text
 from confide.report.numbers import clean, significant
 from confide.report.population import made_of, read_by
 from confide.report.words import Words
+from confide.statistics.area_rate.spec import AreaRate
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
+from confide.statistics.running_counts import RunningCounts
+from confide.statistics.series import Budget, Series
 from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
+    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
     Ones,
     Plain,
+    Product,
+    Value,
+    reads,
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.degrees import DegreeAggregate, DegreeBounds, How
 from confide.tables.expression import (
     ColumnOf,
     Expression,
@@ -38,8 +49,10 @@ from confide.tables.expression import (
     ValueOf,
 )
 from confide.tables.filter import expressions, sources
+from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import column_of, domain
 from confide.tables.schema import Column, Dataset, Kind
+from confide.tables.square_root import ONE
 
 
 class _Role(enum.Enum):
@@ -73,10 +86,36 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
                 assert_never(use.source)
     used = (*read_by(measurements), *_asked(measurements))
     sentences += made_of(used, dataset=plan.dataset, words=words)
-    sentences += [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
-    if isinstance(statistic, Histogram):
-        sentences += _after(statistic, words=words)
+    noises = [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
+    sentences += dict.fromkeys(noises)  # equal questions are told once
+    match statistic:
+        case Histogram():
+            sentences += _after(statistic, words=words)
+        case Series():
+            sentences += _shared(statistic, dataset=plan.dataset, words=words)
+        case RunningCounts():
+            sentences.append(words.say("bounded.earliest"))
+        case Hierarchy() | AreaRate():
+            sentences += _of_areas(statistic, plan=plan, words=words)
+        case _:
+            pass
     return tuple(sentences)
+
+
+def _of_areas(statistic: Hierarchy | AreaRate, *, plan: Plan, words: Words) -> list[str]:
+    spine = plan.dataset.spine(statistic.spine)
+    said = [
+        words.say(
+            "bounded.spine",
+            levels=words.listed([label(name) for name in spine.levels]),
+            source=clean(spine.because, most=200) or words.say("bounded.no-source"),
+        )
+    ]
+    if isinstance(statistic, Hierarchy):
+        said.append(words.say("bounded.consistent"))
+    elif statistic.same_error_above is not None:
+        said.append(words.say("bounded.weighted", size=f"{statistic.same_error_above:,}"))
+    return said
 
 
 def _after(statistic: Histogram, *, words: Words) -> list[str]:
@@ -88,7 +127,18 @@ def _after(statistic: Histogram, *, words: Words) -> list[str]:
     return said
 
 
-def kept_text(bounds: ContributionBounds, *, words: Words) -> str:
+def _shared(statistic: Series, *, dataset: Dataset, words: Words) -> list[str]:
+    """Return what sharing the budget over the periods in another way would do."""
+    periods, times = statistic.periods(dataset), statistic.advantage(dataset)
+    if statistic.budget is Budget.SPLIT:
+        joint = replace(statistic, budget=Budget.JOINT).advantage(dataset)
+        return [words.say("bounded.split", periods=f"{periods:,}", times=significant(joint))]
+    if times <= 1:
+        return []
+    return [words.say("bounded.joint", periods=f"{periods:,}", times=significant(times))]
+
+
+def kept_text(bounds: ContributionBounds | DegreeBounds, *, words: Words) -> str:
     """Return what one unit may contribute.
 
     Example:
@@ -106,6 +156,10 @@ def kept_text(bounds: ContributionBounds, *, words: Words) -> str:
             return words.say_count("bounded.cells", cells, rows=kept)
         case OneEvent():
             return words.say("bounded.event")
+        case DegreeBounds(how=How.PROJECTED, at_most=most):
+            return words.say("bounded.projected", most=f"{most:,}")
+        case DegreeBounds(at_most=most):
+            return words.say("bounded.capped", most=f"{most:,}")
         case _:
             assert_never(bounds)
 
@@ -186,43 +240,70 @@ class Grid:
 
     Attributes:
         step: Physical value of one step.
-        unit: Its unit code.
-        squared: Whether the unit is to be read as squared.
+        units: Codes of the units that are multiplied.
     """
 
     step: Fraction
-    unit: str
-    squared: bool = False
+    units: tuple[str, ...]
 
     def text(self, canonical: float, *, words: Words) -> str:
-        """Return a number of steps as a physical amount."""
+        """Return a number of steps as a physical amount.
+
+        Example:
+            >>> from confide.report.words import load_words
+            >>> Grid(step=Fraction(1, 10), units=("kg", "kg", "mm[Hg]")).text(
+            ...     25, words=load_words("en")
+            ... )
+            '2.5 (kg)²·mmHg'
+        """
         number = significant(float(self.step) * canonical)
-        if self.squared and words.unit(self.unit):
-            unit = words.say("bounded.squared", unit=clean(words.unit(self.unit)))
-            return words.say("amount", value=number, unit=unit)
-        return words.amount(number, self.unit)
+        known = [code for code in self.units if words.unit(code)]
+        if len(known) < 2:
+            return words.amount(number, known[0] if known else "1")
+        shown = []
+        for code in dict.fromkeys(known):
+            unit = clean(words.unit(code))
+            match known.count(code):
+                case 1:
+                    shown.append(unit)
+                case 2:
+                    shown.append(words.say("bounded.squared", unit=unit))
+                case power:
+                    shown.append(f"({unit})^{power}")
+        return words.say("amount", value=number, unit="·".join(shown))
 
 
 def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     """Return what one step of a measurement is worth."""
     aggregate = measurement.aggregate
-    if isinstance(aggregate, KeyedAggregate):
-        return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)
+    if isinstance(aggregate, KeyedAggregate | DegreeAggregate):
+        return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
+    if isinstance(aggregate, PooledAggregate):  # in the groups of full weight
+        heaviest = max(aggregate.weights, default=1)
+        return Grid(step=Fraction(1, heaviest), units=(measurement.sensitivity.unit,))
     if isinstance(aggregate, MomentAggregate):
-        of = domain(aggregate.of, dataset=dataset)
-        step = of.scale**aggregate.degree
-        return Grid(step=step, unit=of.unit, squared=aggregate.degree == 2)
+        return _grid((aggregate.of,) * aggregate.degree, dataset=dataset)
+    if isinstance(aggregate, FactorizedAggregate):
+        return Grid(
+            step=Fraction(1, ONE), units=(measurement.sensitivity.unit.removeprefix(STEPS),)
+        )
     match aggregate.value:
         case Ones():
-            return Grid(step=Fraction(1), unit=measurement.sensitivity.unit)
-        case Plain(of=expression) | Centred(of=expression):
-            of = domain(expression, dataset=dataset)
-            return Grid(step=of.scale, unit=of.unit)
+            return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
+        case Plain() | Centred() | Product() as value:
+            return _grid(reads(value), dataset=dataset)
         case CentredSquare(of=expression):
-            of = domain(expression, dataset=dataset)
-            return Grid(step=of.scale**2, unit=of.unit, squared=True)
+            return _grid((expression, expression), dataset=dataset)
         case _:
             assert_never(aggregate.value)
+
+
+def _grid(factors: Sequence[Expression], *, dataset: Dataset) -> Grid:
+    domains = [domain(factor, dataset=dataset) for factor in factors]
+    return Grid(
+        step=math.prod((of.scale for of in domains), start=Fraction(1)),
+        units=tuple(of.unit for of in domains),
+    )
 
 
 def noise_text(measurement: Measurement, *, dataset: Dataset, words: Words) -> str:
@@ -243,13 +324,37 @@ def noise_text(measurement: Measurement, *, dataset: Dataset, words: Words) -> s
 def measured_text(measurement: Measurement, *, words: Words) -> str:
     """Return what a measurement is called."""
     aggregate = measurement.aggregate
-    if isinstance(aggregate, Aggregate) and isinstance(aggregate.value, Centred):
-        return words.say("measured.centred-sum")
-    variable, of, what = measurement.name.rpartition("/")
-    if of:
+    variable, _, what = measurement.name.rpartition("/")
+    if variable and f"measured.of.{what}" in words.templates:
         name = words.say(f"measured.of.{what}")
         return words.say("measured.of-variable", name=name, variable=label(variable))
-    return words.say(f"measured.{measurement.name}")
+    of_level, _, level = measurement.name.partition("/")
+    if level:
+        return words.say(f"measured.{of_level}-by", level=label(level))
+    name = re.sub(r"-[0-9]+$", "", measurement.name)
+    plain = f"measured.{name}" in words.templates
+    match aggregate:
+        case Aggregate(value=Centred()) if plain:
+            return words.say("measured.centred-sum")
+        case Aggregate(value=value) if not plain:
+            return words.say(f"measured.{_pair_of(value)}", name=clean(measurement.name))
+        case _:
+            return words.say(f"measured.{name}")
+
+
+def _pair_of(value: Value) -> str:
+    """Return the sentence for a sum over a pair of variables, which is named after them."""
+    match value:
+        case Ones():
+            return "rows-by"
+        case Plain() | Centred():
+            return "sum-by"
+        case CentredSquare():
+            return "square-of"
+        case Product():
+            return "product"
+        case _:
+            assert_never(value)
 
 
 def additive_law(mechanism: Mechanism) -> DiscreteLaplace | DiscreteGaussian:
@@ -267,7 +372,7 @@ def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
 
     Example:
         >>> from confide.report.words import load_words
-        >>> persons = Grid(step=Fraction(1), unit="persons")
+        >>> persons = Grid(step=Fraction(1), units=("persons",))
         >>> law_text(DiscreteLaplace(scale=Fraction(5, 2)), grid=persons, words=load_words("en"))
         'discrete Laplace noise of scale 2.5 patients'
     """

@@ -12,7 +12,14 @@ from typing import assert_never
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.report.conditions import condition_text, expression_text, label, value_text
 from confide.report.words import Words
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, reads
+from confide.tables.aggregate import (
+    Aggregate,
+    FactorizedAggregate,
+    KeyedAggregate,
+    MomentAggregate,
+    reads,
+)
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import (
     BinOf,
     ColumnOf,
@@ -25,6 +32,7 @@ from confide.tables.expression import (
 )
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
+from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 from confide.tables.unknown import beyond, can_be_unknown
@@ -79,10 +87,16 @@ def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
                 found |= dict.fromkeys((*reads(value), *axes))
             case MomentAggregate(axes=axes, of=ColumnOf() | ValueOf() as of, missing=True):
                 found |= dict.fromkeys((OrMissing(of=of), *axes))
+            case PooledAggregate(of=pooled):
+                found |= dict.fromkeys(pooled.axes)
+            case FactorizedAggregate(axes=axes):
+                found |= dict.fromkeys(axes)
             case MomentAggregate(axes=axes, of=of):
                 found |= dict.fromkeys((of, *axes))
             case KeyedAggregate(key=key):
                 found[key] = None
+            case DegreeAggregate():
+                pass
             case _:
                 assert_never(measurement.aggregate)
     return tuple(found)

@@ -5,9 +5,11 @@ public cells, and the vectors are summed.  Cells are the product of public axes 
 (the last axis varies fastest); a row whose axis or value is NULL is dropped before bounding.
 
 A :class:`MomentAggregate` is a few such vectors of the same rows, mapped by an integer matrix to
-one vector of which a row moves the sum of all coordinates by a constant; engines answer its parts.
-It may count the rows of unknown value too: such a row adds the same constant to a coordinate that
-is theirs alone, so the L1 size stays what it was.
+one vector of which a row moves the sum of all coordinates by a constant; it may count the rows of
+unknown value too, each by the same constant in a coordinate that is theirs alone.  A
+:class:`PooledAggregate` adds public groups of cells of one such vector.  A
+:class:`FactorizedAggregate` is a count over time, times a public integer matrix.  Engines answer
+their parts.
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
@@ -27,10 +29,13 @@ from confide.tables.bound_contributions import (
     ValueRange,
     rows_per_unit,
 )
+from confide.tables.degrees import DegreeAggregate, check_degrees
 from confide.tables.expression import ColumnOf, Expression, Holds, OrMissing, ValueOf
 from confide.tables.filter import All, Between
+from confide.tables.pooled import PooledAggregate, pooled
 from confide.tables.relation import Relation, centre, check, column_of, domain
 from confide.tables.schema import Dataset, Kind
+from confide.tables.square_root import coefficients, product, require_short
 
 LARGEST_SUM = 2**126
 MOST_CELLS = 10**7
@@ -62,7 +67,32 @@ class CentredSquare:
     of: Expression
 
 
-Value: TypeAlias = Ones | Plain | Centred | CentredSquare
+Factor: TypeAlias = Plain | Centred
+"""What may be multiplied."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """The product of factors of one row: (x − c)(y − c′), or a weight times (x − c).
+
+    The largest absolute value is the product of those of the factors, whatever the factors share.
+    Both signs occur only if some factor that stands there an odd number of times has both.
+
+    Attributes:
+        of: Two factors or more; a row in which one of them is unknown is left out.
+    """
+
+    of: tuple[Factor, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.of) < 2:
+            raise InvalidParameterError(
+                f"Expected two factors or more, got {len(self.of)}.",
+                hint="A single factor is a value of its own.",
+            )
+
+
+Value: TypeAlias = Ones | Plain | Centred | CentredSquare | Product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,17 +156,71 @@ class MomentAggregate:
             raise InvalidParameterError(f"Expected degree 1 or 2, got degree={self.degree}.")
 
 
-Measured: TypeAlias = Aggregate | KeyedAggregate | MomentAggregate
+Asked: TypeAlias = Aggregate | KeyedAggregate | DegreeAggregate
+"""What an engine answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorizedAggregate:
+    """Counts over time, times the matrix of :mod:`confide.tables.square_root`.
+
+    The last axis is time; for each combination of the other axes a series.  Coordinate t of C·x
+    depends on the times up to t alone, so coordinates may be published as time goes by.
+
+    Attributes:
+        inner: The counts.
+        until: How many times of each series are published; all when None.  The sensitivity is that
+            of all times, whatever it is.
+    """
+
+    inner: Aggregate
+    until: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.inner.value != Ones() or not self.inner.axes:
+            raise ContractError("Running sums need counts over time.")
+
+    @property
+    def relation(self) -> Relation:
+        """Return which rows."""
+        return self.inner.relation
+
+    @property
+    def axes(self) -> tuple[Expression, ...]:
+        """Return series and, last, time."""
+        return self.inner.axes
+
+    @property
+    def bounds(self) -> ContributionBounds:
+        """Return what one privacy unit keeps."""
+        return self.inner.bounds
+
+    def length(self, dataset: Dataset) -> int:
+        """Return the number of times of the whole horizon."""
+        return domain(self.axes[-1], dataset=dataset).size()
+
+    def published(self, dataset: Dataset) -> int:
+        """Return the number of times that are published; raises if the horizon has fewer."""
+        length = self.length(dataset)
+        until = length if self.until is None else self.until
+        if not 1 <= until <= length:
+            raise ContractError(f"Expected 1 to {length} published periods, got {until}.")
+        return until
+
+
+Measured: TypeAlias = Asked | MomentAggregate | PooledAggregate | FactorizedAggregate
 """What a measurement may noise."""
 
 
 def reads(value: Value) -> tuple[Expression, ...]:
-    """Return the expressions that a value looks at."""
+    """Return the expressions that a value looks at, one for each of its factors."""
     match value:
         case Ones():
             return ()
         case Plain(of=expression) | Centred(of=expression) | CentredSquare(of=expression):
             return (expression,)
+        case Product(of=factors):
+            return tuple(factor.of for factor in factors)
         case _:
             assert_never(value)
 
@@ -165,6 +249,15 @@ def value_range(value: Value, *, dataset: Dataset, counted: str) -> ValueRange:
             return ValueRange(
                 magnitude=half**2, signed=False, unit=f"({_grid(of.unit, str(of.scale))})²"
             )
+        case Product(of=factors):
+            ranges = [value_range(factor, dataset=dataset, counted=counted) for factor in factors]
+            odd = [r.signed for f, r in zip(factors, ranges, strict=True) if factors.count(f) % 2]
+            units = [f"({r.unit})" for r in ranges if r.unit != "1"]
+            return ValueRange(
+                magnitude=math.prod(r.magnitude for r in ranges),
+                signed=any(odd),
+                unit="·".join(units) or "1",
+            )
         case _:
             assert_never(value)
 
@@ -181,11 +274,15 @@ def moment_range(aggregate: MomentAggregate, *, dataset: Dataset) -> ValueRange:
     )
 
 
-def parts(aggregate: Measured) -> tuple[Aggregate | KeyedAggregate, ...]:
+def parts(aggregate: Measured) -> tuple[Asked, ...]:
     """Return the plain aggregates, over the same rows, that an engine answers."""
     match aggregate:
-        case Aggregate() | KeyedAggregate():
+        case Aggregate() | KeyedAggregate() | DegreeAggregate():
             return (aggregate,)
+        case PooledAggregate(of=pooled):
+            return (pooled,)
+        case FactorizedAggregate(inner=inner):
+            return (inner,)
         case MomentAggregate(relation=relation, axes=axes, bounds=bounds):
             known = Between(of=aggregate.of)
             if aggregate.missing:  # the same rows, known or not, in cells of their own
@@ -216,13 +313,37 @@ def _width(aggregate: MomentAggregate) -> int:
 
 
 def combined(
+    aggregate: MomentAggregate | PooledAggregate | FactorizedAggregate,
+    sums: Sequence[Sequence[int]],
+    *,
+    dataset: Dataset,
+) -> tuple[int, ...]:
+    """Return the vector of an aggregate from the exact sums of its parts, in integers."""
+    match aggregate:
+        case MomentAggregate():
+            return _moments(aggregate, sums, dataset=dataset)
+        case PooledAggregate():
+            return pooled(aggregate, *sums)
+        case FactorizedAggregate():
+            (counts,) = sums
+            length, until = aggregate.length(dataset), aggregate.published(dataset)
+            starts = range(0, len(counts), length)
+            each = (product(counts[at : at + length], until=until) for at in starts)
+            return tuple(itertools.chain.from_iterable(each))
+        case _:
+            assert_never(aggregate)
+
+
+def _moments(
     aggregate: MomentAggregate, sums: Sequence[Sequence[int]], *, dataset: Dataset
 ) -> tuple[int, ...]:
-    """Return the vector of a moment aggregate from the sums of its parts; cell by cell.
+    """Return the vector of a moment aggregate, cell by cell.
 
-    With y = x − c, x − L = y + (c−L) and U − x = (U−c) − y, so each polynomial is an integer
-    combination of 1, y and y².
+    Moments, cell by cell: with y = x − c, x − L = y + (c−L) and U − x = (U−c) − y, so each
+    polynomial is an integer combination of 1, y and y².
     """
+    if isinstance(aggregate, PooledAggregate):
+        return pooled(aggregate, *sums)
     of = domain(aggregate.of, dataset=dataset)
     middle, _ = centre(domain(_summed(aggregate), dataset=dataset))
     a, b = middle - of.lower, of.upper - middle
@@ -245,10 +366,30 @@ def combined(
     return tuple(v for cell, n in zip(polynomials, absent, strict=True) for v in (*cell, n))
 
 
-def vector_length(aggregate: Aggregate | MomentAggregate, *, dataset: Dataset) -> int:
+def vector_length(
+    aggregate: Aggregate
+    | MomentAggregate
+    | DegreeAggregate
+    | PooledAggregate
+    | FactorizedAggregate,
+    *,
+    dataset: Dataset,
+) -> int:
     """Return the number of coordinates of the vector."""
+    if isinstance(aggregate, DegreeAggregate):
+        return len(aggregate.degrees)
+    if isinstance(aggregate, PooledAggregate):
+        return aggregate.size
     cells = cell_count(aggregate.axes, dataset=dataset)
-    return cells * _width(aggregate) if isinstance(aggregate, MomentAggregate) else cells
+    match aggregate:
+        case Aggregate():
+            return cells
+        case MomentAggregate():
+            return cells * _width(aggregate)
+        case FactorizedAggregate():
+            return cells // aggregate.length(dataset) * aggregate.published(dataset)
+        case _:
+            assert_never(aggregate)
 
 
 def _grid(unit: str, scale: str) -> str:
@@ -277,15 +418,8 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
         InvalidParameterError: If there are too many cells, or the sums could pass 2^126.
     """
     match aggregate:
-        case KeyedAggregate(relation=relation, key=key):
-            check(relation, dataset=dataset)
-            if key.table != relation.table:
-                raise ContractError("Key selection needs a text column of its own table.")
-            if column_of(key, dataset).kind is not Kind.TEXT:
-                raise ContractError(
-                    f"Column {key.column!r} has public categories, so its keys need no selection.",
-                    hint="Use a histogram; every category is published, with noise.",
-                )
+        case KeyedAggregate():
+            _check_keys(aggregate, dataset=dataset)
         case Aggregate(relation=relation, axes=axes, value=value, bounds=bounds):
             check(relation, *axes, *reads(value), dataset=dataset)
             _check_cells(axes, dataset=dataset)
@@ -293,13 +427,45 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
                 _check_number(expression, dataset=dataset)
             size = value_range(value, dataset=dataset, counted="rows").magnitude
             _check_size(size, bounds=bounds, dataset=dataset)
+        case DegreeAggregate():
+            check_degrees(aggregate, dataset=dataset)
         case MomentAggregate(bounds=bounds):
             for part in parts(aggregate):
                 check_aggregate(part, dataset=dataset)
             size = moment_range(aggregate, dataset=dataset).magnitude
             _check_size(size, bounds=bounds, dataset=dataset)
+        case PooledAggregate():
+            _check_pooled(aggregate, dataset=dataset)
+        case FactorizedAggregate(inner=inner, bounds=bounds):
+            check_aggregate(inner, dataset=dataset)
+            aggregate.published(dataset)
+            length, cells = aggregate.length(dataset), cell_count(inner.axes, dataset=dataset)
+            _check_size(sum(coefficients(length)), bounds=bounds, dataset=dataset)
+            require_short(length, series=cells // length)
         case _:
             assert_never(aggregate)
+
+
+def _check_keys(aggregate: KeyedAggregate, *, dataset: Dataset) -> None:
+    key = aggregate.key
+    check(aggregate.relation, dataset=dataset)
+    if key.table != aggregate.relation.table:
+        raise ContractError("Key selection needs a text column of its own table.")
+    if column_of(key, dataset).kind is not Kind.TEXT:
+        raise ContractError(
+            f"Column {key.column!r} has public categories, so its keys need no selection.",
+            hint="Use a histogram; every category is published, with noise.",
+        )
+
+
+def _check_pooled(aggregate: PooledAggregate, *, dataset: Dataset) -> None:
+    of = aggregate.of
+    if not isinstance(of.value, Ones):
+        raise ContractError("Only counts are pooled.")
+    check_aggregate(of, dataset=dataset)
+    if len(aggregate.groups) != cell_count(of.axes, dataset=dataset):
+        raise InvalidParameterError("Expected a group for each cell that is pooled.")
+    _check_size(max(aggregate.weights, default=1), bounds=of.bounds, dataset=dataset)
 
 
 def _check_number(expression: Expression, *, dataset: Dataset) -> None:

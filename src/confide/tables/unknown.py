@@ -14,7 +14,7 @@ from confide.tables.expression import (
 )
 from confide.tables.filter import All, Between, Everything, IsIn, Predicate
 from confide.tables.per_patient import CountOf, HasAny
-from confide.tables.relation import column_of, domain
+from confide.tables.relation import column_of, day_range, domain
 from confide.tables.schema import Column, Dataset, Kind, Outside
 
 EVERYTHING = Everything()
@@ -44,7 +44,9 @@ def can_be_unknown(
             outside = beyond(expression, dataset=dataset, where=where)
             return outside or can_be_unknown(inner, dataset=dataset, where=where)
         case PartOf(of=inner):
-            return can_be_unknown(inner, dataset=dataset, where=where)
+            of = domain(inner, dataset=dataset)
+            whole = day_range(expression, dataset=dataset) == (of.lower, of.upper)
+            return not whole or can_be_unknown(inner, dataset=dataset, where=where)
         case _:
             assert_never(expression)
 

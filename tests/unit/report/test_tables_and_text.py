@@ -1,4 +1,5 @@
 import dataclasses
+import re
 from fractions import Fraction
 
 import pyarrow as pa
@@ -93,7 +94,7 @@ def test_the_costs_of_the_statistics_add_up_to_the_whole(release, words):
         float(section(release, s, words=words).cost[0].split("\u00a0")[0])
         for s in release.plan.statistics
     ]
-    assert 100 <= sum(shares) < 101.1  # each is rounded up
+    assert 100 <= sum(shares) < 100.05 + len(shares) / 10  # each is rounded up
 
 
 def test_rho_is_explained_by_its_epsilon_and_the_textbook_one(words):
@@ -123,7 +124,7 @@ def test_a_plan_is_explained_with_reasons_errors_and_caps(words):
     told = explain_plan(plan, words=words, spent=spent)
     measured, caps = told.grids
     assert len(measured.rows) == len(plan.measurements)
-    assert all("DMNS06" in row[3] for row in measured.rows)
+    assert all(re.search(r"\[(DMNS06|DLL16)", row[3]) for row in measured.rows)
     assert [row[0] for row in caps.rows] == ["Lifetime", "Lifetime δ of key selection"]
     assert caps.rows[0][1] == "0.05"
     assert caps.rows[0][4] == "1"

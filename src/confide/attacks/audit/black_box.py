@@ -27,11 +27,13 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
 from confide.noise.exponential import ExponentialMechanism
+from confide.noise.local_mechanism import LocalMechanism
 from confide.noise.mechanism import Mechanism
 from confide.noise.noisy_max import Movement, NoisyMax
 from confide.noise.randomized_response import RandomizedResponse
 from confide.noise.threshold import KeyThreshold
 from confide.noise.truncated_geometric import TruncatedGeometricSelection
+from confide.noise.unary_encoding import Unary, UnaryEncoding
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 
@@ -153,12 +155,13 @@ def selecting(rule: TruncatedGeometricSelection) -> Run:
     return run
 
 
-def answering(survey: RandomizedResponse) -> Run:
+def answering(survey: LocalMechanism) -> Run:
     """Return the runner of one person's answer."""
 
     def run(exact: Vector, samples: int, entropy: Entropy) -> NDArray[np.float64]:
         answers = np.full(samples, exact[0], dtype=np.int64)
-        return survey.encode(answers, entropy=entropy).astype(np.float64)[:, None]
+        said = survey.encode(answers, entropy=entropy)
+        return said.reshape(samples, -1).astype(np.float64)
 
     return run
 
@@ -210,6 +213,8 @@ def scenarios() -> tuple[Scenario, ...]:
     one_way = NoisyMax.calibrate(ONE, sensitivity=1, movement=Movement.ONE_DIRECTION)
     coin = RandomizedResponse(truth=Fraction(3, 4), categories=2)
     many = RandomizedResponse(truth=ONE, categories=5)
+    districts = UnaryEncoding(target=ONE, categories=4, unary=Unary.OPTIMISED)
+    flags = UnaryEncoding(target=ONE, categories=4, unary=Unary.SYMMETRIC)
     return (
         Scenario(
             name="discrete Laplace, one count",
@@ -280,6 +285,20 @@ def scenarios() -> tuple[Scenario, ...]:
             first=(0,),
             second=(3,),
             run=answering(many),
+        ),
+        Scenario(
+            name="unary encoding, optimised",
+            claim=ONE,
+            first=(0,),
+            second=(3,),
+            run=answering(districts),
+        ),
+        Scenario(
+            name="unary encoding, symmetric",
+            claim=ONE,
+            first=(0,),
+            second=(3,),
+            run=answering(flags),
         ),
         Scenario(
             name="exponential mechanism",

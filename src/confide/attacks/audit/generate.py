@@ -41,6 +41,7 @@ _NUMBERS = ("amount", "change", "big", "whole")
 _LABELS = ("code", "day", "note")
 _EVENT_COLUMNS = (*_NUMBERS, *_LABELS)
 _PERSON_COLUMNS = ("sex", "age")
+_WITH_ENDS = (*_NUMBERS, *_PERSON_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +100,11 @@ def neighbours(databases: int, *, entity: Entity, entropy: Entropy) -> Neighbour
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Habits:
-    """What the target of each database does; shape (databases,) each.
+    """What the target of each database does; shape (databases,) each unless said.
 
     Attributes:
         directed: Whether the target aims at a bound.
-        extreme: Which end its numbers are at, 0 or 1.
+        extreme: Which end each of its numbers is at, 0 or 1; shape (columns, databases).
         spread: 0: one cell; 1: the first two; 2: the last two; 3: all four.
         cell: The one cell.
     """
@@ -117,14 +118,18 @@ class _Habits:
     def drawn(cls, databases: int, *, entropy: Entropy) -> "_Habits":
         return cls(
             directed=uniform_below(2, count=databases, entropy=entropy) == 1,
-            extreme=uniform_below(2, count=databases, entropy=entropy),
+            extreme=_ends(databases, entropy=entropy),
             spread=uniform_below(4, count=databases, entropy=entropy),
             cell=uniform_below(4, count=databases, entropy=entropy),
         )
 
+    def end(self, name: str) -> NDArray[np.int64]:
+        ends: NDArray[np.int64] = self.extreme[_WITH_ENDS.index(name)]
+        return ends
+
     def opposite(self, *, entropy: Entropy) -> "_Habits":
-        """Return the other end, or other cells, or both."""
-        other_end = uniform_below(2, count=self.cell.size, entropy=entropy)
+        """Return the other end of some numbers, or other cells, or both."""
+        other_end = _ends(self.cell.size, entropy=entropy)
         elsewhere = uniform_below(2, count=self.cell.size, entropy=entropy)
         swapped = np.array([0, 2, 1, 3])[self.spread]
         return _Habits(
@@ -133,6 +138,11 @@ class _Habits:
             spread=np.where(elsewhere == 1, swapped, self.spread),
             cell=(self.cell + elsewhere) % 4,
         )
+
+
+def _ends(databases: int, *, entropy: Entropy) -> NDArray[np.int64]:
+    count = len(_WITH_ENDS) * databases
+    return uniform_below(2, count=count, entropy=entropy).reshape(len(_WITH_ENDS), databases)
 
 
 def _others(databases: int, *, entropy: Entropy) -> tuple[Rows, Rows]:
@@ -164,14 +174,14 @@ def _target(habits: _Habits, *, entropy: Entropy) -> tuple[Rows, Rows]:
         default=ordinal % 4,
     )
     for name in _NUMBERS:
-        events[name] = np.where(aimed, habits.extreme[at], events[name])
+        events[name] = np.where(aimed, habits.end(name)[at], events[name])
     for name in _LABELS:
         events[name] = np.where(aimed, label, events[name])
     rows = np.where(habits.directed, 1, uniform_below(3, count=databases, entropy=entropy))
     persons = _repeated(db, _ids(db, 0), rows, of=_PERSON_COLUMNS, entropy=entropy)
     aimed, at = habits.directed[persons["db"]], persons["db"]
     for name in _PERSON_COLUMNS:
-        persons[name] = np.where(aimed, habits.extreme[at], persons[name])
+        persons[name] = np.where(aimed, habits.end(name)[at], persons[name])
     return events, persons
 
 

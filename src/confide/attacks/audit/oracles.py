@@ -21,6 +21,7 @@ from confide.noise.exponential import ExponentialMechanism
 from confide.noise.noisy_max import Movement, NoisyMax
 from confide.noise.randomized_response import RandomizedResponse
 from confide.noise.threshold import KeyThreshold
+from confide.noise.unary_encoding import Unary, UnaryEncoding
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
@@ -68,6 +69,8 @@ def oracle_checks() -> tuple[AuditCheck, ...]:
         ("best of two candidates, two apart", choice.probabilities([2, 0])[0], 0.731059, 1e-6),
         ("scale of a noisy maximum at ε = 1", float(maximum.noise.scale), 2, 0),
         ("ε of the coin-flip survey is ln 3", float(coin.loss().epsilon), math.log(3), 1e-12),
+        ("variance of optimised unary encoding at ε = 1", _rare(Unary.OPTIMISED), 3.682694, 1e-6),
+        ("variance of symmetric unary encoding at ε = 1", _rare(Unary.SYMMETRIC), 3.917698, 1e-6),
         ("odds factor at ε = 0.01", odds_factor(PureDP(epsilon=Fraction("0.01"))), 1.01005, 1e-5),
         (
             "posterior of a prior of 1 % at ε = 1",
@@ -86,6 +89,13 @@ def oracle_checks() -> tuple[AuditCheck, ...]:
         )
         for name, found, expected, tolerance in known
     )
+
+
+def _rare(unary: Unary) -> float:
+    """Return n times the variance of the share of a category that nobody has [WBLJ17, sec. 4]."""
+    survey = UnaryEncoding(target=PureDP(epsilon=Fraction(1)), categories=40, unary=unary)
+    lie = survey.lie_probability()
+    return lie * (1 - lie) / (survey.keep_probability() - lie) ** 2
 
 
 def _laplace(scale: int) -> DiscreteLaplace:
