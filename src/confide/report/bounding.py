@@ -29,7 +29,6 @@ from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
-    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
     Ones,
@@ -48,6 +47,7 @@ from confide.tables.expression import (
     QualityOf,
     ValueOf,
 )
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import expressions, sources
 from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import column_of, domain

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from confide.attacks.audit.generate import Neighbours
 from confide.attacks.audit.generated_schema import base, database_axes, schema
 from confide.attacks.audit.searched_rates import rates_of_patients
+from confide.attacks.audit.searched_tables import tables_of_events, tables_of_patients
 from confide.errors import UnsupportedError
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Question, Statistic
@@ -36,10 +37,8 @@ from confide.rows.duckdb import open_engine
 from confide.rows.engine import Exact
 from confide.statistics import (
     AreaRate,
-    Characteristic,
     ChiSquaredTest,
     Count,
-    DataQuality,
     Hierarchy,
     Histogram,
     KeySelection,
@@ -50,9 +49,7 @@ from confide.statistics import (
     RunningCounts,
     Series,
     Sum,
-    Summary,
     Survival,
-    TableOne,
     TrendTest,
     TwoMeansTest,
     TwoProportionsTest,
@@ -63,7 +60,6 @@ from confide.statistics.series import SeriesOf
 from confide.statistics.survival import Method
 from confide.tables.aggregate import (
     Aggregate,
-    FactorizedAggregate,
     KeyedAggregate,
     Measured,
     combined,
@@ -71,6 +67,7 @@ from confide.tables.aggregate import (
 )
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import ColumnOf, DatePart, ValueOf
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import AnyOf, Between, IsIn, Not
 from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset
@@ -275,13 +272,6 @@ def _moved_keys(first: dict[str, int], second: dict[str, int]) -> NDArray[Any]:
     return np.array([changes + [0] * (width - len(changes)) for changes in moved.values()])
 
 
-_CHARACTERISTICS = (
-    Characteristic(column="age", show=tuple(Summary), bins=4),
-    Characteristic(column="latest"),
-    Characteristic(column="visits"),
-)
-
-
 def statistics_of_patients() -> tuple[Statistic, ...]:
     """Return every kind of statistic under every kind of bound, with the patient as the unit."""
     amount = ColumnOf(table="events", column="amount")
@@ -352,27 +342,7 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             id="quantiles", table="events", column="change", bins=6, per_patient=rows(rows=2)
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
-        DataQuality(id="quality-of-persons", table="patients", fields=("age", "sex"), by=("any",)),
-        DataQuality(
-            id="quality",
-            table="events",
-            fields=("amount", "code", "day", "note"),
-            by=("code",),
-            per_patient=rows(rows=2),
-        ),
-        TableOne(id="persons-1", table="patients", by=("sex",), variables=_CHARACTERISTICS),
-        TableOne(
-            id="table-1",
-            table="events",
-            by=("code",),
-            variables=(
-                Characteristic(column="band"),
-                Characteristic(column="change", show=tuple(Summary), bins=6),
-                Characteristic(column="strict"),
-                Characteristic(column="sex"),
-            ),
-            per_patient=rows(rows=2),
-        ),
+        *tables_of_patients(),
         *rates_of_patients(),
         Survival(
             id="exits",
@@ -484,13 +454,7 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         Variance(id="variance", table="events", column="amount"),
         Proportion(id="share", table="events", of=high),
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
-        DataQuality(id="quality", table="events", fields=("whole", "code"), by=("band",)),
-        TableOne(
-            id="table-1",
-            table="events",
-            by=("quarter",),
-            variables=(Characteristic(column="strict"), Characteristic(column="code")),
-        ),
+        *tables_of_events(),
         Survival(id="exits", table="events", time="amount", status="code", censored=("D",), bins=4),
         ChiSquaredTest(id="independence", table="events", by=("code", "band")),
         LinearRegression(
