@@ -18,12 +18,17 @@ References:
 from fractions import Fraction
 
 from confide.errors import ContractError
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.events import mechanism_loss
 from confide.plans.plan import Measurement, Plan
 from confide.privacy.amount import ATTO, NANO
-from confide.tables.aggregate import KeyedAggregate
+from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, ranked_length
 from confide.tables.bound_contributions import rows_per_unit
+from confide.tables.ranked import RankedCells, RankedFeatures
 
 
 def asks_what_it_states(plan: Plan) -> bool:
@@ -61,10 +66,13 @@ def require_sound(plan: Plan) -> None:
 
 
 def _loses_more(measurement: Measurement, *, plan: Plan) -> bool:
+    moved = measurement.sensitivity
     loss = mechanism_loss(
         measurement.mechanism,
-        l1=measurement.sensitivity.l1,
-        l2_squared=measurement.sensitivity.l2_squared,
+        l1=moved.l1,
+        l2_squared=moved.l2_squared,
+        reach=moved.reach,
+        set_reach=moved.set_reach,
         measure=plan.dataset.measure,
     )
     if loss > Fraction(measurement.nano, NANO):
@@ -76,5 +84,10 @@ def _loses_more(measurement: Measurement, *, plan: Plan) -> bool:
                 or rule.keys_per_person < rows_per_unit(bounds)
                 or rule.adjacency is not plan.dataset.adjacency
             )
-        case _:
-            return isinstance(measurement.mechanism, KeyThreshold) or measurement.atto < 0
+        case (SetSelection() | Peeling()) as choice, (RankedCells() | RankedFeatures()) as ranked:
+            candidates = ranked_length(ranked, dataset=plan.dataset)
+            return (choice.size, choice.candidates) != (ranked.size, candidates)
+        case ((DiscreteLaplace() | DiscreteGaussian()), (Aggregate() | MomentAggregate())):
+            return measurement.atto < 0
+        case _:  # noise that does not suit what is measured hides nothing
+            return True

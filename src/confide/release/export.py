@@ -19,7 +19,9 @@ _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 def group_names(statistic: Statistic, *, width: int) -> tuple[str, ...]:
     """Return the names of a statistic's groups, for the head of a table."""
-    named = getattr(statistic, "by", None) or (getattr(statistic, "key", None),)
+    named = getattr(statistic, "by", None) or (
+        getattr(statistic, "key", None) or getattr(statistic, "candidate", None),
+    )
     names = tuple(str(name) for name in named if name)
     return names if len(names) == width else tuple(f"group_{i + 1}" for i in range(width))
 

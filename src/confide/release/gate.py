@@ -38,6 +38,8 @@ from confide.errors import ReleaseFailedError, UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import canonical_bytes
 from confide.plans.events import events_json
@@ -46,6 +48,7 @@ from confide.plans.soundness import require_sound
 from confide.release.noisy import NoisyAggregates
 from confide.rows.engine import Engine, Exact, ExactAggregates
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, combined, parts
+from confide.tables.ranked import RankedFeatures, scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,15 +139,18 @@ def _asked(plan: Plan) -> tuple[Aggregate | KeyedAggregate, ...]:
 
 def _secret(measurement: Measurement, answers: Iterator[Exact], *, plan: Plan) -> Exact:
     """Return the exact vector of a measurement from the next answers of the engine."""
-    if not isinstance(measurement.aggregate, MomentAggregate):
+    aggregate = measurement.aggregate
+    if not isinstance(aggregate, MomentAggregate | RankedFeatures):
         return next(answers)
     sums = []
-    for _ in parts(measurement.aggregate):
+    for _ in parts(aggregate):
         answer = next(answers)
         if not isinstance(answer, tuple):
             raise UnsupportedError("The engine answered a vector with keys.")
         sums.append(answer)
-    return combined(measurement.aggregate, sums, dataset=plan.dataset)
+    if isinstance(aggregate, RankedFeatures):
+        return scores(aggregate, sums, dataset=plan.dataset)
+    return combined(aggregate, sums, dataset=plan.dataset)
 
 
 def _noisy(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> Noisy:
@@ -157,6 +163,8 @@ def _noisy(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> Nois
             selected = measurement.mechanism.select(counts, entropy=entropy)
             chosen = zip(selected.positions.tolist(), selected.noisy.tolist(), strict=True)
             return {keys[position]: noisy for position, noisy in chosen}
+        case SetSelection() | Peeling() if isinstance(secret, tuple):
+            return measurement.mechanism.select(secret, entropy=entropy)
         case _:
             raise UnsupportedError("The mechanism does not suit its aggregate.")
 

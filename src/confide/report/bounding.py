@@ -11,6 +11,8 @@ from typing import assert_never
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Mechanism, Plan, Statistic
 from confide.report.conditions import label, value_text
@@ -32,6 +34,7 @@ from confide.tables.aggregate import (
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
 from confide.tables.filter import expressions, sources
+from confide.tables.ranked import RankedCells, RankedFeatures, one_patient
 from confide.tables.relation import column_of, domain
 from confide.tables.schema import Column, Dataset, Kind
 
@@ -204,6 +207,11 @@ def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     aggregate = measurement.aggregate
     if isinstance(aggregate, KeyedAggregate):
         return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
+    if isinstance(aggregate, RankedCells):
+        return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
+    if isinstance(aggregate, RankedFeatures):  # one patient's largest contribution is the unit
+        worth = one_patient(aggregate, dataset=dataset)
+        return Grid(step=Fraction(1, worth), units=("persons",))
     if isinstance(aggregate, MomentAggregate):
         return _grid((aggregate.of,) * aggregate.degree, dataset=dataset)
     match aggregate.value:
@@ -228,16 +236,27 @@ def _grid(factors: Sequence[Expression], *, dataset: Dataset) -> Grid:
 def noise_text(measurement: Measurement, *, dataset: Dataset, words: Words) -> str:
     """Return one measurement's sensitivity, noise and errors, in physical units."""
     grid = grid_of(measurement, dataset=dataset)
-    law = additive_law(measurement.mechanism)
     return words.say(
-        "bounded.noise",
+        f"bounded.{'choice' if measurement.sensitivity.reach else 'noise'}",
         name=measured_text(measurement, words=words),
         entity=words.say(f"entity.{dataset.unit.entity.value}"),
-        l1=grid.text(measurement.sensitivity.l1, words=words),
+        l1=moved_text(measurement, grid=grid, words=words),
         law=law_text(measurement.mechanism, grid=grid, words=words),
-        median=grid.text(law.half_width(0.5), words=words),
-        p95=grid.text(law.half_width(0.95), words=words),
+        median=grid.text(error_at(measurement.mechanism, 0.5), words=words),
+        p95=grid.text(error_at(measurement.mechanism, 0.95), words=words),
     )
+
+
+def moved_text(measurement: Measurement, *, grid: Grid, words: Words) -> str:
+    """Return how far one unit moves what is noised, or one choice over another."""
+    moved = measurement.sensitivity
+    match measurement.mechanism:
+        case SetSelection():
+            return grid.text(moved.set_reach, words=words)
+        case Peeling():
+            return grid.text(moved.reach, words=words)
+        case _:
+            return grid.text(moved.l1, words=words)
 
 
 def measured_text(measurement: Measurement, *, words: Words) -> str:
@@ -248,14 +267,22 @@ def measured_text(measurement: Measurement, *, words: Words) -> str:
     return words.say(f"measured.{measurement.name}")
 
 
-def additive_law(mechanism: Mechanism) -> DiscreteLaplace | DiscreteGaussian:
-    """Return the noise that a mechanism adds to each number.
+def error_at(mechanism: Mechanism, level: float) -> float:
+    """Return how wide the noise is, or the lead that is enough to be chosen, at this chance.
 
     Example:
-        >>> additive_law(DiscreteLaplace(scale=Fraction(2))).half_width(0.95)
+        >>> error_at(DiscreteLaplace(scale=Fraction(2)), 0.95)
         6
     """
-    return mechanism.noise() if isinstance(mechanism, KeyThreshold) else mechanism
+    match mechanism:
+        case SetSelection() | Peeling():
+            return mechanism.lead(level)
+        case KeyThreshold():
+            return mechanism.noise().half_width(level)
+        case DiscreteLaplace() | DiscreteGaussian():
+            return mechanism.half_width(level)
+        case _:
+            assert_never(mechanism)
 
 
 def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
@@ -277,5 +304,19 @@ def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
             b = grid.text(float(mechanism.noise().scale), words=words)
             tau = grid.text(mechanism.threshold(), words=words)
             return words.say("bounded.law.threshold", scale=b, tau=tau)
+        case SetSelection():
+            return words.say(
+                "bounded.law.set",
+                size=str(mechanism.size),
+                candidates=f"{mechanism.candidates:,}",
+                scale=grid.text(float(1 / mechanism.slope), words=words),
+            )
+        case Peeling():
+            return words.say(
+                "bounded.law.peeling",
+                size=str(mechanism.size),
+                candidates=f"{mechanism.candidates:,}",
+                scale=grid.text(float(1 / mechanism.slope), words=words),
+            )
         case _:
             assert_never(mechanism)

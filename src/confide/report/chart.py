@@ -20,6 +20,7 @@ from confide.plans.mechanisms import additive, coordinate, threshold, vector
 from confide.plans.plan import Statistic
 from confide.release.release import Release
 from confide.report.cells import Cell, cells_of
+from confide.report.choice import CHOICES, chance_of_being_chosen
 from confide.report.describe import (
     covers_text,
     group_titles,
@@ -102,6 +103,13 @@ def figure(release: Release, statistic: Statistic, *, words: Words) -> Figure | 
         A chart for a notebook: ``figure(release, "sbp", words=load_words("en")).chart``.
     """
     cells = cells_of(release.of(statistic))
+    if kind_of(statistic) in CHOICES:
+        title = title_of(statistic, plan=release.plan, words=words)
+        return Figure(
+            chart=chance_of_being_chosen(release, statistic, title=title, words=words),
+            title=title,
+            notes=(words.say("chart.choice"),),
+        )
     if not any(cell.value is not None for cell in cells):
         return None
     subject = _Subject(release=release, statistic=statistic, words=words, cells=cells)

@@ -62,7 +62,7 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     condition = condition_text(where, dataset=plan.dataset, words=words, brief=True)
     subject = _subject(statistic, condition=condition, plan=plan, words=words)
     by, kind = getattr(statistic, "by", ()), kind_of(statistic)
-    if by and kind != "histogram":
+    if by and kind not in ("histogram", "top-category"):
         groups = words.listed([label(name) for name in by])
         subject = words.say("title.by", subject=subject, groups=groups)
     if condition and kind != "count":
@@ -84,11 +84,27 @@ def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) 
         case "proportion" if isinstance(statistic, Proportion):
             share = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
             return words.say("title.proportion", condition=share)
+        case "top-category":
+            groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
+            size = _size(statistic)
+            if size == 1:
+                return words.say("title.top-category", groups=groups)
+            return words.say("title.top-categories", count=str(size), groups=groups)
+        case "top-features":
+            outcome = label(str(getattr(statistic, "outcome", "")))
+            size = _size(statistic)
+            if size == 1:
+                return words.say("title.top-feature", outcome=outcome)
+            return words.say("title.top-features", count=str(size), outcome=outcome)
         case "key-selection":
             return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
         case _:
             column = label(str(getattr(statistic, "column", "")))
             return words.say(f"title.{kind}", column=column)
+
+
+def _size(statistic: Statistic) -> int:
+    return int(getattr(statistic, "size", 1))
 
 
 def _counted(statistic: Statistic) -> str:
@@ -100,6 +116,8 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
     """Return the names of a statistic's groups, for axes and table heads."""
     if kind_of(statistic) == "key-selection":
         return (label(str(getattr(statistic, "key", ""))),)
+    if kind_of(statistic) == "top-features":
+        return (words.say("head.feature"),)
     table = str(getattr(statistic, "table", ""))
     names = []
     for name in getattr(statistic, "by", ()):

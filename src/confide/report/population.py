@@ -16,6 +16,7 @@ from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate,
 from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
+from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.relation import column_of, domain
 from confide.tables.schema import Column, Dataset, Kind, Outside
 
@@ -71,6 +72,10 @@ def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
                 found |= dict.fromkeys((of, *axes))
             case KeyedAggregate(key=key):
                 found[key] = None
+            case RankedCells(axes=axes):
+                found |= dict.fromkeys(axes)
+            case RankedFeatures(features=features, outcome=outcome):
+                found |= dict.fromkeys((*features, outcome))
             case _:
                 assert_never(measurement.aggregate)
     return tuple(found)

@@ -17,6 +17,7 @@ from confide.privacy.measure import Measure
 from confide.release.release import Release
 from confide.report.bounding import bounded
 from confide.report.cells import Cell, cells_of
+from confide.report.choice import CHOICES
 from confide.report.describe import digits, kind_of, quantity_text, title_of
 from confide.report.numbers import clean, epsilon_text, fixed, percent
 from confide.report.odds_words import loss_text, shown_at
@@ -81,7 +82,7 @@ def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
 
 def _noise_only(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
     """Return the warning that goes with intervals that no sampling is part of."""
-    if any(cell.covers is not Covers.NOISE for cell in cells):
+    if any(cell.covers is not Covers.NOISE or cell.quantity == "selected" for cell in cells):
         return ()
     return (words.say("unfit.noise-only"),)
 
@@ -94,6 +95,9 @@ def _width_parts(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
 
 def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
     """Return the main number of a statistic in one sentence."""
+    if kind in CHOICES:
+        names = [_key(cell, words=words) for cell in cells]
+        return words.say("headline.choice", chosen=words.listed(names))
     usable = [cell for cell in cells if cell.value is not None]
     if not usable:
         return words.say("headline.no-keys" if kind == "key-selection" else "headline.none")

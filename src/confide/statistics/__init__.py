@@ -9,6 +9,8 @@ from typing import Any
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
@@ -18,10 +20,13 @@ from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.top_category import TopCategory
+from confide.statistics.top_features import TopFeatures
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
+from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
 
 STATISTICS: Mapping[str, type[Any]] = {
@@ -33,6 +38,8 @@ STATISTICS: Mapping[str, type[Any]] = {
     "proportion": Proportion,
     "quantiles": Quantiles,
     "key-selection": KeySelection,
+    "top-category": TopCategory,
+    "top-features": TopFeatures,
 }
 """Every statistic, by the word that study files use."""
 
@@ -45,6 +52,8 @@ __all__ = [
     "Proportion",
     "Quantiles",
     "Sum",
+    "TopCategory",
+    "TopFeatures",
     "Variance",
     "read_plan",
 ]
@@ -64,6 +73,10 @@ _NAMES: dict[str, Any] = {
         DiscreteLaplace,
         DiscreteGaussian,
         KeyThreshold,
+        SetSelection,
+        Peeling,
+        RankedCells,
+        RankedFeatures,
     )
 } | {"Predicate": Predicate}
 

@@ -27,6 +27,7 @@ from confide.tables.bound_contributions import (
 )
 from confide.tables.expression import ColumnOf, Expression
 from confide.tables.filter import All, Between
+from confide.tables.ranked import About, RankedCells, RankedFeatures, moves
 from confide.tables.relation import Relation, centre, check, column_of, domain
 from confide.tables.schema import Dataset, Kind
 
@@ -147,7 +148,7 @@ class MomentAggregate:
             raise InvalidParameterError(f"Expected degree 1 or 2, got degree={self.degree}.")
 
 
-Measured: TypeAlias = Aggregate | KeyedAggregate | MomentAggregate
+Measured: TypeAlias = Aggregate | KeyedAggregate | MomentAggregate | RankedCells | RankedFeatures
 """What a measurement may noise."""
 
 
@@ -225,8 +226,27 @@ def parts(aggregate: Measured) -> tuple[Aggregate | KeyedAggregate, ...]:
                 Aggregate(relation=known, axes=axes, value=value, bounds=bounds)
                 for value in values[: degree + 1]
             )
+        case RankedCells(relation=relation, axes=axes, bounds=bounds):
+            return (Aggregate(relation=relation, axes=axes, value=Ones(), bounds=bounds),)
+        case RankedFeatures():
+            return _parts_of_features(aggregate)
         case _:
             assert_never(aggregate)
+
+
+def _parts_of_features(ranked: RankedFeatures) -> tuple[Aggregate, ...]:
+    """Return the sums of :func:`confide.tables.ranked.scores`, all over the same complete rows."""
+    outcome = Centred(of=ranked.outcome)
+    read = (*ranked.features, ranked.outcome)
+    known = All(of=(ranked.relation.where, *(Between(of=each) for each in read)))
+    values: list[Value] = [Product(of=(Centred(of=f), outcome)) for f in ranked.features]
+    if ranked.about is About.MEANS:
+        values += [Ones(), outcome, *(Centred(of=f) for f in ranked.features)]
+    relation = Relation(table=ranked.relation.table, where=known)
+    return tuple(
+        Aggregate(relation=relation, axes=ranked.axes, value=value, bounds=ranked.bounds)
+        for value in values
+    )
 
 
 def combined(
@@ -257,6 +277,13 @@ def vector_length(aggregate: Aggregate | MomentAggregate, *, dataset: Dataset) -
     """Return the number of coordinates of the vector."""
     cells = cell_count(aggregate.axes, dataset=dataset)
     return cells * (aggregate.degree + 1) if isinstance(aggregate, MomentAggregate) else cells
+
+
+def ranked_length(ranked: RankedCells | RankedFeatures, *, dataset: Dataset) -> int:
+    """Return the number of candidates."""
+    if isinstance(ranked, RankedFeatures):
+        return len(ranked.features)
+    return cell_count(ranked.axes, dataset=dataset)
 
 
 def _grid(unit: str, scale: str) -> str:
@@ -306,6 +333,13 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
                 check_aggregate(part, dataset=dataset)
             size = moment_range(aggregate, dataset=dataset).magnitude
             _check_size(size, bounds=bounds, dataset=dataset)
+        case RankedCells():
+            for part in parts(aggregate):
+                check_aggregate(part, dataset=dataset)
+        case RankedFeatures(bounds=bounds):
+            for part in parts(aggregate):
+                check_aggregate(part, dataset=dataset)
+            _check_size(max(moves(aggregate, dataset=dataset)), bounds=bounds, dataset=dataset)
         case _:
             assert_never(aggregate)
 

@@ -4,6 +4,7 @@ from typing import Annotated, TypeAlias, get_args
 
 from pydantic import BeforeValidator, Field
 
+from confide.files.kinds.choices import TopCategorySection, TopFeaturesSection
 from confide.files.kinds.counts import (
     CountSection,
     HistogramSection,
@@ -24,6 +25,8 @@ _Known: TypeAlias = (
     | ProportionSection
     | QuantilesSection
     | KeySelectionSection
+    | TopCategorySection
+    | TopFeaturesSection
 )
 
 KINDS: tuple[str, ...] = tuple(

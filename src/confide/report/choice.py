@@ -1,0 +1,70 @@
+"""The figure of a choice: how far a candidate had to lead for which chance to be chosen.
+
+Nothing about the candidates but their names is published, so the figure shows the law that chose.
+
+*Privacy:* drawn from the plan alone.
+"""
+
+from confide.errors import UnsupportedError
+from confide.plans.choices import NAME
+from confide.plans.mechanisms import choice
+from confide.plans.plan import Statistic
+from confide.release.release import Release
+from confide.report.bounding import grid_of
+from confide.report.marks import Chart, titled
+from confide.report.numbers import percent, significant
+from confide.report.style import INK, MAIN, MUTED, WIDTH
+from confide.report.words import Words
+
+CHOICES = frozenset({"top-category", "top-features"})
+"""Kinds of statistic that publish which candidates were chosen, and no number."""
+
+_POINTS = 120
+_HEIGHT = 200
+_MARKED = (0.5, 0.95)
+
+
+def chance_of_being_chosen(
+    release: Release, statistic: Statistic, *, title: str, words: Words
+) -> Chart:
+    """Return the least chance of being chosen by the lead over all others but k − 1.
+
+    Raises:
+        UnsupportedError: If the statistic chooses nothing.
+    """
+    import altair as alt
+
+    measured = [m for m in release.plan.of(statistic.id) if m.name == NAME]
+    if not measured:
+        raise UnsupportedError("The statistic chooses nothing.")
+    law, grid = choice(measured[0].mechanism), grid_of(measured[0], dataset=release.plan.dataset)
+    step, unit = float(grid.step), words.unit(grid.units[0])
+    farthest = 1.35 * law.lead(0.99)
+    leads = [farthest * i / _POINTS for i in range(_POINTS + 1)]
+    curve = [{"lead": step * at, "chance": law.chance(at)} for at in leads]
+    marks = []
+    for chance in _MARKED:
+        at = step * law.lead(chance)
+        lead = words.amount(significant(at), grid.units[0])
+        text = words.say("chart.enough", chance=percent(chance), lead=lead)
+        marks.append({"lead": at, "chance": chance, "text": text})
+    x = alt.X(
+        "lead:Q",
+        title=words.say("chart.lead", unit=unit),
+        scale=alt.Scale(domain=[0, step * farthest], nice=False),
+    )
+    y = alt.Y(
+        "chance:Q",
+        title=words.say("chart.chance"),
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format="%"),
+    )
+    line = alt.Chart(alt.Data(values=curve)).mark_line(color=MAIN, strokeWidth=2).encode(x=x, y=y)
+    base = alt.Chart(alt.Data(values=marks))
+    rules = base.mark_rule(color=MUTED, strokeDash=[3, 3]).encode(x=x)
+    points = base.mark_point(color=MAIN, filled=True, size=50, opacity=1).encode(x=x, y=y)
+    texts = base.mark_text(align="left", dx=8, dy=14, color=INK).encode(x=x, y=y, text="text:N")
+    chart = (rules + line + points + texts).properties(width=WIDTH, height=_HEIGHT)
+    size, candidates = str(law.size), f"{law.candidates:,}"
+    subtitle = words.say("chart.chosen-of", size=size, candidates=candidates)
+    return titled(chart, title=title, subtitle=subtitle)
