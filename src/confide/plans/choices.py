@@ -4,6 +4,7 @@ A choice publishes which candidates were chosen and never how good they are; a s
 measurement of its own.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -86,7 +87,7 @@ def choice_forecast(
     if planned_lead is not None:
         notes.append(
             f"a lead of {float(planned_lead):.4g} {unit} is chosen with a chance of at least "
-            f"{law.chance(float(planned_lead) * worth):.3f}"
+            f"{math.floor(1000 * law.chance(float(planned_lead) * worth)) / 1000}"
         )
     return Forecast(
         half_width=enough,

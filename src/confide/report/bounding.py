@@ -34,7 +34,7 @@ from confide.tables.aggregate import (
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
 from confide.tables.filter import expressions, sources
-from confide.tables.ranked import RankedCells, RankedFeatures, one_patient
+from confide.tables.ranked import RankedCells, RankedFeatures, one_row
 from confide.tables.relation import column_of, domain
 from confide.tables.schema import Column, Dataset, Kind
 
@@ -210,7 +210,7 @@ def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     if isinstance(aggregate, RankedCells):
         return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
     if isinstance(aggregate, RankedFeatures):  # one patient's largest contribution is the unit
-        worth = one_patient(aggregate, dataset=dataset)
+        worth = one_row(aggregate, dataset=dataset)
         return Grid(step=Fraction(1, worth), units=("persons",))
     if isinstance(aggregate, MomentAggregate):
         return _grid((aggregate.of,) * aggregate.degree, dataset=dataset)

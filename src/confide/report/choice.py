@@ -12,7 +12,7 @@ from confide.plans.plan import Statistic
 from confide.release.release import Release
 from confide.report.bounding import grid_of
 from confide.report.marks import Chart, titled
-from confide.report.numbers import percent, significant
+from confide.report.numbers import clean, percent, significant
 from confide.report.style import INK, MAIN, MUTED, WIDTH
 from confide.report.words import Words
 
@@ -22,6 +22,7 @@ CHOICES = frozenset({"top-category", "top-features"})
 _POINTS = 120
 _HEIGHT = 200
 _MARKED = (0.5, 0.95)
+_MOST_NAMES = 6
 
 
 def chance_of_being_chosen(
@@ -61,10 +62,14 @@ def chance_of_being_chosen(
     )
     line = alt.Chart(alt.Data(values=curve)).mark_line(color=MAIN, strokeWidth=2).encode(x=x, y=y)
     base = alt.Chart(alt.Data(values=marks))
-    rules = base.mark_rule(color=MUTED, strokeDash=[3, 3]).encode(x=x)
+    rules = base.mark_rule(color=MUTED, strokeDash=[3, 3]).encode(x=x, y=y, y2=alt.datum(0))
     points = base.mark_point(color=MAIN, filled=True, size=50, opacity=1).encode(x=x, y=y)
-    texts = base.mark_text(align="left", dx=8, dy=14, color=INK).encode(x=x, y=y, text="text:N")
+    texts = base.mark_text(align="right", dx=-8, dy=-4, color=INK).encode(x=x, y=y, text="text:N")
     chart = (rules + line + points + texts).properties(width=WIDTH, height=_HEIGHT)
-    size, candidates = str(law.size), f"{law.candidates:,}"
-    subtitle = words.say("chart.chosen-of", size=size, candidates=candidates)
+    names = [words.say("comma").join(map(clean, e.key)) for e in release.of(statistic)]
+    subtitle = words.say(
+        "chart.chosen-of",
+        candidates=f"{law.candidates:,}",
+        chosen=words.listed(names) if len(names) <= _MOST_NAMES else str(len(names)),
+    )
     return titled(chart, title=title, subtitle=subtitle)

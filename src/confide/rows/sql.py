@@ -240,7 +240,7 @@ def _terms(
     first: Aggregate, values: Sequence[Value], *, scope: Scope, order: Sequence[str]
 ) -> exp.Select:
     """Return ``p``, what orders the rows, ``cell`` and ``s0, s1, …`` of the matching rows."""
-    of = [expression for value in values for expression in reads(value)]
+    of = list(dict.fromkeys(expression for value in values for expression in reads(value)))
     rows = relation_rows(
         scope,
         first.relation,
@@ -249,12 +249,10 @@ def _terms(
         ordered=bool(order),
     )
     columns = [named(cast(_cell(first.axes, dataset=scope.dataset), BIGINT), "cell")]
-    place = len(first.axes)
+    place = {expression: own(f"e{len(first.axes) + i}") for i, expression in enumerate(of)}
     for index, value in enumerate(values):
-        width = len(reads(value))
-        read = [own(f"e{place + i}") for i in range(width)]
+        read = [place[expression] for expression in reads(value)]
         columns.append(named(_term(value, read, dataset=scope.dataset), f"s{index}"))
-        place += width
     return _narrowed(rows, columns, scope=scope, order=order)
 
 

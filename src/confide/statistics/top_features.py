@@ -1,16 +1,16 @@
 """The features that go most strongly with an outcome: biomarkers, or SNPs by their trend score.
 
 *Lemma:* with values clipped to public bounds of width R, one patient moves n·cov(x_j, y) by less
-than R_j·R_y, and a sum about the centres of the bounds by at most h_j·h_y; scaled to equal widths
-all features move alike, by D; so one set of k features rises over another by at most 2kD (4kD under
-substitution).  Proved in ``tables/ranked.py``.
+than R_j·R_y, and four times the sum about the centres of the bounds by at most as much; scaled to
+equal widths all features move alike, by D; so one set of k features rises over another by at most
+2kD (about the centres 4kD under substitution).  Proved in ``tables/ranked.py``.
 
 *Privacy:* exponential mechanism over sets, or peeling (``noise/set_selection.py``,
 ``noise/peeling.py``), whichever law is steeper at the same loss.
 *Utility:* a feature that leads all others but size − 1 by g contributions is chosen with a chance
-of at least 1/(1 + (n − size)·exp(−εgD/R)).  About the means is the choice for genotypes and for
-outcomes of 0 and 1, whose mean is far from the centre of the bounds; about the centres has a
-quarter of the sensitivity, and is better where both means are close to the centres.
+of at least 1/(1 + (n − size)·exp(−εgD/R)).  About the means is right wherever the means are.  About
+the centres every lead is four times as large, but only right if the mean of the outcome (as many
+cases as controls) or those of the features (z-scores) are near the centres of their bounds.
 
 References:
     [Arm55] Armitage. Tests for linear trends in proportions and frequencies. Biometrics 11, 1955.
@@ -33,7 +33,7 @@ from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
-from confide.tables.ranked import About, RankedFeatures, one_patient
+from confide.tables.ranked import About, RankedFeatures, one_row
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
 
@@ -112,7 +112,7 @@ class TopFeatures:
         return choice_forecast(
             mechanisms,
             level=level,
-            worth=one_patient(self._ranked(dataset), dataset=dataset),
+            worth=one_row(self._ranked(dataset), dataset=dataset),
             unit="persons",
             expect=self.expect,
             planned_lead=self.lead,

@@ -27,7 +27,7 @@ from confide.tables.bound_contributions import (
 )
 from confide.tables.expression import ColumnOf, Expression
 from confide.tables.filter import All, Between
-from confide.tables.ranked import About, RankedCells, RankedFeatures, moves
+from confide.tables.ranked import RankedCells, RankedFeatures, moves
 from confide.tables.relation import Relation, centre, check, column_of, domain
 from confide.tables.schema import Dataset, Kind
 
@@ -240,8 +240,7 @@ def _parts_of_features(ranked: RankedFeatures) -> tuple[Aggregate, ...]:
     read = (*ranked.features, ranked.outcome)
     known = All(of=(ranked.relation.where, *(Between(of=each) for each in read)))
     values: list[Value] = [Product(of=(Centred(of=f), outcome)) for f in ranked.features]
-    if ranked.about is About.MEANS:
-        values += [Ones(), outcome, *(Centred(of=f) for f in ranked.features)]
+    values += [Ones(), outcome, *(Centred(of=f) for f in ranked.features)]
     relation = Relation(table=ranked.relation.table, where=known)
     return tuple(
         Aggregate(relation=relation, axes=ranked.axes, value=value, bounds=ranked.bounds)

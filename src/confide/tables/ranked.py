@@ -5,17 +5,23 @@ A :class:`RankedCells` ranks public cells by how many patients (or rows) fall in
 
 - about the *means*: u_j = m_j·|Σ(x_j − x̄_j)(y − ȳ)|, rounded up, n times the covariance; for
   genotypes 0/1/2 and cases 0/1 the numerator of the Cochran–Armitage trend test [Arm55];
-- about the *centres* of the public bounds: u_j = m_j·|Σ(x_j − c_j)(y − c)|.
+- about the *centres* of the public bounds: u_j = m_j·|Σ(2x_j − L_j − U_j)(2y − L − U)|.
 
 The whole numbers m_j are public and make the widths of the features as equal as 1 in 1,024, so that
 each is measured in its own unit.
 
-*Lemma* (one kept row more; R_j, R_y are widths of the bounds, h_j, h_y largest distances from the
-centres).  About the centres the sum moves by at most h_j·h_y, and so does its absolute value.
-About the means, with n rows before, Σ(x − x̄)(y − ȳ) moves by n/(n+1)·(a − x̄)(b − ȳ) for the row
-(a, b) [WW62], less than R_j·R_y in absolute value whatever n; rounding up m_j times it keeps a
-move of at most m_j·R_j·R_y, a whole number.  One patient with r rows moves it r times as far, and
-one who is replaced twice as far.  ∎
+*Lemma* (one kept row more; R_j = U_j − L_j and R_y are the widths of the bounds).  About the
+centres a factor is at most R_j or R_y, so the sum, and its absolute value, moves by at most
+R_j·R_y.  About the means, with n rows before, Σ(x − x̄)(y − ȳ) moves by n/(n+1)·(a − x̄)(b − ȳ) for
+the row (a, b) [Wel62], less than R_j·R_y in absolute value whatever n; rounding up m_j times it
+keeps a move of at most m_j·R_j·R_y, a whole number.  A row that replaces another moves the sum
+about the centres by at most 2R_j·R_y, and that about the means by no more than an added one: with
+x̄ = L_j + tR_j and ȳ = L + sR_y of the n others, (a − x̄)(b − ȳ) is between −max(t(1−s), s(1−t)) and
+max(ts, (1−t)(1−s)) times R_j·R_y, and each of the four sums of these is one of t, s, 1−t, 1−s.  A
+patient with at most r rows moves either r times as far, row by row.  ∎
+
+Where both means are at the centres, the sum about the centres is four times that about the means,
+with the same sensitivity; and where one of them is, too: n(x̄ − c_j)(ȳ − c) is the difference.
 
 *Reach* (how far a set of k candidates can rise over another, when candidate j moves by at most
 D_j).  Only the candidates of one set and not of the other matter: at most s = min(k, n−k) of each.
@@ -27,7 +33,7 @@ References:
         https://doi.org/10.1007/11681878_14
     [Arm55] Armitage. Tests for linear trends in proportions and frequencies. Biometrics 11, 1955.
         https://doi.org/10.2307/3001775
-    [WW62] Welford. Note on a method for calculating corrected sums of squares and products.
+    [Wel62] Welford. Note on a method for calculating corrected sums of squares and products.
         Technometrics 4, 1962. https://doi.org/10.1080/00401706.1962.10490022
 """
 
@@ -42,7 +48,7 @@ from confide.privacy.adjacency import Adjacency
 from confide.tables.bound_contributions import ContributionBounds, rows_per_unit
 from confide.tables.expression import Expression
 from confide.tables.relation import Relation, centre, domain
-from confide.tables.schema import Dataset, Domain
+from confide.tables.schema import Dataset
 
 MOST_FEATURES = 1_000
 _FINE = 1_024
@@ -106,20 +112,9 @@ class RankedFeatures:
             )
 
 
-def width(of: Domain, *, about: About) -> int:
-    """Return how far a value can be from what it is centred on."""
-    match about:
-        case About.MEANS:
-            return of.upper - of.lower
-        case About.CENTRES:
-            return centre(of)[1]
-        case _:
-            assert_never(about)
-
-
 def multipliers(ranked: RankedFeatures, *, dataset: Dataset) -> tuple[int, ...]:
     """Return m_j: whole numbers that make the features' widths equal, in lowest terms."""
-    widths = _widths(ranked, dataset=dataset)
+    widths = [_width(feature, dataset=dataset) for feature in ranked.features]
     fine = [_FINE * max(widths) // w for w in widths]
     common = math.gcd(*fine)
     return tuple(m // common for m in fine)
@@ -127,18 +122,20 @@ def multipliers(ranked: RankedFeatures, *, dataset: Dataset) -> tuple[int, ...]:
 
 def moves(ranked: RankedFeatures, *, dataset: Dataset) -> tuple[int, ...]:
     """Return how far one privacy unit moves each utility, in the order of the features."""
-    times = {Adjacency.ADD_REMOVE: 1, Adjacency.SUBSTITUTE: 2}[dataset.adjacency]
-    rows = rows_per_unit(ranked.bounds)
-    outcome = width(domain(ranked.outcome, dataset=dataset), about=ranked.about)
-    pairs = zip(_widths(ranked, dataset=dataset), multipliers(ranked, dataset=dataset), strict=True)
-    return tuple(times * rows * m * w * outcome for w, m in pairs)
+    match ranked.about, dataset.adjacency:
+        case (About.MEANS, _) | (_, Adjacency.ADD_REMOVE):
+            times = 1
+        case About.CENTRES, Adjacency.SUBSTITUTE:
+            times = 2
+        case _:
+            raise InvalidParameterError("Unknown adjacency.")
+    rows = times * rows_per_unit(ranked.bounds)
+    return tuple(rows * each for each in _of_one_row(ranked, dataset=dataset))
 
 
-def one_patient(ranked: RankedFeatures, *, dataset: Dataset) -> int:
-    """Return the largest utility that one kept row can add: the unit in which leads are told."""
-    outcome = width(domain(ranked.outcome, dataset=dataset), about=ranked.about)
-    pairs = zip(_widths(ranked, dataset=dataset), multipliers(ranked, dataset=dataset), strict=True)
-    return max(m * w for w, m in pairs) * outcome
+def one_row(ranked: RankedFeatures, *, dataset: Dataset) -> int:
+    """Return the most that one kept row moves a utility: the unit in which leads are told."""
+    return max(_of_one_row(ranked, dataset=dataset))
 
 
 def scores(
@@ -146,27 +143,26 @@ def scores(
 ) -> tuple[int, ...]:
     """Return the utilities, cell by cell, from the sums that an engine answers.
 
+    With e = L + U − 2c, which is 0 or 1, 2x − L − U = 2(x − c) − e.
+
     Args:
         ranked: What is ranked.
-        sums: Σ(x_j − c_j)(y − c) for each feature; about the means followed by n, Σ(y − c) and
-            Σ(x_j − c_j) for each feature.
+        sums: Σ(x_j − c_j)(y − c) for each feature, n, Σ(y − c), and Σ(x_j − c_j) for each feature.
         dataset: Public facts.
-
-    Example:
-        See ``tests/unit/tables/test_ranked.py`` for both against plain arithmetic.
     """
     scale = multipliers(ranked, dataset=dataset)
+    *odd, odd_y = (_odd(e, dataset=dataset) for e in (*ranked.features, ranked.outcome))
     found: list[int] = []
     for cell in zip(*sums, strict=True):
-        products = cell[: len(scale)]
+        products, (n, total), own = cell[: len(scale)], cell[len(scale) :][:2], cell[-len(scale) :]
+        each = zip(scale, odd, products, own, strict=True)
         match ranked.about:
-            case About.CENTRES:
-                found += [m * abs(p) for m, p in zip(scale, products, strict=True)]
             case About.MEANS:
-                n, total, *own = cell[len(scale) :]
+                found += [-(-m * abs(n * p - x * total) // max(1, n)) for m, _, p, x in each]
+            case About.CENTRES:
                 found += [
-                    -(-m * abs(n * p - x * total) // max(1, n))
-                    for m, p, x in zip(scale, products, own, strict=True)
+                    m * abs(4 * p - 2 * odd_y * x - 2 * e * total + e * odd_y * n)
+                    for m, e, p, x in each
                 ]
             case _:
                 assert_never(ranked.about)
@@ -198,6 +194,19 @@ def reach_of_cells(*, l1: int, linf: int, size: int, cells: int, adjacency: Adja
     return min(l1, ways * swapped * linf)
 
 
-def _widths(ranked: RankedFeatures, *, dataset: Dataset) -> tuple[int, ...]:
-    domains = [domain(feature, dataset=dataset) for feature in ranked.features]
-    return tuple(width(of, about=ranked.about) for of in domains)
+def _of_one_row(ranked: RankedFeatures, *, dataset: Dataset) -> list[int]:
+    outcome = _width(ranked.outcome, dataset=dataset)
+    scale = multipliers(ranked, dataset=dataset)
+    pairs = zip(ranked.features, scale, strict=True)
+    return [m * _width(feature, dataset=dataset) * outcome for feature, m in pairs]
+
+
+def _width(expression: Expression, *, dataset: Dataset) -> int:
+    of = domain(expression, dataset=dataset)
+    return of.upper - of.lower
+
+
+def _odd(expression: Expression, *, dataset: Dataset) -> int:
+    """Return L + U − 2c."""
+    of = domain(expression, dataset=dataset)
+    return of.lower + of.upper - 2 * centre(of)[0]
