@@ -29,6 +29,8 @@ from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.top_category import TopCategory
+from confide.statistics.top_features import TopFeatures
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.tables.aggregate import (
@@ -42,6 +44,7 @@ from confide.tables.aggregate import (
 )
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.filter import Between, IsIn
+from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
 
 WARDS = tuple(f"Ward {number:02d}" for number in range(1, 61))
@@ -215,6 +218,10 @@ def every_statistic() -> tuple[Statistic, ...]:
         ),
         Quantiles(id="bmi-quartiles", table="person", column="bmi", by=("sex",), bins=48),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
+        TopCategory(
+            id="top-wards", table="visit", by=("ward",), per_patient=PerPatient(cells=3), size=2
+        ),
+        TopFeatures(id="top-features", table="person", features=("age", "systolic"), outcome="bmi"),
     )
 
 
@@ -262,6 +269,8 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
     aggregate, mechanism = measurement.aggregate, measurement.mechanism
     if isinstance(mechanism, KeyThreshold):
         return {key: count for key, count in DRUGS.items() if count >= mechanism.threshold()}
+    if isinstance(aggregate, RankedCells | RankedFeatures):
+        return tuple(range(aggregate.size))
     if isinstance(aggregate, MomentAggregate):
         return _made_up_moments(aggregate, mechanism, dataset=dataset, persons=persons)
     assert isinstance(aggregate, Aggregate)

@@ -66,6 +66,8 @@ def require_sound(plan: Plan) -> None:
 
 
 def _loses_more(measurement: Measurement, *, plan: Plan) -> bool:
+    if not _suits(measurement, plan=plan):
+        return True
     moved = measurement.sensitivity
     loss = mechanism_loss(
         measurement.mechanism,
@@ -75,19 +77,23 @@ def _loses_more(measurement: Measurement, *, plan: Plan) -> bool:
         set_reach=moved.set_reach,
         measure=plan.dataset.measure,
     )
-    if loss > Fraction(measurement.nano, NANO):
-        return True
+    return loss > Fraction(measurement.nano, NANO)
+
+
+def _suits(measurement: Measurement, *, plan: Plan) -> bool:
+    """Return whether the mechanism is one for what is measured, with its bounds and candidates."""
     match measurement.mechanism, measurement.aggregate:
         case KeyThreshold() as rule, KeyedAggregate(bounds=bounds):
             return (
-                rule.delta > Fraction(measurement.atto, ATTO)
-                or rule.keys_per_person < rows_per_unit(bounds)
-                or rule.adjacency is not plan.dataset.adjacency
+                rule.delta <= Fraction(measurement.atto, ATTO)
+                and rule.keys_per_person >= rows_per_unit(bounds)
+                and rule.adjacency is plan.dataset.adjacency
             )
         case (SetSelection() | Peeling()) as choice, (RankedCells() | RankedFeatures()) as ranked:
             candidates = ranked_length(ranked, dataset=plan.dataset)
-            return (choice.size, choice.candidates) != (ranked.size, candidates)
-        case ((DiscreteLaplace() | DiscreteGaussian()), (Aggregate() | MomentAggregate())):
-            return measurement.atto < 0
-        case _:  # noise that does not suit what is measured hides nothing
-            return True
+            same = (choice.size, choice.candidates) == (ranked.size, candidates)
+            return same and measurement.atto >= 0
+        case (DiscreteLaplace() | DiscreteGaussian(), Aggregate() | MomentAggregate()):
+            return measurement.atto >= 0
+        case _:
+            return False

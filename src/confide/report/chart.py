@@ -20,7 +20,7 @@ from confide.plans.mechanisms import additive, coordinate, threshold, vector
 from confide.plans.plan import Statistic
 from confide.release.release import Release
 from confide.report.cells import Cell, cells_of
-from confide.report.choice import CHOICES, chance_of_being_chosen
+from confide.report.choice import CHOICES, chance_of_being_chosen, chosen_text
 from confide.report.describe import (
     covers_text,
     group_titles,
@@ -103,14 +103,7 @@ def figure(release: Release, statistic: Statistic, *, words: Words) -> Figure | 
         A chart for a notebook: ``figure(release, "sbp", words=load_words("en")).chart``.
     """
     cells = cells_of(release.of(statistic))
-    if kind_of(statistic) in CHOICES:
-        title = title_of(statistic, plan=release.plan, words=words)
-        return Figure(
-            chart=chance_of_being_chosen(release, statistic, title=title, words=words),
-            title=title,
-            notes=(words.say("chart.choice"),),
-        )
-    if not any(cell.value is not None for cell in cells):
+    if kind_of(statistic) not in CHOICES and all(cell.value is None for cell in cells):
         return None
     subject = _Subject(release=release, statistic=statistic, words=words, cells=cells)
     chart, notes = _BUILDERS[kind_of(statistic)](subject)
@@ -121,6 +114,8 @@ def figure(release: Release, statistic: Statistic, *, words: Words) -> Figure | 
 
 def _subtitle(subject: _Subject) -> str:
     words, first = subject.words, subject.cells[0]
+    if kind_of(subject.statistic) in CHOICES:
+        return chosen_text(subject.release, subject.statistic, words=words)
     level = percent(first.level)
     covers = {cell.covers for cell in subject.cells}
     if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):
@@ -209,6 +204,11 @@ def _selected(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
     tau = threshold(mechanisms["keys"]).threshold()
     text = subject.words.say("chart.threshold", threshold=fixed(tau, decimals=0))
     return chart + threshold_line(float(tau), text=text), notes
+
+
+def _choice(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    chart = chance_of_being_chosen(subject.release, subject.statistic, words=subject.words)
+    return chart, (subject.words.say("chart.choice"),)
 
 
 def _moments(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
@@ -356,4 +356,6 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "proportion": _by_group,
     "quantiles": _quantiles,
     "key-selection": _selected,
+    "top-category": _choice,
+    "top-features": _choice,
 }

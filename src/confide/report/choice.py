@@ -6,12 +6,14 @@ Nothing about the candidates but their names is published, so the figure shows t
 """
 
 from confide.errors import UnsupportedError
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.plans.choices import NAME
 from confide.plans.mechanisms import choice
 from confide.plans.plan import Statistic
 from confide.release.release import Release
-from confide.report.bounding import grid_of
-from confide.report.marks import Chart, titled
+from confide.report.bounding import Grid, grid_of
+from confide.report.marks import Chart
 from confide.report.numbers import clean, percent, significant
 from confide.report.style import INK, MAIN, MUTED, WIDTH
 from confide.report.words import Words
@@ -25,9 +27,7 @@ _MARKED = (0.5, 0.95)
 _MOST_NAMES = 6
 
 
-def chance_of_being_chosen(
-    release: Release, statistic: Statistic, *, title: str, words: Words
-) -> Chart:
+def chance_of_being_chosen(release: Release, statistic: Statistic, *, words: Words) -> Chart:
     """Return the least chance of being chosen by the lead over all others but k − 1.
 
     Raises:
@@ -35,10 +35,7 @@ def chance_of_being_chosen(
     """
     import altair as alt
 
-    measured = [m for m in release.plan.of(statistic.id) if m.name == NAME]
-    if not measured:
-        raise UnsupportedError("The statistic chooses nothing.")
-    law, grid = choice(measured[0].mechanism), grid_of(measured[0], dataset=release.plan.dataset)
+    law, grid = _law(release, statistic)
     step, unit = float(grid.step), words.unit(grid.units[0])
     farthest = 1.35 * law.lead(0.99)
     leads = [farthest * i / _POINTS for i in range(_POINTS + 1)]
@@ -65,11 +62,21 @@ def chance_of_being_chosen(
     rules = base.mark_rule(color=MUTED, strokeDash=[3, 3]).encode(x=x, y=y, y2=alt.datum(0))
     points = base.mark_point(color=MAIN, filled=True, size=50, opacity=1).encode(x=x, y=y)
     texts = base.mark_text(align="right", dx=-8, dy=-4, color=INK).encode(x=x, y=y, text="text:N")
-    chart = (rules + line + points + texts).properties(width=WIDTH, height=_HEIGHT)
-    names = [words.say("comma").join(map(clean, e.key)) for e in release.of(statistic)]
-    subtitle = words.say(
+    return (rules + line + points + texts).properties(width=WIDTH, height=_HEIGHT)
+
+
+def chosen_text(release: Release, statistic: Statistic, *, words: Words) -> str:
+    """Return how many candidates there were, and the names of the chosen if they are few."""
+    chosen = [words.say("comma").join(map(clean, e.key)) for e in release.of(statistic)]
+    return words.say(
         "chart.chosen-of",
-        candidates=f"{law.candidates:,}",
-        chosen=words.listed(names) if len(names) <= _MOST_NAMES else str(len(names)),
+        candidates=f"{_law(release, statistic)[0].candidates:,}",
+        chosen=words.listed(chosen) if len(chosen) <= _MOST_NAMES else str(len(chosen)),
     )
-    return titled(chart, title=title, subtitle=subtitle)
+
+
+def _law(release: Release, statistic: Statistic) -> tuple[SetSelection | Peeling, Grid]:
+    for measured in release.plan.of(statistic.id):
+        if measured.name == NAME:
+            return choice(measured.mechanism), grid_of(measured, dataset=release.plan.dataset)
+    raise UnsupportedError("The statistic chooses nothing.")
