@@ -6,7 +6,9 @@ No patient is behind these numbers; they are written down or follow a formula.
 import datetime as dt
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from confide.budget.amount import Amount
 from confide.budget.ledger import Charge, Entry, Scope, State
@@ -15,7 +17,9 @@ from confide.plans.allocate import Ask, make_plan
 from confide.plans.canonical import Json
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.mechanisms import additive
+from confide.plans.person_time import Per, PersonTime
 from confide.plans.plan import Measurement, Mechanism, Noisy, Plan, Statistic, Study
+from confide.plans.public_numbers import PublicNumber
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
@@ -23,29 +27,51 @@ from confide.release.certificate import Issuer, certificate
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates
 from confide.release.release import Release
+from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import Count
+from confide.statistics.degree_histogram import DegreeHistogram
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
+from confide.statistics.hypothesis_tests.chi_squared import ChiSquaredTest
+from confide.statistics.hypothesis_tests.trend import TrendTest
+from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
+from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
+from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.regression.linear import LinearRegression
+from confide.statistics.running_counts import RunningCounts
+from confide.statistics.series import Series
+from confide.statistics.smr import SMR
+from confide.statistics.standardized_rate import StandardizedRate
+from confide.statistics.survival import Survival
 from confide.statistics.top_category import TopCategory
 from confide.statistics.top_features import TopFeatures
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
+from confide.statistics.weighted_mean import WeightedMean
+from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
+    FactorizedAggregate,
     MomentAggregate,
     Plain,
+    Product,
     cell_count,
     combined,
 )
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.filter import Between, IsIn
+from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
+from confide.tables.spine import Spine
+from confide.tables.square_root import product
 
 WARDS = tuple(f"Ward {number:02d}" for number in range(1, 61))
 DISTRICTS = ("North", "East", "South", "West", "Harbour", "Old town", "Hills", "Airport")
@@ -120,6 +146,22 @@ def person_table(districts: tuple[str, ...] = DISTRICTS) -> Table:
                 unit="kg/m2",
                 because="plausible range of LOINC 39156-5",
             ),
+            Column(
+                name="outcome",
+                kind=Kind.CATEGORY,
+                source="outcome",
+                keys=("alive", "dead"),
+                because="registry of deaths",
+            ),
+            Column(
+                name="followed",
+                kind=Kind.NUMBER,
+                source="followed",
+                lower=0,
+                upper=1825,
+                unit="d",
+                because="five years of follow-up, study protocol",
+            ),
         ),
     )
 
@@ -154,8 +196,20 @@ def visit_table() -> Table:
                 because="longest stay that the insurer pays",
             ),
             Column(name="drug", kind=Kind.TEXT, source="drug"),
+            Column(
+                name="weight",
+                kind=Kind.NUMBER,
+                source="weight",
+                lower=0,
+                upper=8,
+                because="sampling plan of the insurer",
+            ),
         ),
+        weight="weight",
     )
+
+
+CONTACTS = Table(name="contact", source="contact", columns=(), other_id="contact_id")
 
 
 def hospital(
@@ -176,7 +230,16 @@ def hospital(
         delta=Fraction(1, 10**6),
         selection_delta=Fraction(5, 10**7),
         population_at_most=10**6,
-        tables=(person_table(districts), visit_table()),
+        tables=(person_table(districts), visit_table(), CONTACTS),
+        spines=(
+            Spine(
+                name="city",
+                levels=("district", "bank"),
+                areas=tuple((name, ("left", "right")[i % 2]) for i, name in enumerate(districts)),
+                population=tuple(900 + 700 * i for i in range(len(districts))),
+                because="list of districts, city statistics 2025",
+            ),
+        ),
         derived=(
             Derived(
                 name="age_band",
@@ -217,11 +280,102 @@ def every_statistic() -> tuple[Statistic, ...]:
             title="Prevalence of diabetes by age",
         ),
         Quantiles(id="bmi-quartiles", table="person", column="bmi", by=("sex",), bins=48),
-        KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
+        *rates(),
+        survival_statistic(),
+        DegreeHistogram(id="contacts", table="contact", persons="person", at_most=8),
+        Series(
+            id="stays-over-time",
+            table="visit",
+            column="days",
+            over="start",
+            every=DatePart.MONTH,
+            per_patient=PerPatient(cells=3, rows=1),
+        ),
+        RunningCounts(
+            id="visits-so-far",
+            table="visit",
+            over="start",
+            every=DatePart.WEEK,
+            counted=Counted.EVENTS,
+            per_patient=PerPatient(cells=3, rows=1),
+            rolling=4,
+        ),
+        Hierarchy(id="regions", table="person", spine="city", where=HAS_DIABETES),
+        AreaRate(id="diabetes-rate", table="person", spine="city", of=HAS_DIABETES, per=1000),
         TopCategory(
             id="top-wards", table="visit", by=("ward",), per_patient=PerPatient(cells=3), size=2
         ),
         TopFeatures(id="top-features", table="person", features=("age", "systolic"), outcome="bmi"),
+        KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
+        *comparisons(),
+    )
+
+
+def comparisons() -> tuple[Statistic, ...]:
+    """One test of each kind, and a regression."""
+    return (
+        ChiSquaredTest(id="independence", table="person", by=("age_band", "diabetes")),
+        TwoProportionsTest(id="sexes", table="person", of=HAS_DIABETES, by=("sex",)),
+        TrendTest(id="ages", table="person", of=HAS_DIABETES, by=("age_band",)),
+        TwoMeansTest(id="pressures", table="person", column="systolic", by=("sex",)),
+        LinearRegression(
+            id="line", table="person", outcome="systolic", covariates=("age", "bmi", "sex")
+        ),
+    )
+
+
+def rates() -> tuple[Statistic, ...]:
+    """One rate of each kind, and the weighted statistics."""
+    standard = tuple(PublicNumber(keys=(sex,), value=Fraction(50)) for sex in ("female", "male"))
+    winter = Between(of=ColumnOf(table="visit", column="start"), upper=_day("2025-03-31"))
+    rows = PerPatient(rows=2)
+    return (
+        Incidence(
+            id="winter-visits",
+            table="visit",
+            of=winter,
+            time="days",
+            by=("sex",),
+            per=Per(number=1000, time=PersonTime.DAYS),
+            compare=("male",),
+            per_patient=rows,
+        ),
+        StandardizedRate(
+            id="adjusted",
+            table="person",
+            of=HAS_DIABETES,
+            strata=("sex",),
+            standard=standard,
+            by=("age_band",),
+            per=Per(number=100),
+        ),
+        SMR(
+            id="smr",
+            table="person",
+            of=HAS_DIABETES,
+            strata=("sex",),
+            reference=standard,
+            by=("district",),
+            per=Per(number=100),
+        ),
+        WeightedProportion(
+            id="weighted-share", table="visit", of=winter, by=("sex",), per_patient=rows
+        ),
+        WeightedMean(
+            id="weighted-days", table="visit", column="days", by=("sex",), per_patient=rows
+        ),
+    )
+
+
+def survival_statistic(**more: Any) -> Survival:
+    asked = {"by": ("sex",), "bins": 12, "title": "Survival by sex"} | more
+    return Survival(
+        id="survival",
+        table="person",
+        time="followed",
+        status="outcome",
+        censored=("alive",),
+        **asked,
     )
 
 
@@ -273,6 +427,22 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
         return tuple(range(aggregate.size))
     if isinstance(aggregate, MomentAggregate):
         return _made_up_moments(aggregate, mechanism, dataset=dataset, persons=persons)
+    if isinstance(aggregate, DegreeAggregate):
+        shapes = [(degree + 1) * math.exp(-degree / 2) for degree in aggregate.degrees]
+        return tuple(round(persons * shape / sum(shapes)) for shape in shapes)
+    if isinstance(aggregate, PooledAggregate):
+        finest = replace(measurement, aggregate=aggregate.of)
+        cells = made_up_answer(finest, dataset=dataset, persons=persons)
+        return combined(aggregate, (cells,), dataset=dataset)
+    if isinstance(aggregate, FactorizedAggregate):
+        length = aggregate.length(dataset)
+        counts = [round(persons * _shape(index, length) / length) for index in range(length)]
+        noise = math.sqrt(additive(mechanism).variance())
+        exact = product(counts, until=aggregate.published(dataset))
+        return tuple(
+            value + round(noise * math.sin(12.9898 * (index + 1)))
+            for index, value in enumerate(exact)
+        )
     assert isinstance(aggregate, Aggregate)
     cells = cell_count(aggregate.axes, dataset=dataset)
     shapes = [_shape(index, cells) for index in range(cells)]
@@ -287,6 +457,8 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
             answers = [count * 4_200.0 for count in counts]
         case Plain():
             answers = [count * 6.3 for count in counts]
+        case Product():
+            answers = [count * -40.0 for count in counts]
         case _:
             answers = counts
     spread = math.sqrt(mechanism.variance())

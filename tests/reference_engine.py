@@ -26,14 +26,14 @@ from confide.tables.aggregate import (
     cell_count,
     reads,
 )
-from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
+from confide.tables.bound_contributions import CellBound, CellOrder, OneEvent, RowBound
 from confide.tables.expression import BinOf, ColumnOf, Holds, PartOf, ValueOf
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
 from confide.tables.relation import centre, date_of, domain, part_index
 from confide.tables.schema import Column, Dataset, Kind, Outside
 
-P = 2**31 - 1
+MASK = 2**31 - 1
 EPOCH = dt.date(1970, 1, 1)
 NUMBERS_IN_TEXT = {
     "12": 12.0,
@@ -59,8 +59,8 @@ class Reference:
         self.k = [
             1 + int.from_bytes(
                 hmac.new(self.hash_key, f"confide row order k{i}".encode(), hashlib.sha256).digest(), "big"
-            ) % (P - 1)
-            for i in range(1, 6)
+            ) % (MASK - 1)
+            for i in range(1, 8)
         ]  # fmt: skip
         self.text_ids = any(
             isinstance(row.get(self.id_column(table)), str)
@@ -84,20 +84,24 @@ class Reference:
         return whole if -(2**63) <= whole < 2**63 else None
 
     def point(self, person):
-        e = (sixty_bits(person) if isinstance(person, str) else person) % P
-        k1, k2, k3, k4, _ = self.k
-        return 1 + (((k1 * e + k2) * e + k3) * e + k4) % P % (P - 1)
+        low, high = limbs(sixty_bits(person) if isinstance(person, str) else person)
+        k1, k2, k3, k4, *_ = self.k
+        return folded(folded(low ^ k1, high ^ k2) ^ k3, k4)
 
-    def place(self, person, limbs):
-        x, h = self.point(person), self.k[4]
-        for limb in limbs:
-            h = (h * x + limb) % P
-        return pow(h * x % P, 5, P)
+    def place(self, person, values):
+        *_, k5, k6, k7 = self.k
+        x, values = self.point(person), list(values) or [0]
+        while True:
+            values = [
+                folded(a ^ x, b[0] ^ k5 if b else k5)
+                for a, *b in (values[i : i + 2] for i in range(0, len(values), 2))
+            ]
+            if len(values) == 1:
+                return folded(values[0] ^ k6, k7)
 
     def row_place(self, table, row):
         if "h" not in row:
-            limbs = [limb for c in table.columns for limb in column_limbs(c, row[c.name])]
-            row["h"] = self.place(row["p"], limbs)
+            row["h"] = self.place(row["p"], row_limbs(table, row))
         return row["h"]
 
     def order(self, table, row):
@@ -190,9 +194,12 @@ class Reference:
                 return min(sum(value >= edge for edge in edges) - 1, len(edges) - 2)
             case PartOf(of=inner, part=part):
                 value = self.number(inner, row, table)
-                if value is None:
+                of = domain(inner, dataset=self.dataset)
+                since = of.lower if expression.since is None else expression.since
+                until = of.upper if expression.until is None else expression.until
+                if value is None or not since <= value <= until:
                     return None
-                first = part_index(date_of(domain(inner, dataset=self.dataset).lower), part)
+                first = part_index(date_of(since), part)
                 return part_index(date_of(value), part) - first
             case Holds(of=predicate):
                 return int(self.holds(predicate, row, table))
@@ -250,7 +257,8 @@ class Reference:
             kept.append((row["p"], cell, self._term(a.value, values), key))
         sums = [0] * cell_count(a.axes, dataset=self.dataset)
         for p, own in group(kept, 0).items():
-            for cell, term in self._bounded(p, own, a.bounds, len(sums)):
+            times = domains[-1].size() if domains else 1
+            for cell, term in self._bounded(p, own, a.bounds, len(sums), times=times):
                 sums[cell] += term
         if self.flaw == "bound after the sum" and not isinstance(a.bounds, OneEvent):
             most = getattr(a.bounds, "max_rows", None) or a.bounds.max_rows_per_cell
@@ -260,7 +268,7 @@ class Reference:
             sums = [(s + 2**63) % 2**64 - 2**63 for s in sums]
         return tuple(sums)
 
-    def _bounded(self, p, own, bounds, cells):
+    def _bounded(self, p, own, bounds, cells, *, times):
         if self.flaw in ("no bound", "bound after the sum"):
             return [(cell, term) for _, cell, term, _ in own]
         in_order = sorted(own, key=lambda r: (r[3], r[1], r[2]))
@@ -269,11 +277,17 @@ class Reference:
                 return [(cell, term) for _, cell, term, _ in own]
             case RowBound(max_rows=m):
                 return [(cell, term) for _, cell, term, _ in in_order[:m]]
-            case CellBound(max_cells=k, max_rows_per_cell=r):
+            case CellBound(max_cells=k, max_rows_per_cell=r, order=order):
                 by_cell = group(sorted(own, key=lambda o: (o[3], o[2])), 1)
+                time = times if order is CellOrder.EARLIEST else 1
                 first = sorted(
-                    by_cell, key=lambda c: (self.place(p, split(c + 1, cells)), c)
-                )[:k]  # fmt: skip
+                    by_cell,
+                    key=lambda c: (
+                        c % time,
+                        self.place(p, [c] if cells <= 2**31 else limbs(c)),
+                        c,
+                    ),
+                )[:k]
                 return [(c, term) for c in first for _, _, term, _ in by_cell[c][:r]]
 
     def _fanned(self, a, rows, table):
@@ -312,7 +326,7 @@ class Reference:
                 found[row["p"]].add(key)
         counts = defaultdict(int)
         for p, keys in found.items():
-            places = {key: self.place(p, split(sixty_bits(key), 2**60)) for key in keys}
+            places = {key: self.place(p, limbs(sixty_bits(key))) for key in keys}
             for key in sorted(keys, key=lambda key: (places[key], key.encode()))[
                 : a.bounds.max_cells
             ]:
@@ -381,15 +395,38 @@ def as_text(value, *, normal=True):
     return text or None
 
 
-def column_limbs(column, value):
-    if column.kind is Kind.TEXT:
-        return split(0 if value is None else sixty_bits(value), 2**60)
-    of = column.domain()
-    return split(0 if value is None else value - of.lower + 1, of.size())
+def row_limbs(table, row):
+    """Columns in words of at most 62 bits, one after the other; texts alone; words in limbs."""
+    found, word, width = [], 0, 0
+
+    def close():
+        nonlocal word, width
+        if width:
+            found.extend([word] if width <= 31 else limbs(word))
+        word = width = 0
+
+    for column in table.columns:
+        value = row[column.name]
+        if column.kind is Kind.TEXT:
+            close()
+            found.extend(limbs(0 if value is None else sixty_bits(value)))
+            continue
+        of = column.domain()
+        bits = of.size().bit_length()
+        if width + bits > 62:
+            close()
+        word = (word << bits) + (0 if value is None else value - of.lower + 1)
+        width += bits
+    close()
+    return found
 
 
-def split(value, size):
-    return [value] if size < P else [value // P, value % P]
+def limbs(word):
+    return [word & MASK, word >> 31 & MASK]
+
+
+def folded(a, b):
+    return (a * b & MASK) ^ (a * b >> 31)
 
 
 def sixty_bits(text):

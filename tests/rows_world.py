@@ -20,7 +20,7 @@ from confide.tables.aggregate import (
     Plain,
     Product,
 )
-from confide.tables.bound_contributions import CellBound, RowBound
+from confide.tables.bound_contributions import CellBound, CellOrder, RowBound
 from confide.tables.expression import BinOf, ColumnOf, DatePart, Holds, PartOf, ValueOf
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
@@ -210,6 +210,18 @@ def menu() -> tuple[Aggregate | KeyedAggregate, ...]:
         *(ask(axes=[db, PartOf(of=col("day"), part=part)]) for part in DatePart if part is not DatePart.DAY),
         ask(axes=[PartOf(of=col("day"), part=DatePart.DAY)], bounds=CellBound(max_cells=1)),
         ask(axes=[PartOf(of=col("written"), part=DatePart.MONTH), col("wide")]),
+        *(
+            ask(
+                axes=[db, PartOf(of=col("day"), part=DatePart.WEEK, since=days(2020, 1, 15))],
+                bounds=CellBound(max_cells=k, max_rows_per_cell=2, order=CellOrder.EARLIEST),
+            )
+            for k in (1, 2, 2001)
+        ),
+        ask(
+            axes=[db, col("code"), PartOf(of=col("day"), part=DatePart.MONTH, until=days(2020, 9, 9))],
+            value=Plain(of=col("pressure")),
+            bounds=CellBound(max_cells=2, order=CellOrder.EARLIEST),
+        ),
         ask("person", axes=[of_person, col("sex", "person"), val("any ß")]),
         ask("person", axes=[of_person], value=Plain(of=val("how many"))),
         ask("person", axes=[of_person], value=Plain(of=val("follow-up"))),

@@ -7,16 +7,14 @@ Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide
 
 import contextlib
 import datetime as dt
+import functools
 import getpass
-import os
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from confide.budget.amount import Amount
-from confide.budget.ledger import LedgerTerms, Spent
+from confide.budget.ledger import LedgerTerms, Spent, StoredRelease
 from confide.budget.sqlite import SQLiteLedger
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
@@ -26,14 +24,15 @@ from confide.files.yaml_text import parse_yaml
 from confide.noise.entropy import SystemEntropy
 from confide.plans.allocate import Ask, forecast, make_plan
 from confide.plans.estimates import Forecast
-from confide.plans.events import recompute
 from confide.plans.plan import Plan, Statistic, Study
 from confide.release.certificate import Issuer, certificate
 from confide.release.gate import Gate
-from confide.release.keys import SigningKey, make_keys, read_order_key, read_signing_key
+from confide.release.incidents import log_incident
+from confide.release.keys import make_keys, read_order_key, read_signing_key
 from confide.release.noisy import read_payload
 from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release
+from confide.release.site_ledger import ANCHOR, LEDGER, site_ledger
 from confide.release.software import software
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
@@ -43,8 +42,6 @@ if TYPE_CHECKING:
 
 FOLDER = ".confide"
 PREPARED = "prepared"
-LEDGER = "ledger.sqlite"
-ANCHOR = "anchor.jsonl"
 
 
 class Workspace:
@@ -61,7 +58,7 @@ class Workspace:
         self._engine: Engine | None = None
         self._folder = declared.base / FOLDER
         self._signer = read_signing_key(self._folder)
-        self.ledger = _ledger(self._folder, signer=self._signer)
+        self.ledger = site_ledger(self._folder, signer=self._signer)
         try:
             self.ledger.register(_terms(declared))
         except BaseException:
@@ -110,9 +107,9 @@ class Workspace:
             return ask_from(statistic, dataset=self.declared.dataset)
         return Ask(statistic=statistic)
 
-    def study(self, path: str | Path) -> DeclaredStudy:
-        """Return what a study.yaml asks of this data set."""
-        return read_study(Path(path), declared=self.declared)
+    def study(self, path: str | Path, *, period: str | None = None) -> DeclaredStudy:
+        """Return what a study.yaml asks of this data set; ``period`` is for one that repeats."""
+        return read_study(Path(path), declared=self.declared, period=period)
 
     def forecast(self, plan: Plan) -> dict[str, Forecast | str]:
         """Return what each statistic will be like, or the reason why that cannot be said yet."""
@@ -146,14 +143,8 @@ class Workspace:
             ContractError: If the source lacks what the plan names; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        gate = Gate(
-            ledger=self.ledger,
-            engine=self._open_engine(),
-            entropy=SystemEntropy(),
-            report_incident=self._log_incident,
-        )
         try:
-            stored = gate.release(
+            stored = self._gate().release(
                 plan,
                 analyst=analyst or _login(),
                 request_key=request or plan.digest()[:32],
@@ -161,6 +152,43 @@ class Workspace:
             )
         except BudgetExhaustedError as refusal:
             raise told_in_epsilon(refusal, plan=plan) from None
+        return self._certified(stored)
+
+    def advance(
+        self,
+        plan: Plan,
+        *,
+        request: str | None = None,
+        analyst: str | None = None,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> Release:
+        """Publish the next periods of a growing release; it was charged when it was first run.
+
+        Arguments are those of :meth:`release`; of the plan, only ``through`` and the snapshot may
+        have changed.
+
+        Raises:
+            PolicyError: If the step is not the next one; nothing is read.
+            ContractError: If no release of this question grows.
+            ReleaseFailedError: If reading fails; it then grows no more.
+        """
+        stored = self._gate().advance(
+            plan,
+            analyst=analyst or _login(),
+            request_key=request or plan.digest()[:32],
+            progress=progress,
+        )
+        return self._certified(stored)
+
+    def _gate(self) -> Gate:
+        return Gate(
+            ledger=self.ledger,
+            engine=self._open_engine(),
+            entropy=SystemEntropy(),
+            report_incident=functools.partial(log_incident, self._folder / "incidents.log"),
+        )
+
+    def _certified(self, stored: StoredRelease) -> Release:
         noisy = read_payload(stored.payload)
         return Release(
             noisy=noisy,
@@ -227,28 +255,6 @@ class Workspace:
             )
         return self._engine
 
-    def _log_incident(self, incident: str, failure: BaseException) -> None:
-        """Keep the details of a failed release where only the steward can read them."""
-        text = "".join(traceback.format_exception(failure))
-        log = self._folder / "incidents.log"
-        file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-            os.write(file, f"{now} incident {incident}\n{text}\n".encode())
-        finally:
-            os.close(file)
-
-
-def _ledger(folder: Path, *, signer: SigningKey) -> SQLiteLedger:
-    return SQLiteLedger(
-        folder / LEDGER, anchor=folder / ANCHOR, signer=signer, recompute=_recomputed
-    )
-
-
-def _recomputed(events: str) -> Amount:
-    loss = recompute(events)
-    return Amount(nano=loss.nano, delta_atto=loss.atto)
-
 
 def _terms(declared: DeclaredDataset) -> LedgerTerms:
     dataset = declared.dataset
@@ -276,14 +282,18 @@ def initialise(folder: Path) -> Path:
     return inside
 
 
-def open_study(path: str | Path) -> tuple[Workspace, DeclaredStudy]:
+def open_study(path: str | Path, *, period: str | None = None) -> tuple[Workspace, DeclaredStudy]:
     """Open the workspace of the data set that a study.yaml names, with the study; reads no rows.
+
+    Args:
+        path: The study.
+        period: Which run of a study that repeats: "2026-10".
 
     Raises:
         ContractError: If the study or the data set breaks its contract.
         LedgerFrozenError: If the ledger does not match its chain or anchor.
     """
-    study = read_study(Path(path))
+    study = read_study(Path(path), period=period)
     initialise(study.declared.base)
     return Workspace(study.declared), study
 
@@ -301,7 +311,7 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[SQLiteLedger, DeclaredDat
         raise ContractError(
             "There is no ledger yet.", hint="It is made when a study is planned or run."
         )
-    ledger = _ledger(folder, signer=read_signing_key(folder))
+    ledger = site_ledger(folder, signer=read_signing_key(folder))
     try:
         yield ledger, declared
     finally:

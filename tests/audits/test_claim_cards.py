@@ -25,6 +25,7 @@ from confide.noise.noisy_max import Movement, NoisyMax
 from confide.noise.randomized_response import RandomizedResponse
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
+from confide.noise.unary_encoding import Unary, UnaryEncoding
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
 
@@ -88,6 +89,11 @@ def survey(truth, categories: int) -> tuple[float, float]:
     return log_ratio_of_answer(mechanism), float(mechanism.loss().epsilon)
 
 
+def bits(unary: Unary, epsilon: str) -> tuple[float, float]:
+    mechanism = UnaryEncoding(target=PureDP(epsilon=Fraction(epsilon)), categories=6, unary=unary)
+    return log_ratio_of_answer(mechanism), float(mechanism.loss().epsilon)
+
+
 def maximum(movement: Movement) -> tuple[float, float]:
     mechanism = NoisyMax.calibrate(ONE, sensitivity=1, movement=movement)
     last = 1 if movement is Movement.ANY else 0
@@ -110,6 +116,11 @@ WORST: dict[str, list[Callable[[], tuple[float, float]]]] = {
     "set-selection": [lambda: chosen_set(1, MANY), lambda: chosen_set(3, MANY)],
     "peeling": [lambda: rounds(3, MANY)],
     "randomized-response": [lambda: survey(Fraction(3, 4), 2), lambda: survey(ONE, 7)],
+    "unary-encoding": [
+        lambda: bits(Unary.SYMMETRIC, "1"),
+        lambda: bits(Unary.OPTIMISED, "1"),
+        lambda: bits(Unary.OPTIMISED, "1/3"),
+    ],
     "noisy-max": [lambda: maximum(Movement.ANY), lambda: maximum(Movement.ONE_DIRECTION)],
 }
 

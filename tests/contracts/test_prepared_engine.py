@@ -137,9 +137,13 @@ def test_rows_at_the_same_place_are_kept_by_their_columns_in_both_ways(tmp_path)
     folder = written(tmp_path, base)
     with pytest.MonkeyPatch.context() as patch:
         from confide.rows import table_rows
-        from confide.rows.build import num
+        from confide.rows.build import STAR, named, num, select
 
-        patch.setattr(table_rows, "fifth_power", lambda _: num(7))
+        def one_place(rows, limbs):
+            del limbs
+            return select(STAR, named(num(7), "h"), of=rows)
+
+        patch.setattr(table_rows, "with_place", one_place)
         work = preparation(folder, of)
         work.prepare()
         asked = [*questions()[:12], *menu()[3:6]]

@@ -1,11 +1,13 @@
 """Deliberately broken mechanisms, claims and releases, each run against the audit's own checks."""
 
+import datetime as dt
 import math
 import multiprocessing
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from confide.attacks.audit.black_box import (
@@ -14,6 +16,7 @@ from confide.attacks.audit.black_box import (
     ONE,
     Scenario,
     adding,
+    answering,
     audit_scenario,
     choosing,
     choosing_sets,
@@ -38,6 +41,7 @@ from confide.noise.noisy_max import Movement, NoisyMax
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
+from confide.noise.unary_encoding import Unary, UnaryEncoding
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.events import mechanism_loss
@@ -47,9 +51,21 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
 from confide.release.noisy import NoisyAggregates
-from confide.statistics import Count, Histogram, Mean, Sum, TopCategory
-from confide.tables.bound_contributions import RowBound
+from confide.statistics import (
+    AreaRate,
+    Count,
+    Hierarchy,
+    Histogram,
+    LinearRegression,
+    Mean,
+    RunningCounts,
+    Sum,
+    TopCategory,
+)
+from confide.tables.aggregate import Product
+from confide.tables.bound_contributions import CellOrder, RowBound
 from confide.tables.schema import Dataset
+from confide.tables.square_root import first_columns
 from seeded import SeededEntropy
 
 pytestmark = pytest.mark.mutant
@@ -92,6 +108,24 @@ def test_add_remove_noise_under_substitution_is_caught() -> None:
     """b = 1/ε, although a replaced patient moves two cells."""
     assert is_caught(added(laplace("1"), (1, 0), (0, 1)))
     assert not is_caught(added(laplace("2"), (1, 0), (0, 1)))
+
+
+class WholeEpsilonPerBit(UnaryEncoding):
+    """Each symmetric bit flipped as if it were the only one: 2ε."""
+
+    __slots__ = ()
+
+    def _lie_exponent(self) -> Fraction:
+        return Fraction(self.target.epsilon)
+
+
+def test_symmetric_bits_that_each_spend_the_whole_epsilon_are_caught() -> None:
+    for kind, caught in ((UnaryEncoding, False), (WholeEpsilonPerBit, True)):
+        survey = kind(target=ONE, categories=4, unary=Unary.SYMMETRIC)
+        scenario = Scenario(
+            name="mutant", claim=ONE, first=(0,), second=(3,), run=answering(survey)
+        )
+        assert is_caught(scenario) is caught
 
 
 class Floored(KeyThreshold):
@@ -394,6 +428,97 @@ def test_an_l2_sensitivity_of_the_square_root_of_m_is_caught() -> None:
     assert not every_claim_holds(ROWS, claiming(root))
 
 
+def test_a_larger_area_billed_like_the_areas_in_it_is_caught() -> None:
+    """k·r² in place of (k·r)² where all k areas of a patient lie in one larger area."""
+    two = Hierarchy(id="h", table="events", spine="place", per_patient=PerPatient(cells=2))
+
+    def by_cells(statistic, dataset):
+        finest, larger = statistic.questions(dataset)
+        return [finest, replace(larger, sensitivity=finest.sensitivity)]
+
+    assert every_claim_holds(two, claiming(lambda of: of))
+    assert not every_claim_holds(two, by_cells)
+
+
+def test_weighted_areas_billed_as_if_unweighted_are_caught() -> None:
+    fair = AreaRate(
+        id="r",
+        table="events",
+        spine="place",
+        same_error_above=10,
+        per_patient=PerPatient(cells=1),
+    )
+
+    def light(of):
+        return replace(of, l1=of.l1 // 2, l2_squared=of.l2_squared // 4, linf=of.linf // 2)
+
+    assert every_claim_holds(fair, claiming(lambda of: of))
+    assert not every_claim_holds(fair, claiming(light))
+
+
+RUNNING = RunningCounts(
+    id="running",
+    table="events",
+    over="quarter",
+    counted=Counted.EVENTS,
+    per_patient=PerPatient(cells=2, rows=3),
+)
+
+
+def test_running_counts_billed_by_the_root_of_k_are_caught() -> None:
+    """√k·r·max‖C_i‖ in place of r·‖C₁ + … + C_k‖: columns are not orthogonal."""
+
+    def root(of):
+        return replace(of, l2_squared=2 * 3**2 * first_columns(1, length=4))
+
+    assert every_claim_holds(RUNNING, claiming(lambda of: of))
+    assert not every_claim_holds(RUNNING, claiming(root))
+
+
+def test_a_bound_that_later_rows_can_shift_is_caught() -> None:
+    """Cells kept in keyed order in place of the earliest: a later row displaces a published one."""
+
+    def prefix(order: CellOrder, *, days: int) -> tuple[int, ...]:
+        rows = [(pid, quarter) for pid in range(40) for quarter in range(days)]
+        frames = {
+            "events": pa.table(
+                {
+                    "pid": [pid for pid, _ in rows],
+                    "day": pa.array(
+                        [dt.date(2024, 3 * quarter + 2, 1) for _, quarter in rows], pa.date32()
+                    ),
+                    "db_high": [0] * len(rows),
+                    "db_low": [0] * len(rows),
+                }
+                | {
+                    name: pa.nulls(len(rows), kind)
+                    for name, kind in (
+                        ("amount", pa.float64()),
+                        ("change", pa.float64()),
+                        ("big", pa.float64()),
+                        ("whole", pa.int64()),
+                        ("code", pa.string()),
+                        ("note", pa.string()),
+                    )
+                }
+            ),
+            "patients": pa.table(
+                {name: pa.array([], pa.int64()) for name in ("pid", "age", "sex")}
+            ),
+        }
+        dataset = schema(databases=1, entity=Entity.PATIENT, adjacency=Adjacency.ADD_REMOVE)
+        (asked,) = RUNNING.questions(dataset)
+        inner = asked.aggregate.inner
+        root = replace(
+            asked.aggregate, inner=replace(inner, bounds=replace(inner.bounds, order=order))
+        )
+        (exact,) = exact_vectors(frames, dataset, (root,))
+        return tuple(exact)[:3]
+
+    assert prefix(CellOrder.EARLIEST, days=3) == prefix(CellOrder.EARLIEST, days=4)
+    assert prefix(CellOrder.KEYED, days=3) != prefix(CellOrder.KEYED, days=4)
+
+
 def test_a_missing_bound_that_means_no_noise_is_caught() -> None:
     def unbounded(statistic, dataset):
         return [
@@ -443,8 +568,8 @@ class Burning:
 class TellingGate(Gate):
     """Passes on what the engine said."""
 
-    def _answer(self, plan, held, *, progress):
-        del held, progress
+    def _answer(self, plan, held, *, before=None, progress):
+        del held, before, progress
         return self.engine.aggregate((), dataset=plan.dataset)
 
 
@@ -460,7 +585,7 @@ def what_is_told(kind: type[Gate]) -> str:
         ledger=parts, engine=parts, entropy=SystemEntropy(), report_incident=lambda *_: None
     )
     try:
-        gate._answer(plan, None, progress=lambda _: None)
+        gate._answer(plan, None, before=None, progress=lambda _: None)
     except (ReleaseFailedError, ValueError) as told:
         chain = [told, told.__cause__, *([] if told.__suppress_context__ else [told.__context__])]
         return " ".join(map(str, chain))
@@ -508,3 +633,35 @@ def test_a_plan_that_reads_data_is_caught() -> None:
 @pytest.mark.audit
 def test_ten_thousand_pairs_of_databases_have_one_plan() -> None:
     assert len(digests(10_000, peeking=False)) == 1
+
+
+LINE = LinearRegression(
+    id="line",
+    table="events",
+    outcome="change",
+    covariates=("amount", "sex"),
+    per_patient=PerPatient(rows=1),
+)
+
+
+@pytest.mark.parametrize("share", [Fraction(1), Fraction(3, 4)], ids=["control", "three quarters"])
+def test_a_product_billed_below_the_product_of_its_half_widths_is_caught(share) -> None:
+    """As by centring a product on its own middle, or by the geometric mean of its factors."""
+
+    def claims(statistic, dataset):
+        return [
+            replace(
+                question,
+                sensitivity=replace(
+                    question.sensitivity,
+                    l1=math.floor(question.sensitivity.l1 * share),
+                    linf=math.floor(question.sensitivity.linf * share),
+                    l2_squared=math.floor(question.sensitivity.l2_squared * share**2),
+                ),
+            )
+            if isinstance(question.aggregate.value, Product)
+            else question
+            for question in statistic.questions(dataset)
+        ]
+
+    assert every_claim_holds(LINE, claims) is (share == 1)

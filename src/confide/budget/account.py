@@ -63,14 +63,17 @@ class Account:
         counter.set_cap(counter.cap)
 
     def charges(self, amount: Amount, *, year: int) -> tuple[Charge, ...]:
-        """Return what ``amount`` would do to every cap that is set, passed or not."""
+        """Return what ``amount`` would do to every cap that is set, passed or not.
+
+        A free step states the caps as they stand.
+        """
         charges = []
         release = self.terms.caps.release
-        if release is not None:
+        if release is not None and amount.nano:
             charges.append(_charge(Scope.RELEASE, "", amount.nano, Counter(0, release)))
         for name, units in shares(amount, year=year).items():
             counter = self.counters.get(name) or Counter(0, self.terms.caps.calendar_year)
-            if units and counter.cap is not None:
+            if (units or (name != DELTA and not amount.nano)) and counter.cap is not None:
                 scope, _, period = name.partition("/")
                 charges.append(_charge(Scope(scope), period, units, counter))
         return tuple(charges)

@@ -30,7 +30,7 @@ class Amount:
     """What a release costs, or what is left.
 
     Attributes:
-        nano: ε or ρ in units of 1e-9; greater than 0.
+        nano: ε or ρ in units of 1e-9; 0 only for a step of a release that was charged before.
         delta_atto: δ in units of 1e-18; at least 0.
     """
 
@@ -38,7 +38,7 @@ class Amount:
     delta_atto: int = 0
 
     def __post_init__(self) -> None:
-        require_units("nano", self.nano, least=1)
+        require_units("nano", self.nano, least=0)
         require_units("delta_atto", self.delta_atto, least=0)
 
     def covers(self, other: "Amount") -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 from confide.budget.account import Account, caps_of, charges_json, is_raised
 from confide.budget.amount import Amount
 from confide.budget.chain import GENESIS, Event, check_link
+from confide.budget.growth import Growth, step_of
 from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
 from confide.errors import LedgerFrozenError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
@@ -60,6 +61,7 @@ class Book:
     accounts: dict[str, Account] = field(default_factory=dict)
     requests: dict[int, Held] = field(default_factory=dict)
     keys: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    growths: dict[int, Growth] = field(default_factory=dict)
 
     def head(self) -> Head:
         """Return the last row."""
@@ -118,6 +120,7 @@ class Book:
                 self._move(fields)
             case "unfrozen":
                 self._raise_spent(fields["raised"])
+                self.growths = {number: each.lost() for number, each in self.growths.items()}
                 self.accepted = event.number
             case kind:
                 raise LedgerFrozenError(f"Row {event.number} of the ledger is of kind {kind!r}.")
@@ -161,6 +164,7 @@ class Book:
             charges=(),
             state=State.RESERVED if granted else State.REFUSED,
             study=_study(fields["plan"]),
+            step=step_of(fields.get("step")),
         )
         if granted:
             if year != account.year and account.terms.caps.calendar_year is not None:
@@ -171,6 +175,7 @@ class Book:
                 raise LedgerFrozenError(f"The charges of row {event.number} do not add up.")
             entry = replace(entry, charges=charges)
             self._grant(entry)
+            self._grow(entry)
             account.add(entry.amount, year=year)
         self.requests[event.number] = Held(entry, fields["owner"], year, fields["events"])
 
@@ -181,6 +186,35 @@ class Book:
         if any(charge.after > charge.cap for charge in entry.charges):
             raise LedgerFrozenError(f"Row {entry.number} passes a cap.")
         self.keys[key_of(entry)] = entry.number
+
+    def _grow(self, entry: Entry) -> None:
+        """Open a growing release, or let a step of one begin."""
+        step = entry.step
+        if step is None:
+            return
+        opened = entry.number if step.continues is None else step.continues
+        if step.continues is None:
+            growth = Growth(opened=opened, lineage=entry.lineage, question=step.question)
+        else:
+            growth = self.growths[opened]
+            problem = growth.problem(step, lineage=entry.lineage)
+            if problem or entry.amount.nano or entry.amount.delta_atto:
+                raise LedgerFrozenError(f"Row {entry.number} continues a release that it may not.")
+        self.growths[opened] = growth.reserved(entry.number)
+
+    def _follow_growth(self, entry: Entry) -> None:
+        """Take in the new state of a request that publishes periods."""
+        if entry.step is None:
+            return
+        opened = entry.number if entry.step.continues is None else entry.step.continues
+        growth = self.growths[opened]
+        match entry.state:
+            case State.READING:
+                self.growths[opened] = growth.reading(entry.step)
+            case State.COMMITTED | State.BURNED | State.CANCELLED:
+                self.growths[opened] = growth.ended(entry.state.value)
+            case _:
+                pass
 
     def _move(self, fields: Mapping[str, Any]) -> None:
         number = int(fields["entry"])
@@ -197,6 +231,7 @@ class Book:
             held.entry, state=after, payload_sha256=fields.get("sha256", held.entry.payload_sha256)
         )
         self.requests[number] = replace(held, entry=entry)
+        self._follow_growth(entry)
 
     def _raise_spent(self, raised: Mapping[str, Mapping[str, str]]) -> None:
         for lineage, scopes in raised.items():

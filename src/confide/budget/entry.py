@@ -8,6 +8,7 @@ import enum
 from dataclasses import dataclass
 
 from confide.budget.amount import Amount
+from confide.budget.growth import Step
 from confide.privacy.measure import Measure
 
 
@@ -61,6 +62,7 @@ class Entry:
         payload_sha256: Of the stored answer, once committed; otherwise empty.
         charges: One per cap that applies; empty when refused.
         study: Id of the study, as the recorded plan names it; empty when it names none.
+        step: Periods of a growing release that it publishes; None of any other release.
     """
 
     number: int
@@ -77,6 +79,12 @@ class Entry:
     state: State
     payload_sha256: str = ""
     study: str = ""
+    step: Step | None = None
+
+    @property
+    def continues(self) -> int | None:
+        """Entry that was charged for this one as well; None where this one is charged."""
+        return None if self.step is None else self.step.continues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

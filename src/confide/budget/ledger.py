@@ -37,6 +37,7 @@ from confide.budget.entry import (
     State,
     StoredRelease,
 )
+from confide.budget.growth import Growth, Step
 from confide.errors import InvalidParameterError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -48,6 +49,7 @@ __all__ = [
     "Charge",
     "ChargeRequest",
     "Entry",
+    "Growth",
     "Head",
     "Ledger",
     "LedgerTerms",
@@ -57,6 +59,7 @@ __all__ = [
     "ScopeSpent",
     "Spent",
     "State",
+    "Step",
     "StoredRelease",
 ]
 
@@ -135,6 +138,7 @@ class ChargeRequest:
         events_json: Canonical JSON of mechanisms, sensitivities and scales, from which any
             accountant can recompute the loss.
         plan_json: The plan, for the record.
+        step: Periods of a growing release that it publishes; one that continues costs nothing.
     """
 
     analyst: str
@@ -147,8 +151,14 @@ class ChargeRequest:
     amount: Amount
     events_json: str
     plan_json: str
+    step: Step | None = None
 
     def __post_init__(self) -> None:
+        free = self.step is not None and self.step.continues is not None
+        if free != (self.amount.nano == 0) or (free and self.amount.delta_atto):
+            raise InvalidParameterError(
+                "Expected a charge above 0, or a step of a release that was charged before."
+            )
         for name in ("analyst", "request_key", "lineage"):
             _require_name(name, getattr(self, name))
         for name in ("events_json", "plan_json"):
@@ -211,6 +221,9 @@ class Ledger(Protocol):
 
     def entries(self, lineage: str) -> tuple[Entry, ...]:
         """Return every request of a lineage, oldest first."""
+
+    def growths(self, lineage: str) -> tuple[Growth, ...]:
+        """Return the growing releases of a lineage, oldest first."""
 
     def stored(self, number: int) -> StoredRelease:
         """Return the committed answer of entry ``number``."""

@@ -3,10 +3,12 @@
 *Privacy:* every reason here depends on declared facts and earlier charges only, never on rows.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from confide.budget.amount import Amount
 from confide.budget.book import Held
+from confide.budget.growth import Growth, Step
 from confide.budget.ledger import Charge, ChargeRequest, LedgerTerms, Scope, State
 from confide.errors import (
     BudgetExhaustedError,
@@ -114,6 +116,18 @@ def require_same_question(held: Held, *, request: ChargeRequest) -> None:
         raise ContractError(
             f"Request key {request.request_key!r} belongs to another charge of the same plan.",
             hint="A plan has one digest, one amount and one list of events; use a new key.",
+        )
+
+
+def require_next(step: Step, *, growths: Mapping[int, Growth], lineage: str) -> None:
+    """Refuse a free step that is not the next one of a release that was charged for it."""
+    growth = growths.get(step.continues or 0)
+    problem = "no such release grows" if growth is None else growth.problem(step, lineage=lineage)
+    if problem:
+        raise PolicyError(
+            f"The release of entry {step.continues} cannot go on: {problem}.",
+            hint="Each period is measured once. Ask for the next ones, or run the study anew, "
+            "which is charged.",
         )
 
 

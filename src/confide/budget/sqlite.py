@@ -24,6 +24,7 @@ from confide.budget.ledger import (
     Charge,
     ChargeRequest,
     Entry,
+    Growth,
     Head,
     LedgerTerms,
     Reservation,
@@ -37,6 +38,7 @@ from confide.budget.refusals import (
     exhausted,
     in_progress,
     require_covered,
+    require_next,
     require_same_question,
     require_same_terms,
     require_terms,
@@ -191,6 +193,12 @@ class SQLiteLedger:
             entries = (held.entry for held in self._journal.book.requests.values())
             return tuple(entry for entry in entries if entry.lineage == lineage)
 
+    def growths(self, lineage: str) -> tuple[Growth, ...]:
+        """See :meth:`Ledger.growths`."""
+        with self._journal.transaction():
+            found = self._journal.book.growths.values()
+            return tuple(growth for growth in found if growth.lineage == lineage)
+
     def stored(self, number: int) -> StoredRelease:
         """See :meth:`Ledger.stored`."""
         with self._journal.transaction():
@@ -222,6 +230,10 @@ class SQLiteLedger:
         number = self._journal.book.keys.get(key_of(request))
         if number is not None and self._journal.held(number).entry.state not in OVER:
             return self._known(self._journal.held(number), request)
+        if request.step is not None and request.step.continues is not None:
+            require_next(request.step, growths=self._journal.book.growths, lineage=request.lineage)
+            charges = account.charges(request.amount, year=account.year)
+            return self._grant(request, year=account.year, charges=charges)
         capped = account.terms.caps.calendar_year is not None
         year = charged_year(self._journal.now(), open_year=account.year, capped=capped)
         charges = account.charges(request.amount, year=year)
@@ -274,6 +286,7 @@ class SQLiteLedger:
                 "year": str(year),
                 "owner": self._journal.lease.owner,
                 "charges": charges_json(charges),
+                **({} if request.step is None else {"step": request.step.to_fields()}),
             },
         )
         db.write_request(self._journal.database, self._journal.held(event.number).entry)

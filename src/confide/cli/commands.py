@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from confide.cli.advance import advance
 from confide.cli.audit import audit
 from confide.cli.border import Border
 from confide.cli.demo import demo
@@ -15,6 +16,7 @@ from confide.cli.plan import plan
 from confide.cli.prepare import prepare
 from confide.cli.run import run
 from confide.cli.show import show
+from confide.cli.survey import survey
 from confide.cli.verify import verify
 
 EPILOG = (
@@ -57,6 +59,7 @@ for command, panel in (
     (prepare, PREPARE),
     (plan, RELEASE),
     (run, RELEASE),
+    (advance, RELEASE),
     (show, RELEASE),
     (verify, CHECK),
     (explain, CHECK),
@@ -65,3 +68,4 @@ for command, panel in (
 ):
     app.command(command.__name__, rich_help_panel=panel)(command)
 app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
+app.add_typer(survey, name="survey", rich_help_panel=RELEASE)

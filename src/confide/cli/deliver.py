@@ -4,15 +4,20 @@ import errno
 import json
 import math
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from confide.cli.output import Output
 from confide.errors import ContractError, VerificationError
 
 if TYPE_CHECKING:
     from confide.plans.plan import Plan
+    from confide.workspace import Workspace
+
+Way: TypeAlias = "Callable[[Workspace], Callable[..., Any]]"
+"""What of a workspace delivers a plan."""
 
 STAGES = {
     "check": "Checking the study against the source's schema",
@@ -44,27 +49,40 @@ class Delivered:
     body: dict[str, Any]
 
 
-def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> Delivered:
-    """Run a study, save it to ``out`` and verify it there.
+def deliver(
+    study: Path,
+    *,
+    out: Path,
+    request: str | None,
+    output: Output,
+    period: str | None = None,
+    way: "Way | None" = None,
+) -> Delivered:
+    """Run a study or one period of it, or take another way, save it to ``out`` and verify it there.
 
     Raises:
         ContractError: If ``out`` holds another release, or the study breaks its contract.
         PolicyError: If a cap would be passed.
         VerificationError: If what was saved does not verify.
     """
+    from confide.files.shapes import outlines_for
     from confide.release.verify import verify
     from confide.report.save import save
     from confide.workspace import open_study
 
     with output.stages(STAGES) as progress:
-        workspace, declared = open_study(study)
+        workspace, declared = open_study(study, period=period)
         with workspace:
             plan = declared.plan()
             _require_room(out, plan=plan, request=request)
+            outlines = outlines_for(plan, shapes=declared.declared.shapes)  # before any charge
             key = _key(plan, request)
             known = {entry.number for entry in workspace.ledger.entries(plan.dataset.lineage)}
-            release = workspace.release(plan, request=key, progress=progress)
-            save(release, out, progress=progress)
+            if way is None and request is None:
+                _require_not_growing(workspace, plan=plan)
+            go = workspace.release if way is None else way(workspace)
+            release = go(plan, request=key, progress=progress)
+            save(release, out, progress=progress, outlines=outlines)
             progress("verify")
             checked = verify(release.certificate, folder=out, pinned_key=workspace.public_key)
     failed = [check.name for check in checked.checks if not check.holds]
@@ -80,7 +98,7 @@ def deliver(study: Path, *, out: Path, request: str | None, output: Output) -> D
         "certificate": str(out / "certificate.json"),
         "id": release.certificate["id"],
         "request": key,
-        "charged": not again,
+        "charged": not again and "continues" not in release.certificate["accounting"],
         "snapshot": plan.dataset.snapshot,
         "loss": loss_body(plan),
         "verifies": True,
@@ -135,6 +153,22 @@ def _require_room(out: Path, *, plan: "Plan", request: str | None) -> None:
     above = next(folder for folder in out.absolute().parents if folder.exists())
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(above))
+
+
+def _require_not_growing(workspace: "Workspace", *, plan: "Plan") -> None:
+    """Refuse to charge a second time for periods that a growing release would publish free."""
+    from confide.plans.growth import growing_question, grown_to
+
+    stop = grown_to(plan)
+    if stop is None:
+        return
+    question = growing_question(plan)
+    for growth in workspace.ledger.growths(plan.dataset.lineage):
+        if growth.question == question and growth.position < stop and not growth.closed:
+            raise ContractError(
+                f"The release of entry {growth.opened} grows, and was charged for these periods.",
+                hint="Run: confide advance. Or give another --request for a fresh charge.",
+            )
 
 
 def _key(plan: "Plan", request: str | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from confide.cli.output import Json, Output, Quiet, say, table
+from confide.cli.output import Json, Output, Period, Quiet, say, table
 from confide.errors import ContractError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def explain(
     ] = "",
     *,
     delta: Annotated[str, typer.Option(help="δ beside ε.")] = "0",
+    period: Period = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -40,7 +41,7 @@ def explain(
         case Topic.EPSILON:
             told = _epsilon(what or USUAL, delta=delta)
         case Topic.PLAN:
-            told = _plan(Path(what or "study.yaml"))
+            told = _plan(Path(what or "study.yaml"), period=period)
         case Topic.CERTIFICATE:
             told = _certificate(Path(what or "certificate.json"))
     body = {
@@ -80,12 +81,12 @@ def _exact(name: str, text: str) -> Fraction:
         ) from None
 
 
-def _plan(study: Path) -> "Explanation":
+def _plan(study: Path, *, period: str | None) -> "Explanation":
     from confide.report.explain import explain_plan
     from confide.report.words import load_words
     from confide.workspace import open_study
 
-    workspace, declared = open_study(study)
+    workspace, declared = open_study(study, period=period)
     with workspace:
         return explain_plan(declared.plan(), words=load_words("en"), spent=workspace.spent())
 

@@ -23,6 +23,10 @@ NARROW, WIDE = 100, 140
 
 Json = Annotated[bool, typer.Option(AS_JSON, help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
+Period = Annotated[
+    str | None,
+    typer.Option(help="Which run of a study that repeats, such as 2026-10; a charge of its own."),
+]
 
 
 def plain(text: str) -> str:

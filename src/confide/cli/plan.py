@@ -9,20 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from confide.cli.output import Json, Output, Quiet, say, table
+from confide.cli.output import Json, Output, Period, Quiet, say, table
 from confide.errors import ContractError
 
 if TYPE_CHECKING:
     from confide.budget.ledger import ScopeSpent, Spent
+    from confide.plans.estimates import PartForecast
     from confide.plans.plan import Measurement, Plan
+    from confide.report.words import Words
     from confide.workspace import Workspace
 
 OVER = 5
+_BAR = 24
 
 
 def plan(
     study: Annotated[Path, typer.Argument(help="A study.yaml.")],
     *,
+    period: Period = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -30,7 +34,7 @@ def plan(
     from confide.workspace import open_study
 
     output = Output(json=as_json, quiet=quiet)
-    workspace, declared = open_study(study)
+    workspace, declared = open_study(study, period=period)
     with workspace:
         planned = declared.plan()
         body = describe_plan(planned, workspace=workspace)
@@ -58,6 +62,7 @@ def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
     return {
         "study": planned.study.id,
         "title": planned.study.title,
+        "period": planned.study.period,
         "dataset": dataset.id,
         "digest": planned.digest(),
         "loss": loss_body(planned),
@@ -119,9 +124,27 @@ def _statistics(planned: "Plan", *, workspace: "Workspace") -> list[dict[str, An
                 "level": f"{forecast.level:g}",
                 "unit": forecast.unit,
                 "notes": list(forecast.notes),
+                "parts": [_part(part, unit=forecast.unit, words=words) for part in forecast.parts],
             }
         found.append(entry)
     return found
+
+
+def _part(part: "PartForecast", *, unit: str, words: "Words") -> dict[str, Any]:
+    from confide.report.numbers import significant
+
+    def amount(value: float) -> str:
+        return words.amount(significant(value, digits=3), unit)
+
+    return {
+        "name": part.name,
+        "cells": str(part.cells),
+        "expected-error": f"{part.expected_error:.6g}",
+        "expected-text": amount(part.expected_error),
+        "plus-minus": f"{part.half_width:.6g}",
+        "text": amount(part.half_width),
+        "loss-share": f"{part.share:.4f}",
+    }
 
 
 def _caps(spent: "Spent", *, planned: "Plan") -> list[dict[str, Any]]:
@@ -157,7 +180,8 @@ def cap_name(use: "ScopeSpent") -> str:
 
 def show_plan(body: dict[str, Any]) -> None:
     """Print a plan for people."""
-    say(f"{body['title'] or body['study']}  ({body['dataset']})", style="bold")
+    run = f", {body['period']}" if body["period"] else ""
+    say(f"{body['title'] or body['study']}{run}  ({body['dataset']})", style="bold")
     forecasts = {each["id"]: each for each in body["statistics"]}
     rows = []
     for each in body["measurements"]:
@@ -167,7 +191,7 @@ def show_plan(body: dict[str, Any]) -> None:
                 f"{each['statistic']}: {each['measured']}",
                 sensitivity["text"],
                 each["noise"],
-                _plus_minus(forecasts[each["statistic"]]),
+                _plus_minus(forecasts[each["statistic"]], measured=each["name"]),
                 f"{100 * float(each['cost-share']):.1f} %",
             )
         )
@@ -184,6 +208,8 @@ def show_plan(body: dict[str, Any]) -> None:
     for each in body["statistics"]:
         for note in each.get("notes", [each["unknown"]] if "unknown" in each else []):
             say(f"  {each['id']}: {note}")
+        if each.get("parts"):
+            _show_parts(each)
     for line in body["reading"]:
         say(f"  {line}", style="dim")
     table(
@@ -197,11 +223,30 @@ def show_plan(body: dict[str, Any]) -> None:
         say(f"  {sentence}")
 
 
-def _plus_minus(forecast: dict[str, Any]) -> str:
+def _show_parts(statistic: dict[str, Any]) -> None:
+    """Print the expected error of each part of the cells, with a bar of its length."""
+    parts = statistic["parts"]
+    largest = max(float(part["expected-error"]) for part in parts)
+    uneven = any(float(part["loss-share"]) < 1 for part in parts)
+    rows = []
+    for part in parts:
+        bar = "█" * max(1, round(_BAR * float(part["expected-error"]) / largest))
+        row = (part["name"], part["cells"], part["expected-text"], part["text"], bar)
+        rows.append((*row, f"{100 * float(part['loss-share']):.3g} %") if uneven else row)
+    level = f"{100 * float(statistic['level']):g} % within"
+    head = ("areas", "number", "expected error", level, "")
+    title = f"{statistic['id']}: error by area, from public facts"
+    table((*head, "loss of a patient") if uneven else head, rows, title=title, right=(1, 2, 3))
+
+
+def _plus_minus(forecast: dict[str, Any], *, measured: str) -> str:
+    """Return the error of a statistic; that of its part where a measurement names one."""
     if "unknown" in forecast:
         return "not known before"
     share = f"{100 * float(forecast['level']):g} %"
-    return f"±{forecast['text']} ({share})"
+    _, _, level = measured.partition("/")
+    parts = {part["name"]: part for part in forecast.get("parts", ())}
+    return f"±{parts.get(level, forecast)['text']} ({share})"
 
 
 def _cap_row(cap: dict[str, Any]) -> tuple[str, ...]:

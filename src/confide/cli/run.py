@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from confide.cli.output import Json, Output, Quiet, say
+from confide.cli.output import Json, Output, Period, Quiet, say
 
 
 def run(
@@ -16,6 +16,7 @@ def run(
         str | None,
         typer.Option(help="Key of this request: the same key again costs nothing."),
     ] = None,
+    period: Period = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -27,7 +28,7 @@ def run(
     from confide.cli.deliver import deliver
 
     output = Output(json=as_json, quiet=quiet)
-    delivered = deliver(study, out=out, request=request, output=output)
+    delivered = deliver(study, out=out, request=request, period=period, output=output)
     output.result("run", delivered.body, show=lambda: show_run(delivered.body))
 
 

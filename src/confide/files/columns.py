@@ -11,7 +11,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from confide.errors import ContractError, InvalidParameterError, UnboundedError
+from confide.errors import (
+    ContractError,
+    InvalidParameterError,
+    UnboundedError,
+    UnknownNameError,
+)
+from confide.files.public_table import public_table
 from confide.files.texts import Bound, Positive, Section, beside
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
@@ -40,12 +46,17 @@ class TableSection(Section):
 
     from_: str | None = Field(default=None, alias="from")
     id: str = ""
+    other_id: str = ""
     rows_per_patient: Literal["1", 1] | None = None
+    weight: str = ""
     columns: dict[str, ColumnSection]
 
 
 def with_category_files(value: dict[str, Any], *, path: Path) -> dict[str, Any]:
-    """Replace ``categories: {file: x.csv}`` by the codes and labels of the file."""
+    """Replace ``categories: {file: x.csv}`` by the codes and labels of the file.
+
+    With ``column``, the labels are the distinct values of that column of a file with a head.
+    """
     tables = value.get("tables")
     if not isinstance(tables, dict):
         return value
@@ -55,7 +66,18 @@ def with_category_files(value: dict[str, Any], *, path: Path) -> dict[str, Any]:
             named = column.get("categories") if isinstance(column, dict) else None
             if isinstance(named, dict) and set(named) == {"file"}:
                 column["categories"] = _category_file(beside(named["file"], of=path))
+            if isinstance(named, dict) and set(named) == {"file", "column"}:
+                column["categories"] = _category_column(
+                    beside(named["file"], of=path), named["column"]
+                )
     return value
+
+
+def _category_column(path: Path, name: str) -> list[str]:
+    rows = public_table(path)
+    if name not in rows[0]:
+        raise UnknownNameError(f"column of {path.name}", name, known=rows[0])
+    return list(dict.fromkeys(row[name] for row in rows))
 
 
 def _category_file(path: Path) -> dict[str, str]:
@@ -79,12 +101,16 @@ def read_table(name: str, section: TableSection) -> Table:
     Raises:
         ContractError: If a column breaks its contract; without bounds, UnboundedError.
     """
+    if section.weight and section.weight not in section.columns:
+        raise UnknownNameError(f"column of {name}", section.weight, known=section.columns)
     return Table(
         name=name,
         source=section.from_ or name,
         columns=tuple(_column(key, column) for key, column in section.columns.items()),
         one_row_per_patient=section.rows_per_patient is not None,
         id_column=section.id,
+        weight=section.weight,
+        other_id=section.other_id,
     )
 
 

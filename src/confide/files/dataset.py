@@ -3,7 +3,8 @@
 See docs/reference/dataset.md; the JSON Schema is generated from the models here.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from pydantic import Field
 from confide.budget.ledger import Caps
 from confide.errors import ContractError
 from confide.files.columns import TableSection, read_table, with_category_files
+from confide.files.spines import ShapeFile, SpineSection, read_spines, shape_files
 from confide.files.texts import Counting, Exact, Positive, Section, read_section
 from confide.files.values import DerivedSection, PerPatientSection, with_values
 from confide.files.yaml_text import read_yaml
@@ -94,6 +96,7 @@ class DatasetFile(Section):
     tables: dict[str, TableSection]
     derived: dict[str, DerivedSection] = Field(default_factory=dict)
     per_patient: dict[str, PerPatientSection] = Field(default_factory=dict)
+    spines: dict[str, SpineSection] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +112,7 @@ class DeclaredDataset:
         base: Folder of the file; the workspace folder is ``.confide`` in it.
         memory_limit: For the engine, such as "2GB".
         threads: For the engine.
+        shapes: Where outlines of areas are, by spine and level; for figures alone.
     """
 
     dataset: Dataset
@@ -119,6 +123,7 @@ class DeclaredDataset:
     base: Path
     memory_limit: str = "2GB"
     threads: int = 2
+    shapes: Mapping[tuple[str, str], ShapeFile] = field(default_factory=dict)
 
 
 def read_dataset(path: Path) -> DeclaredDataset:
@@ -152,6 +157,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         population_at_most=file.population_at_most,
         population=file.population,
         tables=tables,
+        spines=read_spines(file.spines, tables=tables, path=path),
     )
     dataset = with_values(dataset, per_patient=file.per_patient, derived=file.derived)
     return DeclaredDataset(
@@ -163,6 +169,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         base=path.parent,
         memory_limit=file.source.memory_limit,
         threads=file.source.threads,
+        shapes=shape_files(file.spines, path=path),
     )
 
 

@@ -4,7 +4,7 @@ See docs/reference/study.md; the JSON Schema is generated from the models here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +14,8 @@ from confide.errors import ContractError, UnknownNameError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, read_dataset
 from confide.files.error_target import read_target
 from confide.files.kinds import AnyStatistic, StatisticSection
+from confide.files.period import PeriodSection, in_period, named_study
+from confide.files.public_tables import with_public_files
 from confide.files.texts import Section, beside, read_section
 from confide.files.where import read_where
 from confide.files.yaml_text import read_yaml
@@ -31,7 +33,7 @@ class AboutStudy(Section):
     title: str = ""
     purpose: str = ""
     audience: Literal["public", "registered", "internal"] = "public"
-    period: str = ""
+    period: PeriodSection | str = ""
 
 
 class CohortSection(Section):
@@ -76,17 +78,20 @@ class DeclaredStudy:
         return make_plan(self.asks, study=self.study, dataset=self.declared.dataset, nano=self.nano)
 
 
-def read_study(path: Path, *, declared: DeclaredDataset | None = None) -> DeclaredStudy:
+def read_study(
+    path: Path, *, declared: DeclaredDataset | None = None, period: str | None = None
+) -> DeclaredStudy:
     """Return what a study.yaml asks.
 
     Args:
         path: The file.
         declared: The data set; read from the file that the study names when None.
+        period: Which run of a study that repeats: "2026-10".
 
     Raises:
         ContractError: If it breaks its contract; the message names the place.
     """
-    file = read_section(StudyFile, read_yaml(path), name=path.name)
+    file = read_section(StudyFile, with_public_files(read_yaml(path), path=path), name=path.name)
     if declared is None:
         declared = read_dataset(beside(file.dataset, of=path))
     dataset = declared.dataset
@@ -94,14 +99,27 @@ def read_study(path: Path, *, declared: DeclaredDataset | None = None) -> Declar
     if file.spend is not None:
         nano = amount_nano(file.spend.at_most, dataset=dataset, place="spend → at-most")
     cohorts = {name: cohort.where for name, cohort in file.cohorts.items()}
+    repeats = file.study.period
+    about = file.study.model_dump(exclude={"period"})
+    study = named_study(about, section=repeats, period=period)
+    asks = [read_ask(section, cohorts=cohorts, dataset=dataset) for section in file.statistics]
     return DeclaredStudy(
-        study=Study(**file.study.model_dump()),
+        study=study,
         asks=tuple(
-            read_ask(section, cohorts=cohorts, dataset=dataset) for section in file.statistics
+            _cut(ask, section=repeats, period=study.period, dataset=dataset) for ask in asks
         ),
         nano=nano,
         declared=declared,
     )
+
+
+def _cut(ask: Ask, *, section: PeriodSection | str, period: str, dataset: Dataset) -> Ask:
+    """Return the ask about the rows of one period."""
+    if isinstance(section, str):
+        return ask
+    spec: Any = ask.statistic
+    where = in_period(spec.where, section=section, period=period, table=spec.table, dataset=dataset)
+    return replace(ask, statistic=replace(spec, where=where))
 
 
 def ask_from(value: Mapping[str, Any], *, dataset: Dataset) -> Ask:

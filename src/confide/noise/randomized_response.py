@@ -9,23 +9,19 @@ e^ε are exact, or ε is, and p = 1/(1 + (k − 1)e^(−ε)) is sampled from int
 rounded.  One answer per person: asking again adds up.
 
 *Utility:* with q = (1 − p)/(k − 1), the share of category v is estimated without bias by
-(c_v/n − q)/(p − q); its standard error is that of c_v/n, times 1/(p − q).  The interval is Wilson's
-for the expected share of answers v, mapped the same way and clipped to [0, 1]; it covers sampling
-of the persons and the coins.
+(c_v/n − q)/(p − q); its standard error is that of c_v/n, times 1/(p − q).  The interval covers
+sampling of the persons and the coins; see :mod:`response_share`.
 
 References:
     [War65] Warner. Randomized response: a survey technique for eliminating evasive answer bias.
         JASA 60(309), 1965. https://doi.org/10.1080/01621459.1965.10480775
     [KBR16] Kairouz, Bonawitz, Ramage. Discrete distribution estimation under local privacy.
         ICML 2016, sec. 4. https://arxiv.org/abs/1602.07387
-    [Wil27] Wilson. Probable inference, the law of succession, and statistical inference. JASA
-        22(158), 1927. https://doi.org/10.1080/01621459.1927.10502953
 """
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,31 +30,11 @@ from confide.errors import InvalidParameterError, UnsupportedError
 from confide.noise.bernoulli import Probability, bernoulli, share
 from confide.noise.entropy import Entropy, uniform_below
 from confide.noise.exponential_bits import Bracket, ceil_ratio, exp_minus
+from confide.noise.response_share import ResponseShare, estimate_shares
 from confide.privacy.loss import PureDP
 
 _NANO = 10**15
 """Losses that are not rational are rounded up to 10⁻¹⁵ nats."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseShare:
-    """Estimated share of one category.
-
-    Attributes:
-        category: In [0, k).
-        estimate: Without bias, hence possibly outside [0, 1].
-        standard_error: Over persons and coins.
-        lower: Lower end of the interval, in [0, 1].
-        upper: Upper end.
-        level: Coverage of the interval.
-    """
-
-    category: int
-    estimate: float
-    standard_error: float
-    lower: float
-    upper: float
-    level: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +87,15 @@ class RandomizedResponse:
         if isinstance(self.truth, PureDP):
             return 1 / (1 + (self.categories - 1) * math.exp(-self.truth.epsilon))
         return float(self.truth)
+
+    def lie_probability(self) -> float:
+        """Return the chance of each one of the other answers.
+
+        Example:
+            >>> RandomizedResponse(truth=Fraction(1, 2), categories=6).lie_probability()
+            0.1
+        """
+        return (1 - self.keep_probability()) / (self.categories - 1)
 
     def odds(self) -> float:
         """Return e^ε, the most that one answer can multiply anybody's odds by.
@@ -173,29 +158,12 @@ class RandomizedResponse:
             >>> round(yes.estimate, 3), round(yes.standard_error, 3)
             (0.3, 0.031)
         """
-        if not responses.size or not 0 < level < 1:
-            raise InvalidParameterError(
-                f"Expected at least one response and 0 < level < 1, got {responses.size} and "
-                f"level={level}."
-            )
         self._require_categories(responses)
-        counts = np.bincount(responses, minlength=self.categories).tolist()
-        return tuple(
-            self._share(category, said=said, asked=responses.size, level=level)
-            for category, said in enumerate(counts)
-        )
-
-    def _share(self, category: int, *, said: int, asked: int, level: float) -> ResponseShare:
-        keep = self.keep_probability()
-        lie = (1 - keep) / (self.categories - 1)
-        rate = said / asked
-        lower, upper = _wilson(rate, asked=asked, level=level)
-        return ResponseShare(
-            category=category,
-            estimate=(rate - lie) / (keep - lie),
-            standard_error=math.sqrt(rate * (1 - rate) / asked) / (keep - lie),
-            lower=min(max((lower - lie) / (keep - lie), 0.0), 1.0),
-            upper=min(max((upper - lie) / (keep - lie), 0.0), 1.0),
+        return estimate_shares(
+            np.bincount(responses, minlength=self.categories).tolist(),
+            asked=responses.size,
+            truth=self.keep_probability(),
+            lie=self.lie_probability(),
             level=level,
         )
 
@@ -225,15 +193,6 @@ class RandomizedResponse:
             raise InvalidParameterError(
                 f"Expected int64 categories in [0, {self.categories})."
             )  # never the answer itself
-
-
-def _wilson(rate: float, *, asked: int, level: float) -> tuple[float, float]:
-    """Return Wilson's interval for a binomial share."""
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    shrink = 1 + z * z / asked
-    centre = (rate + z * z / (2 * asked)) / shrink
-    radius = z / shrink * math.sqrt(rate * (1 - rate) / asked + (z / (2 * asked)) ** 2)
-    return centre - radius, centre + radius
 
 
 def _log_rounded_up(odds: Fraction) -> Fraction:

@@ -48,6 +48,7 @@ from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
 from confide.tables.aggregate import (
     Aggregate,
+    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
     check_aggregate,
@@ -55,8 +56,10 @@ from confide.tables.aggregate import (
 )
 from confide.tables.bound_contributions import rows_per_unit
 from confide.tables.conditions import require_possible
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import Holds
 from confide.tables.filter import All
+from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
 
@@ -102,7 +105,13 @@ def mechanism_for(question: Question, *, nano: int, atto: int, dataset: Dataset)
                 keys_per_person=rows_per_unit(bounds),
                 adjacency=dataset.adjacency,
             )
-        case Aggregate() | MomentAggregate():
+        case (
+            Aggregate()
+            | MomentAggregate()
+            | DegreeAggregate()
+            | PooledAggregate()
+            | FactorizedAggregate()
+        ):
             return _additive(sensitivity, amount=amount, measure=dataset.measure)
         case RankedCells() | RankedFeatures() as ranked:
             return _choosing(
@@ -284,7 +293,7 @@ def _check_spec(statistic: Statistic, *, dataset: Dataset) -> None:
         )
     for question in statistic.questions(dataset):
         aggregate = question.aggregate
-        axes = () if isinstance(aggregate, KeyedAggregate) else aggregate.axes
+        axes = aggregate.axes if isinstance(aggregate, Aggregate | MomentAggregate) else ()
         held = tuple(axis.of for axis in axes if isinstance(axis, Holds))
         require_possible(All(of=(aggregate.relation.where, *held)), dataset=dataset)
 

@@ -12,6 +12,7 @@ from typing import assert_never
 
 from confide.errors import ContractError, UnboundedError
 from confide.noise.set_selection import require_size
+from confide.plans.factorized import factorized_sensitivity
 from confide.plans.plan import Question
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.sensitivity import Sensitivity
@@ -19,6 +20,7 @@ from confide.privacy.unit import Entity
 from confide.tables.aggregate import (
     MOST_CELLS,
     Aggregate,
+    FactorizedAggregate,
     KeyedAggregate,
     Measured,
     MomentAggregate,
@@ -32,9 +34,12 @@ from confide.tables.bound_contributions import (
     ContributionBounds,
     OneEvent,
     RowBound,
+    pooled_sensitivity,
     sensitivity,
 )
+from confide.tables.degrees import DegreeAggregate, degree_sensitivity
 from confide.tables.expression import Expression
+from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import (
     About,
     RankedCells,
@@ -95,6 +100,11 @@ def contribution_bounds(
                     hint="Count events, or protect patients.",
                 )
             return OneEvent()
+        case Entity.EDGE:
+            raise ContractError(
+                "With a contact as privacy unit, persons and their rows are not protected.",
+                hint="Ask for a degree-histogram, or protect patients.",
+            )
         case Entity.PATIENT:
             if dataset.table(table).one_row_per_patient:
                 return CellBound(max_cells=1, max_rows_per_cell=1)
@@ -108,6 +118,35 @@ def contribution_bounds(
             return _event_bounds(stated, table=table, fixed=fixed)
         case _:
             assert_never(counted)
+
+
+def one_row_each(
+    stated: PerPatient, *, table: str, axes: tuple[Expression, ...], dataset: Dataset
+) -> ContributionBounds:
+    """Return the bound that keeps one row of a patient, for what takes its rows as independent.
+
+    Several rows of one patient are not: a test of them all finds too much.
+
+    Raises:
+        UnboundedError: If a patient may have several rows and no bound is stated.
+        ContractError: If more than one row is asked for.
+    """
+    if dataset.unit.entity is Entity.PATIENT and not dataset.table(table).one_row_per_patient:
+        if stated.rows is None:
+            raise UnboundedError(
+                f"Tests and regressions need one row of each patient; table {table!r} may have "
+                "several.",
+                hint="Write per-patient: {rows: 1}, or ask of a table with one row per patient.",
+            )
+        if stated.rows != 1 or stated.cells not in (None, 1):
+            raise ContractError(
+                "Several rows of a patient are not independent, so a test of them is wrong.",
+                hint="Write per-patient: {rows: 1}.",
+            )
+        stated = PerPatient(rows=1)
+    return contribution_bounds(
+        stated, table=table, axes=axes, counted=Counted.EVENTS, dataset=dataset
+    )
 
 
 def _patient_bounds(stated: PerPatient, *, table: str, fixed: bool) -> ContributionBounds:
@@ -157,6 +196,11 @@ def question(
         weight: Share of the statistic's budget, relative to its other questions.
     """
     match aggregate:
+        case DegreeAggregate():
+            moved = degree_sensitivity(aggregate, dataset=dataset)
+            return Question(
+                name=name, aggregate=aggregate, sensitivity=moved, weight=Fraction(weight)
+            )
         case Aggregate(axes=axes, value=value):
             values = value_range(value, dataset=dataset, counted=counted)
             cells = cell_count(axes, dataset=dataset)
@@ -175,6 +219,15 @@ def question(
                 aggregate=aggregate,
                 sensitivity=_of_features(aggregate, dataset=dataset),
                 weight=Fraction(weight),
+            )
+        case PooledAggregate():
+            return _pooled_question(
+                name, aggregate, dataset=dataset, counted=counted, weight=Fraction(weight)
+            )
+        case FactorizedAggregate():
+            found = factorized_sensitivity(aggregate, dataset=dataset, counted=counted)
+            return Question(
+                name=name, aggregate=aggregate, sensitivity=found, weight=Fraction(weight)
             )
         case _:
             assert_never(aggregate)
@@ -215,4 +268,25 @@ def _of_features(ranked: RankedFeatures, *, dataset: Dataset) -> Sensitivity:
         "fall [DMNS06, def. 3].",
         reach=reach_of_features(each, size=1),
         set_reach=reach_of_features(each, size=ranked.size),
+    )
+
+
+def _pooled_question(
+    name: str, aggregate: PooledAggregate, *, dataset: Dataset, counted: str, weight: Fraction
+) -> Question:
+    if (dataset.unit.entity is Entity.EVENT) != isinstance(aggregate.bounds, OneEvent):
+        raise ContractError(
+            f"Expected bounds that suit the privacy unit {dataset.unit.entity.value!r}."
+        )
+    return Question(
+        name=name,
+        aggregate=aggregate,
+        sensitivity=pooled_sensitivity(
+            aggregate.bounds,
+            weights=[aggregate.weight(group) for group in range(aggregate.size)],
+            merged=aggregate.size < len(aggregate.groups),
+            unit=counted,
+            adjacency=dataset.adjacency,
+        ),
+        weight=weight,
     )

@@ -47,6 +47,25 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartForecast:
+    """Expected error in a public part of the cells: a level of a spine, areas of a size.
+
+    Attributes:
+        name: Which cells.
+        cells: How many.
+        half_width: Half of the interval that covers the noise at the forecast's level.
+        expected_error: Mean absolute error of the noise.
+        share: Largest share of the statistic's loss that a unit in these cells has; 1 when all do.
+    """
+
+    name: str
+    cells: int
+    half_width: float
+    expected_error: float
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """Expected quality of one statistic, from public facts only.
 
@@ -57,6 +76,7 @@ class Forecast:
         unit: As the estimates'.
         planning: Public planning value that relative errors refer to; None when there is none.
         notes: Sentences about false positives and negatives, chances, assumptions.
+        parts: The same for public parts of the cells, where they differ.
     """
 
     half_width: float
@@ -65,3 +85,4 @@ class Forecast:
     unit: str
     planning: float | None = None
     notes: tuple[str, ...] = ()
+    parts: tuple[PartForecast, ...] = ()

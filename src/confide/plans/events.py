@@ -62,6 +62,11 @@ def _event(measurement: Measurement) -> Json:
     return event
 
 
+def free_json(measure: Measure) -> str:
+    """Return the canonical JSON text of no events: those of a step that was charged before."""
+    return canonical_bytes({"measure": measure.value, "events": []}).decode()
+
+
 def recompute(text: str) -> Loss:
     """Return the loss of stored events, by the theorems and not by what was charged.
 

@@ -26,7 +26,7 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.events import mechanism_loss
 from confide.plans.plan import Measurement, Plan
 from confide.privacy.amount import ATTO, NANO
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, ranked_length
+from confide.tables.aggregate import KeyedAggregate, ranked_length
 from confide.tables.bound_contributions import rows_per_unit
 from confide.tables.ranked import RankedCells, RankedFeatures
 
@@ -93,7 +93,8 @@ def _suits(measurement: Measurement, *, plan: Plan) -> bool:
             candidates = ranked_length(ranked, dataset=plan.dataset)
             same = (choice.size, choice.candidates) == (ranked.size, candidates)
             return same and measurement.atto >= 0
-        case (DiscreteLaplace() | DiscreteGaussian(), Aggregate() | MomentAggregate()):
-            return measurement.atto >= 0
+        case (DiscreteLaplace() | DiscreteGaussian(), aggregate):
+            chosen = isinstance(aggregate, KeyedAggregate | RankedCells | RankedFeatures)
+            return measurement.atto >= 0 and not chosen
         case _:
             return False

@@ -2,6 +2,7 @@
 
 *Privacy:* every bound, loss and certificate is per privacy unit.  ``patient``: all records of one
 person.  ``event``: one row of one declared table; weaker, and never printed without the word.
+``edge``: all rows of one contact between two persons; weaker too, and for contact networks alone.
 
 References:
     [DR14] Dwork, Roth. The algorithmic foundations of differential privacy, sec. 2.3. 2014.
@@ -19,6 +20,7 @@ class Entity(enum.Enum):
 
     PATIENT = "patient"
     EVENT = "event"
+    EDGE = "edge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +28,7 @@ class PrivacyUnit:
     """Whose data are protected.
 
     Attributes:
-        entity: Patient or event.
+        entity: Patient, event or edge.
         id_column: Column that identifies a person in every table.
 
     Example:

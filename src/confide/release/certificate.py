@@ -228,6 +228,7 @@ def _accounting(entry: Entry) -> Json:
         "composition": "sum of charges in integers",
         "payload-sha256": entry.payload_sha256,
         "charges": [_charge(charge) for charge in entry.charges],
+        **({} if entry.continues is None else {"continues": entry.continues}),
     }
 
 

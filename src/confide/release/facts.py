@@ -1,4 +1,4 @@
-"""Every fact that a release took as public: columns, per-patient values, derived columns.
+"""Every fact that a release took as public: columns, per-patient values, derived columns, spines.
 
 *Privacy:* the promise holds only for facts that were not read off the data, so readers must see all
 of them: a condition or a bin edge chosen by looking leaks as much as a bound does.
@@ -13,16 +13,18 @@ from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Pr
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, PerPatientValue
 from confide.tables.relation import date_of, domain
 from confide.tables.schema import Column, Dataset, Derived, Kind
+from confide.tables.spine import Spine
 
 DECLARED = "as declared in dataset.yaml"
 
 
 def public_facts(dataset: Dataset) -> list[Json]:
-    """Return name, value and source of each declared column, value and derived column."""
+    """Return name, value and source of each declared column, value, derived column and spine."""
     return [
         *(_column(table.name, column) for table in dataset.tables for column in table.columns),
         *(_value(value, dataset=dataset) for value in dataset.per_patient),
         *(_derived(derived, dataset=dataset) for derived in dataset.derived),
+        *(_spine(spine) for spine in dataset.spines),
     ]
 
 
@@ -68,6 +70,13 @@ def _derived(derived: Derived, *, dataset: Dataset) -> Json:
         case other:
             text = _name(other, dataset=dataset)
     return {"name": derived.name, "value": text, "source": DECLARED}
+
+
+def _spine(spine: Spine) -> Json:
+    counts = [len({row[level] for row in spine.areas}) for level in range(len(spine.levels))]
+    text = " < ".join(f"{n} {name}" for n, name in zip(counts, spine.levels, strict=True))
+    text += f", {sum(spine.population):,} people" if spine.population else ""
+    return {"name": spine.name, "value": text, "source": spine.because or DECLARED}
 
 
 def _such(where: Predicate, *, dataset: Dataset) -> str:

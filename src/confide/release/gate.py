@@ -10,6 +10,9 @@
     commit the noisy payload                      durable; the answer exists nowhere else
     publish the stored bytes                      again and again, the same
 
+A growing release passes again for its next periods: the published coordinates are taken from the
+stored answer, noise is drawn for the new ones only, and the ledger lets each step happen once.
+
 *Privacy:* noise for statistics is drawn here and nowhere else.  After reading has begun every
 failure becomes :class:`ReleaseFailedError`, whose text is constant, and the charge stays: whether
 something failed may depend on the data.
@@ -29,12 +32,14 @@ from confide.budget.amount import Amount
 from confide.budget.ledger import (
     ChargeRequest,
     Entry,
+    Growth,
     Ledger,
     Measure,
     Reservation,
+    Step,
     StoredRelease,
 )
-from confide.errors import ReleaseFailedError, UnsupportedError
+from confide.errors import ContractError, PolicyError, ReleaseFailedError, UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
@@ -42,13 +47,25 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import canonical_bytes
-from confide.plans.events import events_json
+from confide.plans.events import events_json, free_json
+from confide.plans.growth import appended, growing_question, grown_to
+from confide.plans.mechanisms import vector
 from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.soundness import require_sound
-from confide.release.noisy import NoisyAggregates
+from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.engine import Engine, Exact, ExactAggregates
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, combined, parts
-from confide.tables.ranked import RankedFeatures, scores
+from confide.tables.aggregate import (
+    Aggregate,
+    Asked,
+    FactorizedAggregate,
+    KeyedAggregate,
+    MomentAggregate,
+    combined,
+    parts,
+)
+from confide.tables.degrees import DegreeAggregate
+from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import RankedCells, RankedFeatures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,30 +106,112 @@ class Gate:
                 it names; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
+        stop = grown_to(plan)
+        step = None
+        if stop is not None:
+            step = Step(question=growing_question(plan), start=0, stop=stop)
+        request = _request(plan, analyst=analyst, request_key=request_key, step=step)
+        return self._pass(plan, request, before=None, progress=progress)
+
+    def advance(
+        self,
+        plan: Plan,
+        *,
+        analyst: str,
+        request_key: str,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> StoredRelease:
+        """Return a growing release with its next periods, which were charged when it was opened.
+
+        The periods so far are taken from the stored answer, never read or noised again.
+
+        Args:
+            plan: What was released before, with more periods.
+            analyst: Account that asks.
+            request_key: A retry with the same key returns the same bytes.
+            progress: Told the name of each stage.
+
+        Raises:
+            PolicyError: If the step is not the next one of that release; nothing is read.
+            ContractError: If the plan does not grow, or does not follow from its statistics.
+            ReleaseFailedError: If anything fails after reading began; the release then grows no
+                more.
+        """
+        stop, question = grown_to(plan), growing_question(plan)
+        same = [
+            growth
+            for growth in self.ledger.growths(plan.dataset.lineage)
+            if growth.question == question
+        ]
+        if stop is None or not same:
+            raise ContractError(
+                "No release of this study grows; nothing was charged for these periods.",
+                hint="Run the study first, with one running count and `through`; afterwards only "
+                "`through` and the snapshot may change.",
+            )
+        growth = same[-1]
+        done = self._done(growth, stop=stop)
+        if done is not None:
+            return StoredRelease(entry=self.ledger.publish(done.entry), payload=done.payload)
+        step = Step(question=question, start=growth.position, stop=stop, continues=growth.opened)
+        request = _request(plan, analyst=analyst, request_key=request_key, step=step)
+        before = self.ledger.stored(growth.latest)
+        return self._pass(plan, request, before=before, progress=progress)
+
+    def _done(self, growth: Growth, *, stop: int) -> StoredRelease | None:
+        """Return the stored answer of a step that was taken already; None of a later one."""
+        if stop > growth.position:
+            return None
+        for entry in self.ledger.entries(growth.lineage):
+            step = entry.step
+            mine = step is not None and growth.opened in (entry.number, step.continues)
+            if step is not None and mine and step.stop == stop and entry.payload_sha256:
+                return self.ledger.stored(entry.number)
+        raise PolicyError(
+            f"The release of entry {growth.opened} has passed these periods.",
+            hint="Ask for the periods that were published, or for later ones.",
+        )
+
+    def _pass(
+        self,
+        plan: Plan,
+        request: ChargeRequest,
+        *,
+        before: StoredRelease | None,
+        progress: Callable[[str], None],
+    ) -> StoredRelease:
         progress("check")
         require_sound(plan)
         self.engine.check(_asked(plan), dataset=plan.dataset)
         progress("charge")
-        held = self.ledger.reserve(_request(plan, analyst=analyst, request_key=request_key))
+        held = self.ledger.reserve(request)
         match held:
             case StoredRelease(entry=entry, payload=payload):
                 return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
             case Reservation():
-                entry, payload = self._answer(plan, held, progress=progress)
+                entry, payload = self._answer(plan, held, before=before, progress=progress)
                 progress("publish")
                 return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
             case _:
                 assert_never(held)
 
     def _answer(
-        self, plan: Plan, held: Reservation, *, progress: Callable[[str], None]
+        self,
+        plan: Plan,
+        held: Reservation,
+        *,
+        before: StoredRelease | None,
+        progress: Callable[[str], None],
     ) -> tuple[Entry, bytes]:
         self.ledger.start_reading(held)
         try:
             progress("read")
             exact = self.engine.aggregate(_asked(plan), dataset=plan.dataset)
             progress("noise")
-            payload = self._randomize(plan, exact).payload()
+            if before is None:
+                payload = self._randomize(plan, exact).payload()
+            else:
+                payload = self._grow(plan, exact, before=read_payload(before.payload)).payload()
         except BaseException as failure:
             incident = f"{self.entropy.below(2**64):016x}"
             self.ledger.burn(held, incident=incident)
@@ -131,26 +230,47 @@ class Gate:
         )
         return NoisyAggregates(plan=plan, values=values)
 
+    def _grow(
+        self, plan: Plan, exact: ExactAggregates, *, before: NoisyAggregates
+    ) -> NoisyAggregates:
+        """Return the published coordinates of a growing release, and noise on the new ones."""
+        (measurement,), (old,) = plan.measurements, before.values
+        start, stop = grown_to(before.plan), grown_to(plan)
+        secret = _secret(measurement, iter(exact.reveal_to_gate()), plan=plan)
+        if start is None or stop is None or not isinstance(secret, tuple):
+            raise UnsupportedError("The release does not grow.")
+        new = tuple(value for place, value in enumerate(secret) if place % stop >= start)
+        noisy = vector(_noisy(measurement, new, entropy=self.entropy))
+        values = appended(vector(old), noisy, start=start, stop=stop)
+        return NoisyAggregates(plan=plan, values=(values,))
 
-def _asked(plan: Plan) -> tuple[Aggregate | KeyedAggregate, ...]:
-    """Return what the engine answers: moments as their parts, in the order of the plan."""
+
+def _asked(plan: Plan) -> tuple[Asked, ...]:
+    """Return what the engine answers: the parts of each vector, in the order of the plan."""
     return tuple(part for measured in plan.measurements for part in parts(measured.aggregate))
 
 
 def _secret(measurement: Measurement, answers: Iterator[Exact], *, plan: Plan) -> Exact:
     """Return the exact vector of a measurement from the next answers of the engine."""
-    aggregate = measurement.aggregate
-    if not isinstance(aggregate, MomentAggregate | RankedFeatures):
-        return next(answers)
-    sums = []
-    for _ in parts(aggregate):
-        answer = next(answers)
-        if not isinstance(answer, tuple):
-            raise UnsupportedError("The engine answered a vector with keys.")
-        sums.append(answer)
-    if isinstance(aggregate, RankedFeatures):
-        return scores(aggregate, sums, dataset=plan.dataset)
-    return combined(aggregate, sums, dataset=plan.dataset)
+    match measurement.aggregate:
+        case Aggregate() | KeyedAggregate() | DegreeAggregate():
+            return next(answers)
+        case (
+            MomentAggregate()
+            | PooledAggregate()
+            | FactorizedAggregate()
+            | RankedCells()
+            | RankedFeatures()
+        ) as aggregate:
+            sums = []
+            for _ in parts(aggregate):
+                answer = next(answers)
+                if not isinstance(answer, tuple):
+                    raise UnsupportedError("The engine answered a vector with keys.")
+                sums.append(answer)
+            return combined(aggregate, sums, dataset=plan.dataset)
+        case _:
+            assert_never(measurement.aggregate)
 
 
 def _noisy(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> Noisy:
@@ -169,7 +289,10 @@ def _noisy(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> Nois
             raise UnsupportedError("The mechanism does not suit its aggregate.")
 
 
-def _request(plan: Plan, *, analyst: str, request_key: str) -> ChargeRequest:
+def _request(
+    plan: Plan, *, analyst: str, request_key: str, step: Step | None = None
+) -> ChargeRequest:
+    free = step is not None and step.continues is not None
     return ChargeRequest(
         analyst=analyst,
         request_key=request_key,
@@ -178,7 +301,8 @@ def _request(plan: Plan, *, analyst: str, request_key: str) -> ChargeRequest:
         unit=plan.dataset.unit.entity,
         adjacency=plan.dataset.adjacency,
         measure=Measure(plan.dataset.measure.value),
-        amount=Amount(nano=plan.nano, delta_atto=plan.atto),
-        events_json=events_json(plan),
+        amount=Amount(nano=0) if free else Amount(nano=plan.nano, delta_atto=plan.atto),
+        events_json=free_json(plan.dataset.measure) if free else events_json(plan),
         plan_json=canonical_bytes(plan.to_json()).decode(),
+        step=step,
     )

@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import assert_never
 
 from confide.errors import ContractError, VerificationError
 from confide.noise.peeling import Peeling
@@ -18,9 +17,7 @@ from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.simulation import Simulation
 from confide.statistics import read_plan
 from confide.tables.aggregate import (
-    Aggregate,
     KeyedAggregate,
-    MomentAggregate,
     ranked_length,
     vector_length,
 )
@@ -118,9 +115,6 @@ def read_payload(payload: bytes) -> NoisyAggregates:
 
 def _require_shape(measurement: Measurement, value: tuple[int, ...], *, dataset: Dataset) -> None:
     match measurement.aggregate:
-        case Aggregate() | MomentAggregate() as aggregate:
-            if len(value) != vector_length(aggregate, dataset=dataset):
-                raise VerificationError("A noisy answer has the wrong number of cells.")
         case RankedCells() | RankedFeatures() as ranked:
             candidates = ranked_length(ranked, dataset=dataset)
             known = all(0 <= position < candidates for position in value)
@@ -131,8 +125,9 @@ def _require_shape(measurement: Measurement, value: tuple[int, ...], *, dataset:
                 raise VerificationError("A set is chosen without an order.")
         case KeyedAggregate():
             raise VerificationError("A noisy answer has the wrong shape.")
-        case _:
-            assert_never(measurement.aggregate)
+        case aggregate:
+            if len(value) != vector_length(aggregate, dataset=dataset):
+                raise VerificationError("A noisy answer has the wrong number of cells.")
 
 
 def _read_answer(answer: Json) -> Noisy:

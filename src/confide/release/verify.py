@@ -19,6 +19,7 @@ from pathlib import Path
 from confide.budget.ledger import Scope
 from confide.errors import ConfideError, VerificationError
 from confide.plans.canonical import Json, canonical_bytes
+from confide.plans.growth import grown_to
 from confide.plans.plan import Plan
 from confide.plans.soundness import asks_what_it_states, underpriced
 from confide.privacy.amount import ATTO, NANO
@@ -29,7 +30,9 @@ from confide.release.noisy import NoisyAggregates, read_payload
 STATED = frozenset({"id", "issued", "issuer", "authority", "accounting", "software", "signature"})
 """Members of a certificate that are the ledger's or the issuer's word; all others are rebuilt."""
 
-ACCOUNTING = frozenset({"entry", "previous", "hash", "composition", "payload-sha256", "charges"})
+ACCOUNTING = frozenset(
+    {"entry", "previous", "hash", "composition", "payload-sha256", "charges", "continues"}
+)
 
 _DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
 
@@ -168,6 +171,7 @@ def _charges(certificate: Json, plan: Plan) -> Check:
     """Add the charges up again; a lifetime is always charged, and each scope once."""
     problem, seen = "", set()
     try:
+        free = _continues(certificate["accounting"], plan)
         for charge in certificate["accounting"]["charges"]:
             before, share, after, cap = (
                 _amount(charge[name]) for name in ("before", "amount", "after", "cap")
@@ -175,6 +179,7 @@ def _charges(certificate: Json, plan: Plan) -> Check:
             scope = charge["scope"].partition("/")[0]
             delta = scope == Scope.LIFETIME_DELTA.value
             expected = Fraction(plan.atto, ATTO) if delta else Fraction(plan.nano, NANO)
+            expected = Fraction(0) if free else expected
             adds_up = before + share == after <= cap and share == expected
             if not adds_up or scope in seen or (scope == Scope.RELEASE.value and before):
                 problem = f"the charge of {charge['scope']} does not add up"
@@ -185,6 +190,16 @@ def _charges(certificate: Json, plan: Plan) -> Check:
     except (KeyError, TypeError, ValueError, AttributeError):
         problem = "cannot be read"
     return Check(name="charges", holds=not problem, detail=problem)
+
+
+def _continues(accounting: Json, plan: Plan) -> bool:
+    """Return whether an earlier entry was charged for this one: only a growing release may be."""
+    if "continues" not in accounting:
+        return False
+    earlier = 0 < accounting["continues"] < accounting["entry"]
+    if not earlier or grown_to(plan) is None:
+        raise ValueError
+    return True
 
 
 def _amount(text: str) -> Fraction:

@@ -4,8 +4,9 @@
 """
 
 import math
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -14,29 +15,39 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
+from confide.plans.factorized import STEPS
 from confide.plans.plan import Measurement, Mechanism, Plan, Statistic
 from confide.report.conditions import label, value_text
 from confide.report.numbers import clean, significant
 from confide.report.population import made_of, read_by
 from confide.report.words import Words
+from confide.statistics.area_rate.spec import AreaRate
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
+from confide.statistics.running_counts import RunningCounts
+from confide.statistics.series import Budget, Series
 from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
+    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
     Ones,
     Plain,
     Product,
+    Value,
     reads,
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.degrees import DegreeAggregate, DegreeBounds, How
 from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
 from confide.tables.filter import expressions, sources
+from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures, one_row
 from confide.tables.relation import column_of, domain
 from confide.tables.schema import Column, Dataset, Kind
+from confide.tables.square_root import ONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +73,36 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
                 assert_never(use.source)
     used = (*read_by(measurements), *_asked(measurements))
     sentences += made_of(used, dataset=plan.dataset, words=words)
-    sentences += [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
-    if isinstance(statistic, Histogram):
-        sentences += _after(statistic, words=words)
+    noises = [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
+    sentences += dict.fromkeys(noises)  # equal questions are told once
+    match statistic:
+        case Histogram():
+            sentences += _after(statistic, words=words)
+        case Series():
+            sentences += _shared(statistic, dataset=plan.dataset, words=words)
+        case RunningCounts():
+            sentences.append(words.say("bounded.earliest"))
+        case Hierarchy() | AreaRate():
+            sentences += _of_areas(statistic, plan=plan, words=words)
+        case _:
+            pass
     return tuple(sentences)
+
+
+def _of_areas(statistic: Hierarchy | AreaRate, *, plan: Plan, words: Words) -> list[str]:
+    spine = plan.dataset.spine(statistic.spine)
+    said = [
+        words.say(
+            "bounded.spine",
+            levels=words.listed([label(name) for name in spine.levels]),
+            source=clean(spine.because, most=200) or words.say("bounded.no-source"),
+        )
+    ]
+    if isinstance(statistic, Hierarchy):
+        said.append(words.say("bounded.consistent"))
+    elif statistic.same_error_above is not None:
+        said.append(words.say("bounded.weighted", size=f"{statistic.same_error_above:,}"))
+    return said
 
 
 def _after(statistic: Histogram, *, words: Words) -> list[str]:
@@ -77,7 +114,18 @@ def _after(statistic: Histogram, *, words: Words) -> list[str]:
     return said
 
 
-def kept_text(bounds: ContributionBounds, *, words: Words) -> str:
+def _shared(statistic: Series, *, dataset: Dataset, words: Words) -> list[str]:
+    """Return what sharing the budget over the periods in another way would do."""
+    periods, times = statistic.periods(dataset), statistic.advantage(dataset)
+    if statistic.budget is Budget.SPLIT:
+        joint = replace(statistic, budget=Budget.JOINT).advantage(dataset)
+        return [words.say("bounded.split", periods=f"{periods:,}", times=significant(joint))]
+    if times <= 1:
+        return []
+    return [words.say("bounded.joint", periods=f"{periods:,}", times=significant(times))]
+
+
+def kept_text(bounds: ContributionBounds | DegreeBounds, *, words: Words) -> str:
     """Return what one unit may contribute.
 
     Example:
@@ -95,6 +143,10 @@ def kept_text(bounds: ContributionBounds, *, words: Words) -> str:
             return words.say_count("bounded.cells", cells, rows=kept)
         case OneEvent():
             return words.say("bounded.event")
+        case DegreeBounds(how=How.PROJECTED, at_most=most):
+            return words.say("bounded.projected", most=f"{most:,}")
+        case DegreeBounds(at_most=most):
+            return words.say("bounded.capped", most=f"{most:,}")
         case _:
             assert_never(bounds)
 
@@ -205,8 +257,11 @@ class Grid:
 def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     """Return what one step of a measurement is worth."""
     aggregate = measurement.aggregate
-    if isinstance(aggregate, KeyedAggregate):
+    if isinstance(aggregate, KeyedAggregate | DegreeAggregate):
         return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
+    if isinstance(aggregate, PooledAggregate):  # in the groups of full weight
+        heaviest = max(aggregate.weights, default=1)
+        return Grid(step=Fraction(1, heaviest), units=(measurement.sensitivity.unit,))
     if isinstance(aggregate, RankedCells):
         return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
     if isinstance(aggregate, RankedFeatures):  # one patient's largest contribution is the unit
@@ -214,6 +269,10 @@ def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
         return Grid(step=Fraction(1, worth), units=("persons",))
     if isinstance(aggregate, MomentAggregate):
         return _grid((aggregate.of,) * aggregate.degree, dataset=dataset)
+    if isinstance(aggregate, FactorizedAggregate):
+        return Grid(
+            step=Fraction(1, ONE), units=(measurement.sensitivity.unit.removeprefix(STEPS),)
+        )
     match aggregate.value:
         case Ones():
             return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
@@ -262,9 +321,33 @@ def moved_text(measurement: Measurement, *, grid: Grid, words: Words) -> str:
 def measured_text(measurement: Measurement, *, words: Words) -> str:
     """Return what a measurement is called."""
     aggregate = measurement.aggregate
-    if isinstance(aggregate, Aggregate) and isinstance(aggregate.value, Centred):
-        return words.say("measured.centred-sum")
-    return words.say(f"measured.{measurement.name}")
+    of_level, _, level = measurement.name.partition("/")
+    if level:
+        return words.say(f"measured.{of_level}-by", level=label(level))
+    name = re.sub(r"-[0-9]+$", "", measurement.name)
+    plain = f"measured.{name}" in words.templates
+    match aggregate:
+        case Aggregate(value=Centred()) if plain:
+            return words.say("measured.centred-sum")
+        case Aggregate(value=value) if not plain:
+            return words.say(f"measured.{_pair_of(value)}", name=clean(measurement.name))
+        case _:
+            return words.say(f"measured.{name}")
+
+
+def _pair_of(value: Value) -> str:
+    """Return the sentence for a sum over a pair of variables, which is named after them."""
+    match value:
+        case Ones():
+            return "rows-by"
+        case Plain() | Centred():
+            return "sum-by"
+        case CentredSquare():
+            return "square-of"
+        case Product():
+            return "product"
+        case _:
+            assert_never(value)
 
 
 def error_at(mechanism: Mechanism, level: float) -> float:
@@ -306,14 +389,14 @@ def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
             return words.say("bounded.law.threshold", scale=b, tau=tau)
         case SetSelection():
             return words.say(
-                "bounded.law.set",
+                "bounded.law-of-choice.set",
                 size=str(mechanism.size),
                 candidates=f"{mechanism.candidates:,}",
                 scale=grid.text(float(1 / mechanism.slope), words=words),
             )
         case Peeling():
             return words.say(
-                "bounded.law.peeling",
+                "bounded.law-of-choice.peeling",
                 size=str(mechanism.size),
                 candidates=f"{mechanism.candidates:,}",
                 scale=grid.text(float(1 / mechanism.slope), words=words),

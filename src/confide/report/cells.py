@@ -6,10 +6,12 @@ for sampling and noise; here they are one cell with an inner and an outer interv
 *Privacy:* rearranges estimates; reads nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from confide.plans.estimates import Covers, Estimate
+from confide.report.numbers import clean
+from confide.report.words import Words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,3 +78,25 @@ def _interval(estimate: Estimate) -> tuple[float, float] | None:
     if estimate.lower is None or estimate.upper is None:
         return None
     return estimate.lower, estimate.upper
+
+
+def labels_of(keys: Iterable[tuple[str, ...]], *, words: Words) -> dict[tuple[str, ...], str]:
+    """Return a label a key; two keys that look alike once shortened are told apart by a number."""
+    found: dict[tuple[str, ...], str] = {}
+    for key in dict.fromkeys(keys):
+        text = words.say("key.joint").join(clean(part) for part in key) or words.say("chart.all")
+        alike = sum(label.startswith(text) for label in found.values())
+        found[key] = f"{text} ({alike + 1})" if text in found.values() else text
+    return found
+
+
+def largest(
+    cells: Sequence[Cell], *, most: int, words: Words
+) -> tuple[Sequence[Cell], tuple[str, ...]]:
+    """Return the cells with the largest values, and a note if there are more than ``most``."""
+    if len(cells) <= most:
+        return cells, ()
+    known = [cell for cell in cells if cell.value is not None]
+    chosen = sorted(known, key=lambda cell: (-(cell.value or 0.0), cell.key))[:most]
+    note = words.say("chart.largest", shown=str(len(chosen)), cells=f"{len(cells):,}")
+    return chosen, (note,)

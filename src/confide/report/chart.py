@@ -14,13 +14,18 @@ References:
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TypeVar
 
+from confide.plans.allocate import forecast
 from confide.plans.mechanisms import additive, coordinate, threshold, vector
 from confide.plans.plan import Statistic
 from confide.release.release import Release
-from confide.report.cells import Cell, cells_of
+from confide.report.area_charts import levels, outlines_of, preview, with_preview
+from confide.report.cells import Cell, cells_of, labels_of, largest
 from confide.report.choice import CHOICES, chance_of_being_chosen, chosen_text
+from confide.report.choropleth import choropleth
+from confide.report.degree_chart import degree_bars
 from confide.report.describe import (
     covers_text,
     group_titles,
@@ -32,6 +37,7 @@ from confide.report.describe import (
     total_text,
     value_title,
 )
+from confide.report.forest import coefficients, compared, departures, shares
 from confide.report.marks import (
     Chart,
     Frame,
@@ -47,12 +53,17 @@ from confide.report.marks import (
     titled,
 )
 from confide.report.numbers import clean, fixed, percent
+from confide.report.outlines import Outlines
+from confide.report.rate_chart import is_funnel, observed_over_expected, rates
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
+from confide.report.survival_chart import survival_curves
+from confide.report.time_panels import Panel, time_panels
 from confide.report.words import Words
 from confide.statistics.quantiles import Quantiles
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
 
+EMPTY: Mapping[tuple[str, str], Outlines] = MappingProxyType({})
 MOST_CELLS = 40
 _MOST_SERIES = 5
 _MOST_RIDGES = 8
@@ -86,6 +97,7 @@ class _Subject:
     statistic: Statistic
     words: Words
     cells: tuple[Cell, ...]
+    outlines: Mapping[tuple[str, str], Outlines]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -96,8 +108,20 @@ class _Subject:
         return value_title(self.statistic, unit=unit, words=self.words)
 
 
-def figure(release: Release, statistic: Statistic, *, words: Words) -> Figure | None:
+def figure(
+    release: Release,
+    statistic: Statistic,
+    *,
+    words: Words,
+    outlines: Mapping[tuple[str, str], Outlines] = EMPTY,
+) -> Figure | None:
     """Return the figure of one statistic; None when nothing was published.
+
+    Args:
+        release: What is drawn.
+        statistic: Which of its statistics.
+        words: Language.
+        outlines: Public shapes of areas, by spine and level, for maps.
 
     Example:
         A chart for a notebook: ``figure(release, "sbp", words=load_words("en")).chart``.
@@ -105,7 +129,9 @@ def figure(release: Release, statistic: Statistic, *, words: Words) -> Figure | 
     cells = cells_of(release.of(statistic))
     if kind_of(statistic) not in CHOICES and all(cell.value is None for cell in cells):
         return None
-    subject = _Subject(release=release, statistic=statistic, words=words, cells=cells)
+    subject = _Subject(
+        release=release, statistic=statistic, words=words, cells=cells, outlines=outlines
+    )
     chart, notes = _BUILDERS[kind_of(statistic)](subject)
     title = title_of(statistic, plan=release.plan, words=words)
     subtitle = _subtitle(subject)
@@ -121,6 +147,16 @@ def _subtitle(subject: _Subject) -> str:
     if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):
         shown = covers_text(first.covers, words=words)
         parts = [words.say("chart.grid", level=level, covers=shown)]
+    elif kind_of(subject.statistic) == "smr" and is_funnel(subject.cells):
+        parts = [words.say("chart.control-limits")]
+    elif kind_of(subject.statistic) == "survival":
+        parts = [words.say("chart.bands", level=level)]
+    elif outlines_of(subject.statistic, plan=subject.release.plan, outlines=subject.outlines):
+        shown = covers_text(first.covers, words=words)
+        parts = [words.say("map.subtitle", level=level, covers=shown)]
+    elif kind_of(subject.statistic) in ("series", "running-counts"):
+        shown = covers_text(first.covers, words=words)
+        parts = [words.say("chart.time-bands", level=level, covers=shown)]
     elif first.inner is not None:
         parts = [words.say("chart.two-intervals", level=level)]
     elif len(covers) > 1:
@@ -228,12 +264,12 @@ def _groups(
 ) -> tuple[Chart, tuple[str, ...]]:
     """Return dots by group, two-way where the last grouping is small enough to be a series."""
     words = subject.words
-    shown, notes = _largest(cells, words=words)
+    shown, notes = largest(cells, most=MOST_CELLS, words=words)
     last = _distinct(cell.key[-1] for cell in shown) if len(shown[0].key) > 1 else ()
     two_way = len(shown) == len(cells) and 1 < len(last) <= _MOST_SERIES
     missing = {flag: words.say(f"flag.{flag}.short") for cell in shown for flag in cell.flags}
     rows = []
-    labels = _labels([cell.key[:-1] if two_way else cell.key for cell in shown], words=words)
+    labels = labels_of([cell.key[:-1] if two_way else cell.key for cell in shown], words=words)
     for cell in shown:
         named = cell.key[:-1] if two_way else cell.key
         rows.append(
@@ -264,6 +300,11 @@ def _labels(keys: Iterable[tuple[str, ...]], *, words: Words) -> dict[tuple[str,
     return found
 
 
+def _survival(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    unit = subject.names[-1]
+    return survival_curves(subject.cells, time_title=unit, words=subject.words)
+
+
 def _largest(cells: Sequence[Cell], *, words: Words) -> tuple[Sequence[Cell], tuple[str, ...]]:
     if len(cells) <= MOST_CELLS:
         return cells, ()
@@ -276,6 +317,20 @@ def _largest(cells: Sequence[Cell], *, words: Words) -> tuple[Sequence[Cell], tu
 def _flag_notes(subject: _Subject) -> tuple[str, ...]:
     hollow = any(cell.flags and cell.value is not None for cell in subject.cells)
     return (subject.words.say("chart.hollow"),) if hollow else ()
+
+
+def _rates(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    return rates(subject.cells, axis=subject.axis(subject.cells), words=subject.words)
+
+
+def _observed_over_expected(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    return observed_over_expected(
+        subject.release,
+        subject.statistic,
+        cells=subject.cells,
+        axis=subject.axis(subject.cells),
+        words=subject.words,
+    )
 
 
 def _quantiles(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
@@ -343,6 +398,61 @@ def _physical_edges(statistic: Quantiles, *, dataset: Dataset) -> list[float]:
     return [of.physical(edge) for edge in statistic.edges(dataset)]
 
 
+def _degrees(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    cells = [cell for cell in subject.cells if cell.quantity == "count"]
+    titles = (subject.names[0], subject.axis(cells))
+    return degree_bars(cells, titles=titles), _flag_notes(subject)
+
+
+def _levels(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    def bars(cells: Sequence[Cell]) -> tuple[Chart, tuple[str, ...]]:
+        return _groups(subject, cells, bars=True)
+
+    return levels(subject.cells, draw=bars, words=subject.words)
+
+
+def _areas(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    statistic, plan = subject.statistic, subject.release.plan
+    outlines = outlines_of(statistic, plan=plan, outlines=subject.outlines)
+    if outlines is None:
+        above = _by_group(subject)
+    else:
+        above = choropleth(subject.cells, outlines=outlines, words=subject.words)
+    below = preview(forecast(plan, statistic), words=subject.words)
+    return with_preview(above[0], below, words=subject.words), above[1]
+
+
+def _series(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    """Return the line of values, and below it how many rows each period has."""
+    cells = [cell for cell in subject.cells if cell.quantity != "count"]
+    rows = [cell for cell in subject.cells if cell.quantity == "count"]
+    panels = [Panel(cells=cells, title=subject.axis(cells), low=True)]
+    if rows:
+        unit = value_title(subject.statistic, unit=rows[0].unit, words=subject.words)
+        panels.append(Panel(cells=rows, title=clean(subject.words.unit(rows[0].unit)) or unit))
+    gaps = any(cell.value is None for cell in cells)
+    notes = (subject.words.say("chart.gaps"),) if gaps else ()
+    return time_panels(panels, x_title=subject.names[-1]), (*notes, *_flag_notes(subject))
+
+
+def _running_counts(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    """Return one panel a quantity; of many series the largest few."""
+    by_series = {cell.key[:-1]: cell.value or 0.0 for cell in subject.cells[: len(subject.cells)]}
+    chosen = sorted(by_series, key=lambda key: -by_series[key])[:_MOST_SERIES]
+    joint = subject.words.say("key.joint")
+    panels = []
+    for quantity in _distinct(cell.quantity for cell in subject.cells):
+        cells = [c for c in subject.cells if c.quantity == quantity and c.key[:-1] in chosen]
+        names = [joint.join(clean(part) for part in cell.key[:-1]) for cell in cells]
+        title = quantity_text(quantity, words=subject.words)
+        panels.append(Panel(cells=cells, title=title, series=names))
+    notes: tuple[str, ...] = ()
+    if len(by_series) > len(chosen):
+        parts = {"shown": str(len(chosen)), "cells": f"{len(by_series):,}"}
+        notes = (subject.words.say("chart.largest", **parts),)
+    return time_panels(panels, x_title=subject.names[-1]), notes
+
+
 def _distinct(items: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(dict.fromkeys(items))
 
@@ -356,6 +466,24 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "proportion": _by_group,
     "quantiles": _quantiles,
     "key-selection": _selected,
+    "incidence": _rates,
+    "standardized-rate": _rates,
+    "smr": _observed_over_expected,
+    "weighted-proportion": _rates,
+    "weighted-mean": _rates,
+    "survival": _survival,
+    "chi-squared-test": lambda s: departures(s.cells, unit=s.axis(s.cells), words=s.words),
+    "two-proportions-test": lambda s: compared(s.cells, unit=s.axis(s.cells), words=s.words),
+    "trend-test": lambda s: shares(s.cells, unit=s.axis(s.cells), words=s.words),
+    "two-means-test": lambda s: compared(s.cells, unit=s.axis(s.cells), words=s.words),
+    "linear-regression": lambda s: coefficients(
+        s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
+    ),
+    "degree-histogram": _degrees,
+    "hierarchy": _levels,
+    "area-rate": _areas,
+    "series": _series,
+    "running-counts": _running_counts,
     "top-category": _choice,
     "top-features": _choice,
 }

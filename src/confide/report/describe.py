@@ -18,13 +18,28 @@ from confide.report.conditions import condition_text, expression_text, label
 from confide.report.numbers import clean, decimals_for, fixed, percent
 from confide.report.words import Words
 from confide.statistics import STATISTICS
+from confide.statistics.area_rate.spec import AreaRate
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
+from confide.statistics.hypothesis_tests.trend import TrendTest
+from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.proportion import Proportion
+from confide.statistics.regression.linear import LinearRegression
+from confide.statistics.running_counts import RunningCounts
+from confide.statistics.series import Series
+from confide.statistics.survival import Survival
+from confide.statistics.top_category import TopCategory
+from confide.statistics.top_features import TopFeatures
+from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent
 from confide.tables.filter import Everything
+from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
+
+_NAMING_GROUPS = ("histogram", "chi-squared-test", "running-counts", "series", "top-category")
+"""Kinds whose title names their groups already."""
 
 
 def kind_of(statistic: Statistic) -> str:
@@ -62,7 +77,7 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     condition = condition_text(where, dataset=plan.dataset, words=words, brief=True)
     subject = _subject(statistic, condition=condition, plan=plan, words=words)
     by, kind = getattr(statistic, "by", ()), kind_of(statistic)
-    if by and kind not in ("histogram", "top-category"):
+    if by and kind not in _NAMING_GROUPS:
         groups = words.listed([label(name) for name in by])
         subject = words.say("title.by", subject=subject, groups=groups)
     if condition and kind != "count":
@@ -73,38 +88,76 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
 def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) -> str:
     kind = kind_of(statistic)
     table = label(str(getattr(statistic, "table", "")))
+    by = [label(name) for name in getattr(statistic, "by", ())]
+    groups = words.listed(by) if by else ""
     match kind:
         case "count" if condition:
             return words.say(f"title.whom.{_counted(statistic)}", condition=condition)
         case "count":
             return words.say(f"title.count.{_counted(statistic)}", table=table)
         case "histogram":
-            groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
             return words.say(f"title.histogram.{_counted(statistic)}", groups=groups)
-        case "proportion" if isinstance(statistic, Proportion):
-            share = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
-            return words.say("title.proportion", condition=share)
-        case "top-category":
-            groups = words.listed([label(name) for name in getattr(statistic, "by", ())])
-            size = _size(statistic)
-            if size == 1:
-                return words.say("title.top-category", groups=groups)
-            return words.say("title.top-categories", count=str(size), groups=groups)
-        case "top-features":
-            outcome = label(str(getattr(statistic, "outcome", "")))
-            size = _size(statistic)
-            if size == 1:
-                return words.say("title.top-feature", outcome=outcome)
-            return words.say("title.top-features", count=str(size), outcome=outcome)
+        case "chi-squared-test":
+            return words.say("title.chi-squared-test", groups=groups)
+        case "incidence" | "standardized-rate" | "smr":
+            return words.say(f"title.{kind}", condition=_events(statistic, plan=plan, words=words))
+        case "degree-histogram":
+            return words.say("title.degree-histogram", column=table)
+        case "hierarchy" if isinstance(statistic, Hierarchy):
+            levels = words.listed([label(n) for n in plan.dataset.spine(statistic.spine).levels])
+            return words.say(f"title.hierarchy.{_counted(statistic)}", levels=levels)
+        case "area-rate" if isinstance(statistic, AreaRate):
+            rate = condition_text(statistic.of, dataset=plan.dataset, words=words, brief=True)
+            rate = rate or words.say(f"title.rate.{_counted(statistic)}")
+            area = label(statistic.key_names[0])
+            return words.say("title.area-rate", rate=rate, area=area)
+        case "running-counts":
+            return words.say(f"title.running-counts.{_counted(statistic)}", groups=groups)
+        case "series" if isinstance(statistic, Series):
+            column = label(statistic.column)
+            return words.say(f"title.series.{statistic.of.value}", column=column)
         case "key-selection":
             return words.say("title.key-selection", key=label(str(getattr(statistic, "key", ""))))
+        case _:
+            return _shared_subject(statistic, kind=kind, plan=plan, words=words)
+
+
+def _shared_subject(statistic: Statistic, *, kind: str, plan: Plan, words: Words) -> str:
+    """Return what a statistic of a condition, of several columns or of one column asks."""
+    match statistic:
+        case TopCategory(by=by, size=size):
+            groups = words.listed([label(name) for name in by])
+            return _best(kind, size, words=words, groups=groups)
+        case TopFeatures(outcome=outcome, size=size):
+            return _best(kind, size, words=words, outcome=label(outcome))
+        case Proportion(of=of) | WeightedProportion(of=of) | TwoProportionsTest(of=of):
+            share = condition_text(of, dataset=plan.dataset, words=words, brief=True)
+            return words.say(f"title.{kind}", condition=share)
+        case TrendTest(of=of):
+            share = condition_text(of, dataset=plan.dataset, words=words, brief=True)
+            return words.say(f"title.{kind}", condition=share)
+        case Survival(time=time, status=status):
+            return words.say(f"title.{kind}", time=label(time), status=label(status))
+        case LinearRegression(outcome=outcome, covariates=covariates):
+            names = words.listed([label(name) for name in covariates])
+            return words.say(f"title.{kind}", outcome=label(outcome), covariates=names)
         case _:
             column = label(str(getattr(statistic, "column", "")))
             return words.say(f"title.{kind}", column=column)
 
 
-def _size(statistic: Statistic) -> int:
-    return int(getattr(statistic, "size", 1))
+def _events(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    """Return what the events of a rate are: a column, or what rows must be."""
+    of = getattr(statistic, "of", Everything())
+    column = label(str(getattr(statistic, "events", "")))
+    condition = condition_text(of, dataset=plan.dataset, words=words, brief=True)
+    return column or condition or words.say("title.events")
+
+
+def _best(kind: str, size: int, /, *, words: Words, **among: str) -> str:
+    if size == 1:
+        return words.say(f"title.{kind}", **among)
+    return words.say(f"title.several-{kind}", count=str(size), **among)
 
 
 def _counted(statistic: Statistic) -> str:
@@ -116,10 +169,19 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
     """Return the names of a statistic's groups, for axes and table heads."""
     if kind_of(statistic) == "key-selection":
         return (label(str(getattr(statistic, "key", ""))),)
+    if isinstance(statistic, LinearRegression):
+        return (words.say("head.term"),)
+    if kind_of(statistic) == "degree-histogram":
+        return (words.say("axis.degree"),)
+    if isinstance(statistic, Hierarchy | AreaRate):
+        return tuple(label(name) for name in statistic.key_names)
     if kind_of(statistic) == "top-features":
         return (words.say("head.feature"),)
     table = str(getattr(statistic, "table", ""))
     names = []
+    if isinstance(statistic, Series | RunningCounts):
+        axes = statistic.axes(plan.dataset)
+        return tuple(expression_text(axis, dataset=plan.dataset, words=words) for axis in axes)
     for name in getattr(statistic, "by", ()):
         expression = resolve(name, table=table, dataset=plan.dataset)
         known = {derived.name for derived in plan.dataset.derived}
@@ -128,6 +190,10 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
             if name in known
             else expression_text(expression, dataset=plan.dataset, words=words)
         )
+    if isinstance(statistic, Survival):
+        unit = clean(words.unit(statistic.time_domain(plan.dataset).unit))
+        time = words.say("head.time-unit", unit=unit) if unit else words.say("head.time")
+        names += [words.say("head.event"), time]
     return tuple(names)
 
 
@@ -135,9 +201,30 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
     """Return the title of a value axis: what is measured, with its unit."""
     kind = kind_of(statistic)
     shown = clean(words.unit(unit))
-    if kind in ("count", "histogram", "key-selection"):
+    if kind in (
+        "count",
+        "histogram",
+        "key-selection",
+        "degree-histogram",
+        "hierarchy",
+        "incidence",
+        "running-counts",
+        "standardized-rate",
+    ):
         return shown
-    if kind == "proportion":
+    if kind == "area-rate":
+        return words.say("axis.rate", unit=shown)
+    if kind == "smr":
+        return words.say("quantity.smr")
+    if kind == "linear-regression":
+        return label(str(getattr(statistic, "outcome", "")))
+    if kind in (
+        "proportion",
+        "weighted-proportion",
+        "chi-squared-test",
+        "two-proportions-test",
+        "trend-test",
+    ):
         return words.say("axis.share", unit=shown) if shown else words.say("quantity.share")
     column = label(str(getattr(statistic, "column", "")))
     if not shown or shown == column:
@@ -162,23 +249,23 @@ class Total:
 
 
 def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
-    """Return the total of a statistic's noisy counts; None when it counts nothing."""
+    """Return the least noisy total of a statistic's counts; None when it counts nothing."""
+    found: list[Total] = []
     for measurement, values in zip(noisy.plan.measurements, noisy.values, strict=True):
         each = _worth(measurement, noisy.plan.dataset)
         if measurement.statistic != statistic.id or each is None:
             continue
         numbers = vector(values)
         spread = math.sqrt(len(numbers) * additive(measurement.mechanism).variance()) / each
-        return Total(
-            value=round(Fraction(sum(numbers), each)), deviation=spread, once=_once(measurement)
-        )
-    return None
+        total = round(Fraction(sum(numbers), each))
+        found.append(Total(value=total, deviation=spread, once=_once(measurement)))
+    return min(found, key=lambda total: total.deviation, default=None)
 
 
 def _worth(measurement: Measurement, dataset: Dataset) -> int | None:
     """Return what one row adds to the sum of all coordinates; None if that depends on the row."""
     match measurement.aggregate:
-        case Aggregate(value=Ones()):
+        case Aggregate(value=Ones()) | PooledAggregate(weights=()):
             return 1
         case MomentAggregate() as moments:
             return moment_range(moments, dataset=dataset).magnitude
@@ -213,6 +300,9 @@ def quantity_text(quantity: str, *, words: Words) -> str:
         >>> quantity_text("quantile 0.25", words=load_words("en"))
         '25\xa0% quantile'
     """
+    rolling = quantity.removeprefix("rolling ")
+    if rolling != quantity:
+        return words.say("quantity.rolling", periods=rolling)
     kind, _, share = quantity.partition("quantile ")
     if kind or not share:
         return words.say(f"quantity.{quantity.replace(' ', '-')}")
@@ -229,8 +319,10 @@ def covers_text(covers: Covers, *, words: Words) -> str:
 def digits(cells: Sequence[Cell]) -> int:
     """Return the decimals that suit all cells of a quantity: those of the narrowest interval."""
     widths = [cell.half_width for cell in cells if cell.value is not None and cell.half_width > 0]
-    if not widths or all(cell.unit in ("persons", "rows") for cell in cells):
+    if all(cell.unit in ("persons", "rows") for cell in cells):
         return 0
+    if not widths:  # a p-value and its statistic have no interval
+        return 3 if all(cell.outer is None and cell.unit == "1" for cell in cells) else 0
     return decimals_for(min(widths))
 
 

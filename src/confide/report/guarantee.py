@@ -107,6 +107,8 @@ def guarantee(plan: Plan, *, certificate: Json, words: Words) -> Guarantee:
     excluded = words.each("guarantee.not")
     if dataset.unit.entity is Entity.EVENT:
         excluded = (words.say("guarantee.event-only"), *excluded)
+    if dataset.unit.entity is Entity.EDGE:
+        excluded = (words.say("guarantee.edge-only"), *excluded)
     return Guarantee(
         promise=tuple(promise),
         odds=odds_sentences(
@@ -175,6 +177,13 @@ def _group(plan: Plan, *, size: int, words: Words) -> str:
     loss = shown_group_loss(plan, size=size)
     if loss is None:
         return words.say("guarantee.group-none", size=str(size))
-    event = plan.dataset.unit.entity is Entity.EVENT
-    key = "guarantee.group-event" if event else "guarantee.group"
+    match plan.dataset.unit.entity:
+        case Entity.PATIENT:
+            key = "guarantee.group"
+        case Entity.EVENT:
+            key = "guarantee.group-event"
+        case Entity.EDGE:
+            key = "guarantee.group-edge"
+        case other:
+            assert_never(other)
     return words.say(key, size=str(size), **epsilon_delta(loss))

@@ -44,6 +44,7 @@ class Frame:
         x_title: Title of the value axis.
         zero: Whether the value axis starts at 0.
         bars: Whether a pale bar leads to each value.
+        log: Whether the value axis is logarithmic.
     """
 
     groups: tuple[str, ...]
@@ -51,6 +52,7 @@ class Frame:
     series: tuple[str, ...] = ()
     zero: bool = False
     bars: bool = False
+    log: bool = False
 
 
 def row_of(cell: Cell, *, group: str, series: str = "", missing: str = "") -> Row:
@@ -144,7 +146,7 @@ def _places(frame: Frame) -> dict[str, Any]:
 def _x(field: str, frame: Frame) -> Any:
     import altair as alt
 
-    scale = alt.Scale(zero=frame.zero, nice=True)
+    scale = alt.Scale(type="log") if frame.log else alt.Scale(zero=frame.zero, nice=True)
     return alt.X(f"{field}:Q", scale=scale, title=frame.x_title)
 
 

@@ -135,7 +135,7 @@ def _statistic(release: Release, place: int, *, words: Words) -> str:
     statistic = plan.statistics[place]
     measurements = plan.of(statistic.id)
     said = [kept_text(measurements[0].aggregate.bounds, words=words)]
-    said += [_mechanism(release, measurement, words=words) for measurement in measurements]
+    said += dict.fromkeys(_mechanism(release, m, words=words) for m in measurements)
     title = plain(title_of(statistic, plan=plan, words=words))
     return words.say("methods.statistic", title=title, sentences=" ".join(said))
 

@@ -10,7 +10,6 @@ References:
 """
 
 from collections.abc import Mapping, Sequence
-from importlib import resources
 
 from confide.budget.ledger import Scope
 from confide.plans.plan import Statistic
@@ -19,6 +18,7 @@ from confide.release.release import Release
 from confide.report.cells import cells_of
 from confide.report.chart import Figure
 from confide.report.describe import covers_text
+from confide.report.document import document
 from confide.report.drawing import Drawing, inline
 from confide.report.gauges import amount_text, gauge, scope_text
 from confide.report.guarantee import (
@@ -40,8 +40,6 @@ from confide.report.odds_words import (
 from confide.report.section import Section, section
 from confide.report.table import html_table, shown
 from confide.report.words import Words
-
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 def page(
@@ -89,17 +87,7 @@ def page(
         tag("footer", tag("p", words.say("page.note"))),
         class_="sheet",
     )
-    style = resources.files("confide.report").joinpath("page.css").read_text("utf-8")
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="generator", content="confide"),
-        tag("title", title),
-        tag("style", trusted(style)),
-    )
-    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang=words.language)}\n"
+    return document(body, title=title, language=words.language)
 
 
 def _header(release: Release, *, title: str, words: Words) -> Html:

@@ -12,12 +12,20 @@ from typing import assert_never
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.report.conditions import condition_text, expression_text, label, value_text
 from confide.report.words import Words
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, reads
+from confide.tables.aggregate import (
+    Aggregate,
+    FactorizedAggregate,
+    KeyedAggregate,
+    MomentAggregate,
+    reads,
+)
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
+from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures
-from confide.tables.relation import column_of, domain
+from confide.tables.relation import column_of, day_range, domain
 from confide.tables.schema import Column, Dataset, Kind, Outside
 
 _MOST_BINS = 12
@@ -68,10 +76,16 @@ def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
         match measurement.aggregate:
             case Aggregate(axes=axes, value=value):
                 found |= dict.fromkeys((*reads(value), *axes))
+            case PooledAggregate(of=pooled):
+                found |= dict.fromkeys(pooled.axes)
+            case FactorizedAggregate(axes=axes):
+                found |= dict.fromkeys(axes)
             case MomentAggregate(axes=axes, of=of):
                 found |= dict.fromkeys((of, *axes))
             case KeyedAggregate(key=key):
                 found[key] = None
+            case DegreeAggregate():
+                pass
             case RankedCells(axes=axes):
                 found |= dict.fromkeys(axes)
             case RankedFeatures(features=features, outcome=outcome):
@@ -100,7 +114,9 @@ def can_be_unknown(expression: Expression, *, dataset: Dataset) -> bool:
         case BinOf(of=inner):
             return _beyond(expression, dataset=dataset) or can_be_unknown(inner, dataset=dataset)
         case PartOf(of=inner):
-            return can_be_unknown(inner, dataset=dataset)
+            of = domain(inner, dataset=dataset)
+            whole = day_range(expression, dataset=dataset) == (of.lower, of.upper)
+            return not whole or can_be_unknown(inner, dataset=dataset)
         case _:
             assert_never(expression)
 

@@ -10,7 +10,7 @@ certificate's digests are of.
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from confide.errors import ContractError, VerificationError
@@ -19,9 +19,10 @@ from confide.release.certificate import NOISY_PATH
 from confide.release.export import tables
 from confide.release.release import Release
 from confide.release.verify import read_certificate
-from confide.report.chart import Figure, figure
+from confide.report.chart import EMPTY, Figure, figure
 from confide.report.drawing import Drawing, draw
 from confide.report.methods import methods
+from confide.report.outlines import Outlines
 from confide.report.page import page
 from confide.report.table import frame, parquet_bytes
 from confide.report.words import Words, load_words
@@ -36,6 +37,7 @@ def save(
     *,
     progress: Callable[[str], None] = lambda _: None,
     language: str = "en",
+    outlines: Mapping[tuple[str, str], Outlines] = EMPTY,
 ) -> None:
     """Write a release as a folder.
 
@@ -44,6 +46,7 @@ def save(
         out: The folder; made, or replaced when it holds this same release.
         progress: Told "tables", "figures", "report", "write".
         language: Of every sentence.
+        outlines: Public shapes of areas, by spine and level, for maps.
 
     Raises:
         ContractError: If ``out`` is a file, or a folder that holds anything else.
@@ -51,15 +54,19 @@ def save(
     """
     words = load_words(language)
     _check_place(release, out)
-    files = contents(release, words=words, progress=progress)
+    files = contents(release, words=words, progress=progress, outlines=outlines)
     progress("write")
     _write(files, out)
 
 
 def contents(
-    release: Release, *, words: Words, progress: Callable[[str], None] = lambda _: None
+    release: Release,
+    *,
+    words: Words,
+    progress: Callable[[str], None] = lambda _: None,
+    outlines: Mapping[tuple[str, str], Outlines] = EMPTY,
 ) -> dict[str, bytes]:
-    """Return every file of the folder by its path; the same bytes for the same release."""
+    """Return every file of the folder by its path; the same bytes for the same release and map."""
     progress("tables")
     files = {
         CERTIFICATE: canonical_bytes(release.certificate),
@@ -69,7 +76,7 @@ def contents(
     for statistic in release.plan.statistics:
         files[f"tables/{statistic.id}.parquet"] = parquet_bytes(frame(release, statistic))
     progress("figures")
-    drawn = _draw_all(release, words=words)
+    drawn = _draw_all(release, words=words, outlines=outlines)
     for name, (_, drawing) in drawn.items():
         files[f"figures/{name}.svg"] = drawing.svg.encode()
         files[f"figures/{name}.png"] = drawing.png
@@ -79,10 +86,12 @@ def contents(
     return files
 
 
-def _draw_all(release: Release, *, words: Words) -> dict[str, tuple[Figure, Drawing]]:
+def _draw_all(
+    release: Release, *, words: Words, outlines: Mapping[tuple[str, str], Outlines]
+) -> dict[str, tuple[Figure, Drawing]]:
     drawn = {}
     for statistic in release.plan.statistics:
-        built = figure(release, statistic, words=words)
+        built = figure(release, statistic, words=words, outlines=outlines)
         if built is not None:
             drawn[statistic.id] = (built, draw(built.chart))
     return drawn

@@ -18,11 +18,15 @@ from confide.release.release import Release
 from confide.report.bounding import bounded
 from confide.report.cells import Cell, cells_of
 from confide.report.choice import CHOICES
+from confide.report.conditions import label
 from confide.report.describe import digits, kind_of, quantity_text, title_of
+from confide.report.findings import TESTS, finding
 from confide.report.numbers import clean, epsilon_text, fixed, percent
 from confide.report.odds_words import loss_text, shown_at
 from confide.report.population import about
+from confide.report.survival_words import survival_headline
 from confide.report.words import Words
+from confide.tables.survey_weight import weight_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +61,13 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
     flags = dict.fromkeys(flag for cell in cells for flag in cell.flags)
     width = {"count": _width_parts(cells, words=words)}.get(kind, {})
     placed = {"fit": {}, "unfit": {}} if kind != "count" else {"fit": width, "unfit": width}
+    if kind == "standardized-rate":
+        strata = words.listed([label(name) for name in getattr(statistic, "strata", ())])
+        placed = {"fit": {"strata": strata}, "unfit": {}}
     return Section(
         title=title_of(statistic, plan=plan, words=words),
-        about=about(statistic, plan=plan, words=words),
-        headline=headline(cells, kind=kind, words=words),
+        about=_about(statistic, plan=plan, words=words),
+        headline=_headline(cells, kind=kind, words=words),
         fit=words.each(f"fit.{kind}", **placed["fit"]),
         unfit=(*_noise_only(cells, words=words), *words.each(f"unfit.{kind}", **placed["unfit"])),
         bounded=bounded(statistic, plan=plan, words=words),
@@ -72,9 +79,22 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
     )
 
 
+def _about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    """Return whom a statistic is about, and that it is not weighted where weights are declared."""
+    told = about(statistic, plan=plan, words=words)
+    weight = weight_of(str(getattr(statistic, "table", "")), dataset=plan.dataset)
+    if weight is None:
+        return told
+    name, weighted = label(weight.column), kind_of(statistic).startswith("weighted-")
+    key = "weighting.weighted" if weighted else "weighting.unweighted"
+    return words.say(key, about=told, weight=name)
+
+
 def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
     """Return the warning that goes with intervals that all reach zero, as those of no rows do."""
     ends = [cell.outer for cell in cells if cell.value is not None and cell.outer is not None]
+    if any(cell.outer is None for cell in cells if cell.value is not None):
+        return ()  # a test may well find no difference
     if not ends or any(low > 0 or high < 0 for low, high in ends):
         return ()
     return (words.say("flag.nothing.long"),)
@@ -93,11 +113,15 @@ def _width_parts(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
     return {"width": words.amount(fixed(math.ceil(2 * width), decimals=0), unit)}
 
 
+def _headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
+    if kind not in CHOICES:
+        return headline(cells, kind=kind, words=words)
+    names = [_key(cell, words=words) for cell in cells]
+    return words.say("headline.choice", chosen=words.listed(names))
+
+
 def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
     """Return the main number of a statistic in one sentence."""
-    if kind in CHOICES:
-        names = [_key(cell, words=words) for cell in cells]
-        return words.say("headline.choice", chosen=words.listed(names))
     usable = [cell for cell in cells if cell.value is not None]
     if not usable:
         return words.say("headline.no-keys" if kind == "key-selection" else "headline.none")
@@ -112,6 +136,16 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
                 key=_key(largest, words=words),
                 **_number(largest, digits(usable), words=words),
             )
+        case "hierarchy":
+            top = [c for c in usable if c.quantity == "count" and c.key[0] == usable[0].key[0]]
+            largest = max(top, key=_value)
+            return words.say_count(
+                "headline.hierarchy",
+                len(top),
+                level=label(largest.key[0]),
+                key=clean(largest.key[1]),
+                **_number(largest, 0, words=words),
+            )
         case "key-selection":
             number = _number(usable[0], 0, words=words)
             key = _key(usable[0], words=words)
@@ -125,10 +159,32 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
                 sd=spread["amount"],
                 sd_interval=spread["interval"],
             )
+        case "degree-histogram" if usable[-1].quantity == "mean degree":
+            what = quantity_text(usable[-1].quantity, words=words)
+            number = _number(usable[-1], None, words=words)
+            return words.say("headline.quantile", quantity=what, **number)
         case "quantiles":
             return _medians(usable, words=words)
+        case "survival":
+            return survival_headline(usable, words=words)
+        case _ if kind in (*TESTS, "linear-regression"):
+            return finding(usable, kind=kind, words=words)
+        case "running-counts":
+            return _latest(usable, words=words)
         case _:
-            return _range(usable, words=words)
+            main = [cell for cell in usable if cell.quantity == cells[0].quantity]
+            return _range(main, words=words) if main else words.say("headline.none")
+
+
+def _latest(usable: Sequence[Cell], *, words: Words) -> str:
+    """Return the last running count, or of several series the one that is largest by then."""
+    running = [cell for cell in usable if cell.quantity == usable[0].quantity]
+    latest = [cell for cell in running if cell.key[-1] == running[-1].key[-1]]
+    largest = max(latest, key=_value)
+    parts = {"key": _key(largest, words=words), **_number(largest, 0, words=words)}
+    if len(latest) == 1:
+        return words.say("headline.running", **parts)
+    return words.say("headline.running-of", count=f"{len(latest):,}", **parts)
 
 
 def _medians(usable: Sequence[Cell], *, words: Words) -> str:

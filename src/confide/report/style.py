@@ -22,6 +22,8 @@ WARNING = "#a8480b"
 SERIES = ("#1b5e8c", "#c8580a", "#1a7f5a", "#8a4f9e", "#9a7b00", "#5b6b77")
 SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross")
 SEQUENTIAL = ("#f4f8fb", "#9cc3dd", "#1b5e8c")
+CLASSES = ("#edf4fa", "#bdd7ea", "#86b6d9", "#4689bb", "#174f7d")
+"""Fills of a map, lowest first: one hue, even steps of lightness, so that they print in grey."""
 
 WIDTH = 560
 ROW = 24

@@ -5,6 +5,7 @@ shows one row a cell with ±, the interval and flags; Great Tables escapes every
 """
 
 import io
+import itertools
 import re
 import warnings
 from collections.abc import Sequence
@@ -17,9 +18,11 @@ from confide.release.release import Release
 from confide.report.cells import Cell, cells_of
 from confide.report.choice import CHOICES
 from confide.report.describe import digits, group_titles, kind_of, quantity_text
+from confide.report.findings import bare_text
 from confide.report.markup import Html, tag, trusted
 from confide.report.numbers import clean, fixed, percent
 from confide.report.words import Words
+from confide.statistics.hierarchy.spec import Hierarchy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,12 +98,15 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     if kind_of(statistic) in CHOICES:
         return _chosen(release, statistic, words=words)
     cells = _told_once(cells_of(release.of(statistic)))
+    if isinstance(statistic, Hierarchy):  # the file holds all three numbers of an area
+        cells = [cell for cell in cells if cell.quantity == "count"]
     groups = group_titles(statistic, plan=release.plan, words=words) if _keyed(cells) else ()
+    used = [any(cell.key[place] for cell in cells) for place in range(len(groups))]
     several = len({cell.quantity for cell in cells}) > 1
     level = percent(cells[0].level) if cells else ""
     inner = any(cell.inner is not None for cell in cells)
     flagged = any(cell.flags for cell in cells)
-    head = [*groups]
+    head = list(itertools.compress(groups, used))
     head += [words.say("head.quantity")] if several else []
     labels = len(head)
     units = list(dict.fromkeys(clean(words.unit(cell.unit)) for cell in cells))
@@ -115,8 +121,10 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     head += [words.say("head.flags")] if flagged else []
     rows = []
     for cell in cells:
-        places = digits([other for other in cells if other.quantity == cell.quantity])
-        row = [clean(part) for part in cell.key]
+        places = digits(
+            [other for other in cells if (other.quantity, other.unit) == (cell.quantity, cell.unit)]
+        )
+        row = [clean(part) for part in itertools.compress(cell.key, used)]
         row += [quantity_text(cell.quantity, words=words)] if several else []
         row += _numbers(cell, places=places, words=words)
         row += [_interval(cell.inner, places=places)] if inner else []
@@ -151,6 +159,8 @@ def _keyed(cells: Sequence[Cell]) -> bool:
 def _numbers(cell: Cell, *, places: int, words: Words) -> list[str]:
     if cell.value is None:
         return [words.say("table.withheld"), "", _interval(cell.outer, places=places)]
+    if cell.outer is None:
+        return [bare_text(cell, words=words), "", ""]
     value = fixed(cell.value, decimals=places)
     half = fixed(cell.half_width, decimals=places)
     if "below zero" in cell.flags and cell.outer is not None:  # half of a cut interval is too small

@@ -76,9 +76,12 @@ class Words:
         Example:
             >>> load_words("en").unit("mm[Hg]"), load_words("en").unit("mmol/L")
             ('mmHg', 'mmol/L')
-            >>> load_words("en").unit("1")
-            ''
+            >>> load_words("en").unit("1"), load_words("en").unit("mm[Hg]/(kg/m2)")
+            ('', 'mmHg per kg/m²')
         """
+        above, quotient, below = code.partition("/(")
+        if quotient:  # of two units: a regression's coefficient
+            return self.say("per", above=self.unit(above) or "1", below=self.unit(below[:-1]))
         return "" if code == "1" else self.templates.get(f"unit.{code}", code)
 
     def amount(self, number: str, code: str) -> str:

@@ -6,7 +6,8 @@ the values; output: (tag, cell, kept rows, sums), where a tag above 0 reports th
 - ``RowBound(m)``: the first m rows of a person in the keyed order of rows, ties by the declared
   columns: one stream over a prepared copy, or over rows sorted for it;
 - ``CellBound(k, r)``: the first r rows of a cell in the same order, then the first k cells in the
-  keyed order of (person, cell).  Without values the r rows need no order: least(count, r);
+  keyed order of (person, cell), or the earliest k.  Without values the r rows need no order:
+  least(count, r);
 - ``OneEvent``: every row.
 
 *Privacy:* the bound is applied to the rows that are summed: after the filter (a bound before it is
@@ -37,11 +38,18 @@ from confide.rows.build import (
     own,
     own_table,
     ranked,
+    rest,
     select,
 )
-from confide.rows.keyed_order import fifth_power, leading, polynomial
-from confide.rows.stream import FARTHEST, OUT_OF_ORDER, SUMS, in_order, stream_totals
-from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.rows.keyed_order import with_place
+from confide.rows.stream import FARTHEST, OUT_OF_ORDER, SUMS, Late, in_order, stream_totals
+from confide.tables.bound_contributions import (
+    CellBound,
+    CellOrder,
+    ContributionBounds,
+    OneEvent,
+    RowBound,
+)
 
 KEPT = "kept"
 MOST_ROWS = 1
@@ -63,7 +71,7 @@ class Bounded:
     kept: exp.Select | None = None
 
 
-def bounded_totals(
+def bounded_totals(  # noqa: PLR0913 — a query has as many parts
     rows: exp.Select,
     *,
     bounds: ContributionBounds,
@@ -72,6 +80,8 @@ def bounded_totals(
     limbs: tuple[exp.Expr, ...],
     with_point: Callable[[exp.Select, Sequence[str]], exp.Select],
     cells: int | None,
+    late: Late | None,
+    times: int = 1,
 ) -> Bounded:
     """Return the sums over what each person keeps.
 
@@ -83,35 +93,36 @@ def bounded_totals(
         limbs: The cell as limbs, for its place in the keyed order.
         with_point: Adds ``x``, the person's point, to rows with the named columns.
         cells: Number of public cells; None when they are secret keys.
+        late: Makes ``cell`` and values of the rows that a stream keeps; None: the rows have them.
+        times: Cells of the last axis, by which the earliest cells come first.
     """
     sums = _sums(values)
     match bounds:
         case OneEvent():
             return Bounded(query=_every_row(rows, sums=sums))
-        case RowBound(max_rows=m) if m <= FARTHEST:
+        case RowBound(max_rows=m) if streamed(bounds):
             together = in_order(rows, by=[own("p"), *order]) if order else rows
             most = limits(bounds)[MOST_ROWS]
-            return Bounded(query=stream_totals(together, most=m, limit=most, sums=sums))
+            query = stream_totals(together, most=m, limit=most, sums=sums, late=late)
+            return Bounded(query=query)
         case RowBound(max_rows=m):
             one = named(num(1), "n")
             first = _first(rows, m, order=order or [own("h")])
             kept = select(own("p"), own("cell"), one, *map(own, sums), of=first)
             return Bounded(query=totals(values=values), kept=kept)
-        case CellBound(max_cells=k, max_rows_per_cell=r):
+        case CellBound(max_cells=k, max_rows_per_cell=r, order=order_of_cells):
             per_cell = _per_cell(rows, r, sums=[own(name) for name in sums])
+            front = _time(order_of_cells, times=times)
             if cells is not None and k >= cells:  # nobody can have more cells than there are
                 return Bounded(query=totals(values=values), kept=per_cell)
             named_columns = ["p", "cell", "n", *sums]
             placed = with_point(per_cell, named_columns)
-            y = named(polynomial([leading(), *limbs, num(0)], at=own("x")), "y")
-            with_y = select(*map(own, named_columns), y, of=placed)
-            h = fifth_power(own("y"))
+            with_h = select(*map(own, [*named_columns, "h"]), of=with_place(placed, limbs))
             if k > FARTHEST:
-                first = _first(with_y, k, order=[h, own("cell")])
+                first = _first(with_h, k, order=[*front, own("h"), own("cell")])
                 kept = select(*map(own, named_columns), of=first)
                 return Bounded(query=totals(values=values), kept=kept)
-            with_h = select(*map(own, named_columns), named(h, "h"), of=with_y)
-            together = in_order(with_h, by=[own("p"), own("h"), own("cell")])
+            together = in_order(with_h, by=[own("p"), *front, own("h"), own("cell")])
             too_many = less(num(limits(bounds)[MOST_IN_CELL]), own("n"))
             query = stream_totals(
                 together,
@@ -124,6 +135,11 @@ def bounded_totals(
             return Bounded(query=query)
         case _:
             assert_never(bounds)
+
+
+def streamed(bounds: ContributionBounds) -> bool:
+    """Return whether the first rows of each person are found in one streaming pass."""
+    return isinstance(bounds, RowBound) and bounds.max_rows <= FARTHEST
 
 
 def needs_order(bounds: ContributionBounds, *, values: int) -> bool:
@@ -161,6 +177,17 @@ def limits(bounds: ContributionBounds) -> dict[int, int]:
             return {}
         case _:
             assert_never(bounds)
+
+
+def _time(order: CellOrder, *, times: int) -> list[exp.Expr]:
+    """Return what comes before the keyed order of cells: nothing, or the cell's time."""
+    match order:
+        case CellOrder.KEYED:
+            return []
+        case CellOrder.EARLIEST:
+            return [rest(own("cell"), num(times))]
+        case _:
+            assert_never(order)
 
 
 def _every_row(rows: exp.Select, *, sums: Sequence[str]) -> exp.Select:

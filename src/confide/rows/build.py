@@ -126,6 +126,21 @@ def less(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     return exp.Paren(this=exp.LT(this=left, expression=right))
 
 
+def bit_and(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """Return the bits that both have."""
+    return exp.Paren(this=exp.BitwiseAnd(this=left, expression=right))
+
+
+def bit_xor(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """Return the sum without carry."""
+    return exp.Anonymous(this="xor", expressions=[left, right])
+
+
+def shifted_right(left: exp.Expr, places: int) -> exp.Expr:
+    """Return an integer without its lowest bits; the sign stays."""
+    return exp.Paren(this=exp.BitwiseRightShift(this=left, expression=num(places)))
+
+
 def at_most(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """Return left ≤ right."""
     return exp.Paren(this=exp.LTE(this=left, expression=right))

@@ -22,6 +22,7 @@ References:
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
@@ -61,10 +62,10 @@ MOST_CASES = 32
 
 
 def parsed(raw: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
-    """Return a cell read as a double, a date or text, by the declared kind of its column."""
+    """Return a cell as a double in steps of its grid, a date or text, by its column's kind."""
     match column.kind:
         case Kind.NUMBER:
-            return try_cast(raw, DOUBLE)
+            return _scaled(try_cast(raw, DOUBLE), column.scale)
         case Kind.DATE:
             return try_cast(raw, DATE)
         case Kind.CATEGORY if physical is Physical.INTEGER:
@@ -89,16 +90,47 @@ def text(raw: exp.Expr, *, physical: Physical) -> exp.Expr:
             return as_text
 
 
+def nearest(steps: exp.Expr, *, floor: exp.Expr) -> exp.Expr:
+    """Return ⌊steps + ½⌋ from ⌊steps⌋; the sum itself could round."""
+    below = less(minus(steps, floor), exp.Literal.number("0.5"))
+    return case((below, floor), default=plus(floor, num(1)))
+
+
+def canonical_number(steps: exp.Expr, *, point: exp.Expr, column: Column) -> exp.Expr:
+    """Return the canonical integer of a number from its grid point; NaN and NULL come first."""
+    domain = column.domain()
+    lower, upper = num(domain.lower), num(domain.upper)
+    clip = column.outside is Outside.CLIP
+    unknown = some(missing(steps), exp.IsNan(this=steps))
+    if column.nulls is None:
+        unknown = exp.IsNan(this=steps)  # NULL stays NULL in every other branch
+    return cast(
+        case(
+            (unknown, _policy(column.nulls)),
+            (less(point, lower), lower if clip else NULL),
+            (less(upper, point), upper if clip else NULL),
+            default=try_cast(point, BIGINT),
+        ),
+        BIGINT,
+    )
+
+
 def canonical(value: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
-    """Return the canonical integer of a parsed number, date or category with few codes."""
+    """Return the canonical integer of a parsed date or category with few codes, or the text.
+
+    Raises:
+        ContractError: If the column is a number, which :func:`canonical_number` reads.
+    """
     match column.kind:
         case Kind.NUMBER:
-            return _number(value, column)
+            raise ContractError("Numbers have a grid.")
         case Kind.DATE:
             return _date(value, column)
         case Kind.CATEGORY:
-            listed = code_values(column, physical=physical)
-            known = [(equal(value, code), num(index)) for code, index in listed]
+            if physical is Physical.INTEGER:
+                known = [run.branch(value) for run in runs(column)]
+            else:
+                known = [(equal(value, string(code)), num(index)) for code, index in codes(column)]
             absent = (missing(value), _policy(column.nulls))
             return cast(case(absent, *known, default=_policy(column.other)), BIGINT)
         case Kind.TEXT:
@@ -133,16 +165,67 @@ def codes(column: Column) -> tuple[tuple[str, int], ...]:
     return tuple(normal.items())
 
 
-def code_values(column: Column, *, physical: Physical) -> tuple[tuple[exp.Expr, int], ...]:
-    """Return the declared codes as values to compare with a parsed cell.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Neighbouring integers that are codes of neighbouring canonical integers.
+
+    Attributes:
+        first: Least code.
+        last: Greatest code.
+        index: Canonical integer of the first.
+    """
+
+    first: int
+    last: int
+    index: int
+
+    def branch(self, value: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
+        """Return whether a value is one of the codes, and its canonical integer."""
+        if self.first == self.last:
+            return equal(value, num(self.first)), num(self.index)
+        inside = every(at_most(num(self.first), value), at_most(value, num(self.last)))
+        return inside, plus(cast(value, BIGINT), num(self.index - self.first))
+
+
+def runs(column: Column) -> tuple[Run, ...]:
+    """Return the declared codes of an integer column: those that are plain digits, in runs.
+
+    Raises:
+        ContractError: If :func:`codes` refuses them.
+    """
+    whole = sorted(
+        (int(code), index) for code, index in codes(column) if _PLAIN_DIGITS.fullmatch(code)
+    )
+    found: list[Run] = []
+    for code, index in whole:
+        if abs(code) >= 2**63:
+            continue
+        if found:
+            open_ = found[-1]
+            if code == open_.last + 1 and index == open_.index + code - open_.first:
+                found[-1] = Run(first=open_.first, last=code, index=open_.index)
+                continue
+        found.append(Run(first=code, last=code, index=index))
+    return tuple(found)
+
+
+def listed(column: Column, *, physical: Physical) -> tuple[tuple[exp.Expr, int], ...]:
+    """Return the codes to be joined, as values to compare with a parsed cell; none if few.
 
     Raises:
         ContractError: If :func:`codes` refuses them.
     """
     if physical is not Physical.INTEGER:
-        return tuple((string(code), index) for code, index in codes(column))
-    whole = [(int(code), index) for code, index in codes(column) if _PLAIN_DIGITS.fullmatch(code)]
-    return tuple((num(code), index) for code, index in whole if abs(code) < 2**63)
+        pairs = tuple((string(code), index) for code, index in codes(column))
+        return pairs if len(pairs) > MOST_CASES else ()
+    found = runs(column)
+    if len(found) <= MOST_CASES:
+        return ()
+    return tuple(
+        (num(run.first + i), run.index + i)
+        for run in found
+        for i in range(run.last - run.first + 1)
+    )
 
 
 def person(raw: exp.Expr, *, found: Found, ids: Ids) -> exp.Expr:
@@ -160,26 +243,6 @@ def person(raw: exp.Expr, *, found: Found, ids: Ids) -> exp.Expr:
             return case((equal(raw, call("floor", raw)), whole), default=NULL)
         case _:
             return whole
-
-
-def _number(value: exp.Expr, column: Column) -> exp.Expr:
-    domain = column.domain()
-    lower, upper = num(domain.lower), num(domain.upper)
-    scaled = _scaled(value, column.scale)
-    floor = call("floor", scaled)
-    half = exp.Literal.number("0.5")
-    up = case((at_most(half, minus(scaled, floor)), num(1)), default=num(0))
-    point = plus(floor, up)
-    clip = column.outside is Outside.CLIP
-    return cast(
-        case(
-            (some(missing(value), exp.IsNan(this=value)), _policy(column.nulls)),
-            (less(point, lower), lower if clip else NULL),
-            (less(upper, point), upper if clip else NULL),
-            default=try_cast(point, BIGINT),
-        ),
-        BIGINT,
-    )
 
 
 def _scaled(value: exp.Expr, scale: Fraction) -> exp.Expr:

@@ -22,9 +22,11 @@ from sqlglot import exp
 
 from confide.errors import ConfideError, ContractError, EngineError
 from confide.rows.answers import guarded, vector
-from confide.rows.build import STAR, num, select
+from confide.rows.build import STAR, select
+from confide.rows.degrees import degree_queries, degree_vector
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.examine import findings
+from confide.rows.hardening import ATTACHED, attach, hardening
 from confide.rows.keyed_order import coefficients
 from confide.rows.layout import Found, Ids, Layout, Located, ids_of, physical
 from confide.rows.prepared.copies import Copies, MakeCopies, UseCopies
@@ -33,13 +35,12 @@ from confide.rows.sources.prepare import Opened, in_catalog, prepared
 from confide.rows.spill import SpillFolder
 from confide.rows.sql import Statement, statements
 from confide.rows.table_rows import Scope
-from confide.tables.aggregate import Aggregate, KeyedAggregate
+from confide.tables.aggregate import Asked
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.schema import Dataset
 from confide.tables.source import Source
 
-ATTACHED = "source"
-
-_Asked: TypeAlias = tuple[Aggregate | KeyedAggregate, ...]
+_Many: TypeAlias = tuple[Asked, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,30 +73,33 @@ class DuckDBEngine:
         self._spill = spill
         self._standing = standing
         self._copies = copies
-        self._last: dict[_Asked, tuple[_Ready, ...]] = {}
+        self._last: dict[_Many, tuple[_Ready, ...]] = {}
 
     def __repr__(self) -> str:
         return f"DuckDBEngine({self._dataset.id!r})"
 
-    def check(self, aggregates: Sequence[Aggregate | KeyedAggregate], *, dataset: Dataset) -> None:
+    def check(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> None:
         """Bind the aggregates against the schema of the source, reading no rows.
 
         Raises:
             ContractError: If a table or column is missing, or of a type that cannot be read as
                 declared.
         """
-        for ready in self._ready(aggregates, dataset=dataset):
+        written = [(each.sql, each.parameters) for each in self._ready(aggregates, dataset=dataset)]
+        for aggregate in aggregates:
+            if isinstance(aggregate, DegreeAggregate):
+                queries = degree_queries(aggregate, dataset=dataset, layout=self._layout)
+                written += [_bound(query, self._parameters) for query in queries.each()]
+        for sql, parameters in written:
             with _dropping_messages() as failed:
-                self._connection.execute(f"EXPLAIN {ready.sql}", dict(ready.parameters)).fetchall()
+                self._connection.execute(f"EXPLAIN {sql}", dict(parameters)).fetchall()
             if failed:
                 raise ContractError(
                     f"The source cannot answer the plan ({failed[0]}).",
                     hint="Compare the types of its columns with dataset.yaml.",
                 )
 
-    def aggregate(
-        self, aggregates: tuple[Aggregate | KeyedAggregate, ...], *, dataset: Dataset
-    ) -> ExactAggregates:
+    def aggregate(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> ExactAggregates:
         """Read the rows, bound them and sum them exactly.
 
         Raises:
@@ -107,6 +111,10 @@ class DuckDBEngine:
             rows = guarded(self._run(ready.sql, ready.parameters), limits=statement.limits)
             for position, column in statement.answers:
                 exact[position] = vector(rows, column=column, cells=statement.cells)
+        for position, aggregate in enumerate(aggregates):
+            if isinstance(aggregate, DegreeAggregate):
+                queries = degree_queries(aggregate, dataset=dataset, layout=self._layout)
+                exact[position] = degree_vector(aggregate, queries=queries, fetch=self._arrays)
         return ExactAggregates([exact[position] for position in range(len(aggregates))])
 
     def problems(self) -> Mapping[str, str]:
@@ -117,9 +125,7 @@ class DuckDBEngine:
         }
         return {name: problem for name, problem in found.items() if problem}
 
-    def explain(
-        self, aggregates: Sequence[Aggregate | KeyedAggregate], *, dataset: Dataset
-    ) -> tuple[str, ...]:
+    def explain(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> tuple[str, ...]:
         """Return how the aggregates would be read; from public facts alone, reading no rows.
 
         Raises:
@@ -129,6 +135,11 @@ class DuckDBEngine:
             f"{step.statement.table}: {step.statement.way.value}, "
             f"{len(step.statement.answers)} sum(s) in one pass"
             for step in self._ready(aggregates, dataset=dataset)
+        ]
+        steps += [
+            f"{each.relation.table}: every contact once, in a stable order, from the source"
+            for each in aggregates
+            if isinstance(each, DegreeAggregate)
         ]
         return (f"Reads {self._standing.value}.", *steps)
 
@@ -174,9 +185,7 @@ class DuckDBEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ready(
-        self, aggregates: Sequence[Aggregate | KeyedAggregate], *, dataset: Dataset
-    ) -> tuple[_Ready, ...]:
+    def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> tuple[_Ready, ...]:
         if dataset != self._dataset:
             raise ContractError(
                 "The engine was opened for another data set.", hint="Open it for this one."
@@ -198,6 +207,15 @@ class DuckDBEngine:
         if failed:
             raise EngineError(failed[0])
         return rows
+
+    def _arrays(self, query: exp.Query) -> Mapping[str, Any]:
+        sql, parameters = _bound(query, self._parameters)
+        columns: Mapping[str, Any] = {}
+        with _dropping_messages() as failed:
+            columns = self._connection.execute(sql, parameters).fetchnumpy()
+        if failed:
+            raise EngineError(failed[0])
+        return columns
 
     def _run_query(self, query: exp.Query) -> list[tuple[Any, ...]]:
         return self._run(*_bound(query, self._parameters))
@@ -244,7 +262,7 @@ def open_engine(
     with _closing_on_error(connection, spill):
         with _dropping_messages() as failed:
             if opened.attach is not None:
-                connection.execute(_attach(opened.attach).sql("duckdb"))
+                connection.execute(attach(opened.attach).sql("duckdb"))
             for name, frame in opened.frames.items():
                 connection.register(name, frame)
             settings = hardening(
@@ -271,50 +289,6 @@ def open_engine(
         standing=standing,
         copies=copies,
     )
-
-
-def hardening(
-    opened: Opened,
-    *,
-    temporary: Path,
-    threads: int | None,
-    memory_limit: str | None,
-    writing: Path | None = None,
-) -> tuple[exp.Set, ...]:
-    """Return the settings of a connection, in order; the last one locks them.
-
-    ``disabled_filesystems`` is left alone: it would block Parquet and spilling to disk.
-    """
-    files = exp.array(*(exp.Literal.string(str(path)) for path in opened.files))
-    folders = [temporary] if writing is None else [temporary, writing]
-    wanted: dict[str, exp.Expr] = {
-        "temp_directory": exp.Literal.string(str(temporary)),
-        "preserve_insertion_order": exp.true(),  # a stream comes in the order it was sorted
-        "TimeZone": exp.Literal.string("UTC"),  # the date of a timestamp with a time zone
-    }
-    if threads is not None:
-        wanted["threads"] = num(threads)
-    if memory_limit is not None:
-        wanted["memory_limit"] = exp.Literal.string(memory_limit)
-    wanted |= {
-        "allowed_paths": files,
-        "allowed_directories": exp.array(*(exp.Literal.string(str(folder)) for folder in folders)),
-        "enable_external_access": exp.false(),
-        "autoload_known_extensions": exp.false(),
-        "autoinstall_known_extensions": exp.false(),
-        "allow_community_extensions": exp.false(),
-        "python_enable_replacements": exp.false(),
-        "lock_configuration": exp.true(),
-    }
-    return tuple(
-        exp.Set(expressions=[exp.SetItem(this=exp.EQ(this=exp.var(name), expression=value))])
-        for name, value in wanted.items()
-    )
-
-
-def _attach(path: Path) -> exp.Attach:
-    name = exp.alias_(exp.Literal.string(str(path)), ATTACHED, quoted=True)
-    return exp.Attach(this=name, expressions=[exp.AttachOption(this=exp.var("READ_ONLY"))])
 
 
 def _layout(connection: Any, opened: Opened, *, dataset: Dataset) -> Layout:

@@ -15,7 +15,7 @@ References:
 from collections.abc import Mapping, Sequence
 from typing import NoReturn, Protocol, TypeAlias
 
-from confide.tables.aggregate import Aggregate, KeyedAggregate
+from confide.tables.aggregate import Asked
 from confide.tables.schema import Dataset
 
 Exact: TypeAlias = tuple[int, ...] | Mapping[str, int]
@@ -94,7 +94,7 @@ def _refuse(what: str) -> NoReturn:
 class Engine(Protocol):
     """What counts rows; every implementation passes ``tests/contracts/engine_contract.py``."""
 
-    def check(self, aggregates: Sequence[Aggregate | KeyedAggregate], *, dataset: Dataset) -> None:
+    def check(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> None:
         """Bind the aggregates against the schema of the source, reading no rows.
 
         Raises:
@@ -102,9 +102,7 @@ class Engine(Protocol):
                 declared; names the table and column, never a value.
         """
 
-    def aggregate(
-        self, aggregates: tuple[Aggregate | KeyedAggregate, ...], *, dataset: Dataset
-    ) -> ExactAggregates:
+    def aggregate(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> ExactAggregates:
         """Read the rows, bound them and sum them exactly.
 
         The result depends on the rows as a multiset: not on their order, on threads or on files.
@@ -116,9 +114,7 @@ class Engine(Protocol):
     def problems(self) -> Mapping[str, str]:
         """Return why declared tables cannot be used, by table; from names and types alone."""
 
-    def explain(
-        self, aggregates: Sequence[Aggregate | KeyedAggregate], *, dataset: Dataset
-    ) -> tuple[str, ...]:
+    def explain(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> tuple[str, ...]:
         """Return how the aggregates would be read; from public facts alone, reading no rows.
 
         Raises:

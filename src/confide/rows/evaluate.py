@@ -40,7 +40,7 @@ from confide.tables.expression import (
     ValueOf,
 )
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
-from confide.tables.relation import EPOCH, date_of, domain, part_index
+from confide.tables.relation import EPOCH, date_of, day_range, part_index
 from confide.tables.schema import Dataset
 
 LARGEST_PRODUCT = 2**62
@@ -55,8 +55,7 @@ def number_of(expression: Expression, *, of: Reference, dataset: Dataset) -> exp
         case BinOf(of=inner, edges=edges):
             return _bin(of(inner), edges)
         case PartOf(of=inner, part=part):
-            first = part_index(date_of(domain(inner, dataset=dataset).lower), part)
-            return minus(_part(of(inner), part), num(first))
+            return _in_range(of(inner), expression, part=part, dataset=dataset)
         case Holds(of=predicate):
             return case((holds(predicate, of=of, dataset=dataset), num(1)), default=num(0))
         case _:
@@ -123,6 +122,16 @@ def _halve(value: exp.Expr, edges: tuple[int, ...], low: int, high: int) -> exp.
     return case(
         (less(value, num(edges[middle])), below), default=_halve(value, edges, middle, high)
     )
+
+
+def _in_range(days: exp.Expr, parts: PartOf, *, part: DatePart, dataset: Dataset) -> exp.Expr:
+    """Return the calendar part of a day; NULL outside the range, where it is not all declared."""
+    first, last = day_range(parts, dataset=dataset)
+    index = minus(_part(days, part), num(part_index(date_of(first), part)))
+    if parts.since is None and parts.until is None:
+        return index
+    outside = some(less(days, num(first)), less(num(last), days))
+    return case((missing(days), NULL), (outside, NULL), default=index)
 
 
 def _part(days: exp.Expr, part: DatePart) -> exp.Expr:

@@ -145,8 +145,10 @@ class Layout:
         """Return why a declared table cannot be used; empty when it can."""
         try:
             self.located(table)
-            if dataset.unit.entity is Entity.PATIENT:
+            if dataset.unit.entity is not Entity.EVENT:
                 self.id_of(table, dataset=dataset)
+                if table.other_id:
+                    self.other_id_of(table)
         except ContractError as error:
             return str(error)
         return ""
@@ -157,12 +159,22 @@ class Layout:
         Raises:
             ContractError: If it is missing, or neither a number nor text.
         """
-        name = id_column(table, dataset=dataset)
+        return self._identity(table, name=id_column(table, dataset=dataset))
+
+    def other_id_of(self, table: Table) -> Found:
+        """Return the column that identifies the second person of a contact.
+
+        Raises:
+            ContractError: If it is missing, or neither a number nor text.
+        """
+        return self._identity(table, name=table.other_id)
+
+    def _identity(self, table: Table, *, name: str) -> Found:
         found = self.located(table).columns.get(name)
         if found is None:
             raise ContractError(
                 f"Table {table.name!r} has no id column {name!r} in the source.",
-                hint="Name it in protects: {id: ...}, or as `id` of the table.",
+                hint="Name it in protects: {id: ...}, or as `id` or `other-id` of the table.",
             )
         if found.physical not in {*_NUMERIC, Physical.TEXT}:
             raise ContractError(
@@ -184,9 +196,10 @@ def ids_of(dataset: Dataset, *, tables: Mapping[str, Located]) -> Ids:
         located = tables.get(table.name)
         if located is None:
             continue
-        found = located.columns.get(id_column(table, dataset=dataset))
-        if found is not None and found.physical not in _NUMERIC:
-            return Ids.TEXT
+        for name in (id_column(table, dataset=dataset), table.other_id):
+            found = located.columns.get(name)
+            if found is not None and found.physical not in _NUMERIC:
+                return Ids.TEXT
     return Ids.INTEGER
 
 

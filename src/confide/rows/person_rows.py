@@ -38,7 +38,7 @@ from confide.rows.build import (
     select,
 )
 from confide.rows.evaluate import holds, number_of
-from confide.rows.table_rows import Scope, table_rows, tie_words
+from confide.rows.table_rows import Scope, packed, table_rows, words_of
 from confide.tables.expression import ColumnOf, Expression, ValueOf
 from confide.tables.filter import Predicate, expressions, sources
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
@@ -53,11 +53,20 @@ def relation_rows(
     reads: Sequence[Expression],
     known: Iterable[Expression],
     ordered: bool,
+    carried: Sequence[str] = (),
 ) -> exp.Select:
     """Return the rows of a relation: ``p``, what orders them, and ``e0, e1, …`` of ``reads``.
 
     Rows in which one of ``known`` is NULL are left out, before any bounding.  The relation was
     checked by ``tables`` before.
+
+    Args:
+        scope: What the query can name.
+        relation: Which rows.
+        reads: Expressions to evaluate.
+        known: Expressions that no row may lack.
+        ordered: Whether to return ``h`` and the words ``k0, k1, …``.
+        carried: Columns of the base table to return as they are.
 
     Raises:
         ContractError: If a table does not fit the source.
@@ -74,12 +83,14 @@ def relation_rows(
     columns = [named(value(expression), f"e{i}") for i, expression in enumerate(reads)]
     if not scope.per_event:
         columns.append(own("p", "b"))
-    elif not columns:
+    elif not columns and not carried:
         columns.append(named(num(1), "row"))  # counting events reads no column
     if ordered:
         columns.append(own("h", "b"))
-        ties = tie_words(base, of="b")
-        columns.extend(named(word, f"k{i}") for i, word in enumerate(ties))
+        for i, word in enumerate(words_of(base)):
+            made = own(f"k{i}", "b") if scope.copies is None else packed(word, of="b")
+            columns.append(named(made, f"k{i}"))
+    columns.extend(own(name, "b") for name in carried)
     name = table_rows(scope, base, ordered=ordered)
     sides = _sides(scope, (*reads, *known, *expressions(relation.where)), base)
     return select(

@@ -23,7 +23,15 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
-from confide.rows.bounding import KEPT, MOST_ROWS, Bounded, bounded_totals, limits, needs_order
+from confide.rows.bounding import (
+    KEPT,
+    MOST_ROWS,
+    Bounded,
+    bounded_totals,
+    limits,
+    needs_order,
+    streamed,
+)
 from confide.rows.build import (
     BIGINT,
     HUGEINT,
@@ -38,15 +46,17 @@ from confide.rows.build import (
     select,
     times,
 )
-from confide.rows.keyed_order import limbs_of, limbs_of_text, point
+from confide.rows.evaluate import number_of
+from confide.rows.keyed_order import LIMB, limbs_of, limbs_of_text, with_point
 from confide.rows.layout import Layout
 from confide.rows.person_rows import relation_rows
 from confide.rows.prepared.choice import Way, way_of
 from confide.rows.prepared.copies import PLACES, Copies
-from confide.rows.stream import stream_totals
-from confide.rows.table_rows import Scope, copied, table_name, tie_words
+from confide.rows.stream import Late, stream_totals
+from confide.rows.table_rows import Scope, copied, table_name, unpacked, words_of
 from confide.tables.aggregate import (
     Aggregate,
+    Asked,
     Centred,
     CentredSquare,
     Factor,
@@ -66,10 +76,11 @@ from confide.tables.bound_contributions import (
     OneEvent,
     rows_per_unit,
 )
-from confide.tables.expression import Expression
-from confide.tables.filter import All, Between, Predicate
+from confide.tables.degrees import DegreeAggregate
+from confide.tables.expression import ColumnOf, Expression, ValueOf
+from confide.tables.filter import All, Between, Predicate, sources
 from confide.tables.relation import centre, domain
-from confide.tables.schema import Dataset
+from confide.tables.schema import Dataset, Table
 
 LARGEST_BIGINT = 2**63 - 1
 CELL, COUNT, FIRST_SUM = 1, 2, 3
@@ -99,7 +110,7 @@ class Statement:
 
 
 def statements(
-    aggregates: Sequence[Aggregate | KeyedAggregate],
+    aggregates: Sequence[Asked],
     *,
     dataset: Dataset,
     layout: Layout,
@@ -107,21 +118,22 @@ def statements(
 ) -> tuple[Statement, ...]:
     """Compile aggregates to the fewest statements, over prepared copies where there are.
 
+    Degree histograms are left to :mod:`confide.rows.degrees`.
+
     Raises:
         ContractError: If an aggregate is not declared, or does not fit the source.
         InvalidParameterError: If there are too many cells, or the sums could overflow.
     """
-    shared: dict[object, list[int]] = {}
+    shared: dict[object, list[tuple[int, Aggregate | KeyedAggregate]]] = {}
     for position, aggregate in enumerate(aggregates):
         check_aggregate(aggregate, dataset=dataset)
+        if isinstance(aggregate, DegreeAggregate):
+            continue
         _check_unit(aggregate.bounds, dataset=dataset)
-        shared.setdefault(_kept_by(aggregate), []).append(position)
+        shared.setdefault(_kept_by(aggregate), []).append((position, aggregate))
     return tuple(
-        _statement(
-            [(position, aggregates[position]) for position in positions],
-            scope=Scope(dataset=dataset, layout=layout, copies=copies),
-        )
-        for positions in shared.values()
+        _statement(group, scope=Scope(dataset=dataset, layout=layout, copies=copies))
+        for group in shared.values()
     )
 
 
@@ -196,23 +208,74 @@ def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Carried:
+    """What a stream carries of a row.
+
+    Attributes:
+        early: Expressions to evaluate before the stream, called ``e0, e1, …``.
+        columns: Indices of the base table's columns that the others need.
+        words: Names of the words that hold those columns; none when they come as they are.
+    """
+
+    early: tuple[Expression, ...]
+    columns: tuple[int, ...]
+    words: tuple[str, ...]
+
+    @property
+    def as_they_are(self) -> tuple[str, ...]:
+        """Name the columns that are carried as they are."""
+        return () if self.words else tuple(f"c{i}" for i in self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name what the stream carries."""
+        return (*(f"e{i}" for i in range(len(self.early))), *self.words, *self.as_they_are)
+
+
+def _carried(reads: Sequence[Expression], *, table: Table, in_words: bool) -> _Carried:
+    """Return what to carry: columns of the table itself, and expressions that read others."""
+    index = {column.name: i for i, column in enumerate(table.columns)}
+    own_reads = [e for e in reads if _of_table(e, table)]
+    columns = {index[c.column] for e in own_reads for c in sources(e) if isinstance(c, ColumnOf)}
+    words = [
+        f"k{i}"
+        for i, word in enumerate(words_of(table))
+        if in_words and any(part.column in columns for part in word.fields)
+    ]
+    early = dict.fromkeys(e for e in reads if e not in own_reads)
+    return _Carried(early=tuple(early), columns=tuple(sorted(columns)), words=tuple(words))
+
+
+def _of_table(expression: Expression, table: Table) -> bool:
+    return all(
+        isinstance(read, ColumnOf) and read.table == table.name for read in sources(expression)
+    )
+
+
 def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope) -> exp.Query:
-    ordered = way is not Way.CLUSTERED and needs_order(first.bounds, values=len(values))
     if way is Way.RANKS:
         return _ranked(first, values, scope=scope)
-    ties = tie_words(scope.dataset.table(first.relation.table), of="b") if ordered else []
-    order = ["h", *(f"k{i}" for i in range(len(ties)))] if ordered else []
+    table = scope.dataset.table(first.relation.table)
+    ordered = way is not Way.CLUSTERED and needs_order(first.bounds, values=len(values))
+    order = ["h", *(f"k{i}" for i in range(len(words_of(table))))] if ordered else []
     cells = cell_count(first.axes, dataset=scope.dataset)
-    totals = bounded_totals(
-        _terms(first, values, scope=scope, order=order),
-        bounds=first.bounds,
-        values=len(values),
-        order=[own(name) for name in order],
-        limbs=limbs_of(own("cell"), lower=0, upper=cells - 1),
-        with_point=lambda rows, columns: _with_point(rows, columns, scope=scope),
-        cells=cells,
-    )
-    return _with(scope, totals)
+    given: dict[str, Any] = {
+        "bounds": first.bounds,
+        "values": len(values),
+        "order": [own(name) for name in order],
+        "limbs": _limbs_of_cell(own("cell"), cells=cells),
+        "with_point": lambda rows, columns: _with_point(rows, columns, scope=scope),
+        "cells": cells,
+        "times": domain(first.axes[-1], dataset=scope.dataset).size() if first.axes else 1,
+    }
+    if streamed(first.bounds):
+        carried = _carried(_reads(first, values), table=table, in_words=ordered)
+        rows = _carrying(first, carried, scope=scope, order=order)
+        late = _made_late(first, values, carried=carried, scope=scope)
+        return _with(scope, bounded_totals(rows, late=late, **given))
+    rows = _terms(first, values, scope=scope, order=order)
+    return _with(scope, bounded_totals(rows, late=None, **given))
 
 
 def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Query:
@@ -222,11 +285,13 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
     copies = copied(scope, table)
     most, limit = rows_per_unit(first.bounds), limits(first.bounds)[MOST_ROWS]
     sums = [f"s{i}" for i in range(len(values))]
+    carried = _carried(_reads(first, values), table=table, in_words=False)
+    late = _made_late(first, values, carried=carried, scope=scope)
 
     def totals(rows: exp.Select, **bound: Any) -> exp.Select:
         part = replace(scope, named={name: rows})
-        terms = _terms(first, values, scope=part, order=[])
-        query = stream_totals(terms, sums=sums, **bound)
+        rows = _carrying(first, carried, scope=part, order=[])
+        query = stream_totals(rows, sums=sums, late=late, **bound)
         return select(STAR, of=_with(part, Bounded(query=query)))
 
     # p stands for (rank, patient): each once, and no rank above the limit
@@ -236,23 +301,95 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
     return exp.Union(this=complete, expression=partial, distinct=False)
 
 
+def _reads(first: Aggregate, values: Sequence[Value]) -> tuple[Expression, ...]:
+    return (*first.axes, *_read_by(values))
+
+
+def _read_by(values: Sequence[Value]) -> tuple[Expression, ...]:
+    return tuple(dict.fromkeys(expression for value in values for expression in reads(value)))
+
+
+def _known(first: Aggregate) -> list[Expression]:
+    return sorted(must_be_known(first), key=repr)  # a set has no order; SQL text needs one
+
+
+def _carrying(
+    first: Aggregate, carried: _Carried, *, scope: Scope, order: Sequence[str]
+) -> exp.Select:
+    """Return ``p``, what orders the rows, and what a stream carries."""
+    rows = relation_rows(
+        scope,
+        first.relation,
+        reads=carried.early,
+        known=_known(first),
+        ordered=bool(order),
+        carried=carried.as_they_are,
+    )
+    return select(own("p"), *map(own, dict.fromkeys((*order, *carried.names))), of=rows)
+
+
+def _made_late(
+    first: Aggregate, values: Sequence[Value], *, carried: _Carried, scope: Scope
+) -> Late:
+    return Late(
+        carried=carried.names,
+        evaluated=lambda kept: _evaluated(kept, first, values, carried=carried, scope=scope),
+    )
+
+
+def _evaluated(
+    kept: exp.Select,
+    first: Aggregate,
+    values: Sequence[Value],
+    *,
+    carried: _Carried,
+    scope: Scope,
+) -> exp.Select:
+    """Return ``cell`` and ``s0, s1, …`` of kept rows, with ``p`` and ``before`` beside them."""
+    table = scope.dataset.table(first.relation.table)
+    names = [column.name for column in table.columns]
+
+    def find(read: ColumnOf | ValueOf) -> exp.Expr:
+        return own(f"c{names.index(read.column)}" if isinstance(read, ColumnOf) else "")
+
+    def value_of(expression: Expression) -> exp.Expr:
+        if expression in carried.early:
+            return own(f"e{carried.early.index(expression)}")
+        return number_of(expression, of=find, dataset=scope.dataset)
+
+    beside = [own("p"), own("before")]
+    if carried.words:
+        early = [own(f"e{i}") for i in range(len(carried.early))]
+        kept = select(*beside, *early, *unpacked(table, carried.columns), of=kept)
+    evaluated = [
+        named(value_of(expression), f"e{i}") for i, expression in enumerate(_reads(first, values))
+    ]
+    rows = select(*beside, *evaluated, of=kept)
+    return select(*beside, *_cell_and_sums(first, values, scope=scope), of=rows)
+
+
+def _cell_and_sums(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> list[exp.Expr]:
+    """Return ``cell`` and ``s0, s1, …`` from the evaluated ``e0, e1, …``."""
+    columns = [named(cast(_cell(first.axes, dataset=scope.dataset), BIGINT), "cell")]
+    place = {e: own(f"e{len(first.axes) + i}") for i, e in enumerate(_read_by(values))}
+    for index, value in enumerate(values):
+        read = [place[expression] for expression in reads(value)]
+        columns.append(named(_term(value, read, dataset=scope.dataset), f"s{index}"))
+    return columns
+
+
 def _terms(
     first: Aggregate, values: Sequence[Value], *, scope: Scope, order: Sequence[str]
 ) -> exp.Select:
     """Return ``p``, what orders the rows, ``cell`` and ``s0, s1, …`` of the matching rows."""
-    of = list(dict.fromkeys(expression for value in values for expression in reads(value)))
     rows = relation_rows(
         scope,
         first.relation,
-        reads=(*first.axes, *of),
-        known=sorted(must_be_known(first), key=repr),  # a set has no order; SQL text needs one
+        reads=_reads(first, values),
+        known=_known(first),
         ordered=bool(order),
     )
-    columns = [named(cast(_cell(first.axes, dataset=scope.dataset), BIGINT), "cell")]
-    place = {expression: own(f"e{len(first.axes) + i}") for i, expression in enumerate(of)}
-    for index, value in enumerate(values):
-        read = [place[expression] for expression in reads(value)]
-        columns.append(named(_term(value, read, dataset=scope.dataset), f"s{index}"))
+    columns = _cell_and_sums(first, values, scope=scope)
     return _narrowed(rows, columns, scope=scope, order=order)
 
 
@@ -274,6 +411,7 @@ def _keyed(
         limbs=limbs_of_text(own("cell")),
         with_point=lambda rows, columns: _with_point(rows, columns, scope=scope),
         cells=None,
+        late=None,
     )
     return Statement(
         query=_with(scope, totals),
@@ -288,8 +426,7 @@ def _keyed(
 def _with_point(rows: exp.Select, columns: Sequence[str], *, scope: Scope) -> exp.Select:
     if scope.copies is not None:
         return scope.copies.with_point(rows, columns)
-    x = named(point(own("p"), ids=scope.layout.ids), "x")
-    return select(*map(own, columns), x, of=rows)
+    return select(*map(own, [*columns, "x"]), of=with_point(rows, person="p", ids=scope.layout.ids))
 
 
 def _cell(axes: tuple[Expression, ...], *, dataset: Dataset) -> exp.Expr:
@@ -299,6 +436,11 @@ def _cell(axes: tuple[Expression, ...], *, dataset: Dataset) -> exp.Expr:
         of = domain(axis, dataset=dataset)
         cell = plus(times(cell, num(of.size())), minus(own(f"e{index}"), num(of.lower)))
     return cell
+
+
+def _limbs_of_cell(cell: exp.Expr, *, cells: int) -> tuple[exp.Expr, ...]:
+    """Return the index of a cell as limbs."""
+    return (cell,) if cells <= 2**LIMB else limbs_of(cell)
 
 
 def _narrowed(

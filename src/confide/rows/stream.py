@@ -21,7 +21,8 @@ References:
         https://doi.org/10.2478/popets-2020-0025
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -33,6 +34,19 @@ OUT_OF_ORDER = 3
 """Tag of a cell in which somebody kept too much; nothing may carry it."""
 SUMS = 0
 """Tag of a row of the result that holds the sums of one cell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Late:
+    """What a stream carries, when cell and values are made of the rows that are kept alone.
+
+    Attributes:
+        carried: Columns of the rows.
+        evaluated: Makes ``cell`` and the sums of them, keeping ``p`` and ``before``.
+    """
+
+    carried: tuple[str, ...]
+    evaluated: Callable[[exp.Select], exp.Select]
 
 
 def in_order(rows: exp.Select, *, by: Sequence[exp.Expr]) -> exp.Select:
@@ -49,27 +63,33 @@ def stream_totals(
     most: int | None,
     limit: int,
     sums: Sequence[str],
+    late: Late | None = None,
     count: exp.Expr | None = None,
     wrong: Sequence[exp.Expr] = (),
 ) -> exp.Select:
     """Return (tag, ``cell``, ``n``, sums) over the first ``most`` rows of each person.
 
     Args:
-        rows: Rows in order, with ``p``, ``cell`` and the sums.
+        rows: Rows in order, with ``p`` and what is carried.
         most: How many rows of a person are kept, at most 2,000; None: all that come.
         limit: How many may have been kept, by the sensitivity; nothing else depends on it.
         sums: Columns to be summed.
+        late: Makes ``cell`` and the sums of the rows that are kept; None: the rows have them.
         count: What a kept row counts; 1 when None.
         wrong: Further conditions on a kept row that refuse the answer.
     """
     p, cell = own("p"), own("cell")
-    carried = [p, cell, *([] if count is None else [count]), *map(own, sums)]
+    counted = [] if count is None else [count]
+    names = ("cell", *sums) if late is None else late.carried
+    columns = [p, *counted, *map(own, names)]
     kept = rows
     if most is not None:
-        stream = select(*carried, named(_lagged(most), "earlier"), of=rows)
+        stream = select(*columns, named(_lagged(most), "earlier"), of=rows)
         new = exp.Paren(this=exp.NullSafeNEQ(this=own("earlier"), expression=p))
-        kept = select(*carried, of=stream, where=[new])
-    guarded = select(*carried, named(_lagged(limit), "before"), of=kept)
+        kept = select(*columns, of=stream, where=[new])
+    guarded = select(*columns, named(_lagged(limit), "before"), of=kept)
+    if late is not None:
+        guarded = late.evaluated(guarded)
     failed = call("bool_or", some(at_most(p, own("before")), *wrong))
     n = exp.Count(this=exp.Star()) if count is None else exp.Sum(this=count)
     return select(

@@ -11,8 +11,7 @@ References:
         https://doi.org/10.1145/1559845.1559850
 """
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -23,8 +22,11 @@ from confide.rows.build import (
     STAR,
     aliased,
     at_most,
+    bit_and,
+    call,
     equal,
     left_join,
+    minus,
     named,
     num,
     own,
@@ -32,25 +34,25 @@ from confide.rows.build import (
     present,
     ranked,
     select,
+    shifted_right,
     times,
 )
-from confide.rows.clean import MOST_CASES, canonical, code_values, looked_up, parsed, person
-from confide.rows.keyed_order import (
-    fifth_power,
-    leading,
-    limbs_of,
-    limbs_of_text,
-    point,
-    polynomial,
-    sixteenth_power,
+from confide.rows.clean import (
+    canonical,
+    canonical_number,
+    listed,
+    looked_up,
+    nearest,
+    parsed,
+    person,
 )
-from confide.rows.layout import Layout, Physical
+from confide.rows.keyed_order import LIMB, limbs_of, limbs_of_text, with_place, with_point
+from confide.rows.layout import Layout
 from confide.rows.prepared.copies import Copies
-from confide.tables.schema import Column, Dataset, Kind, Table
+from confide.tables.schema import Dataset, Kind, Table
 
-TERMS = 16
-"""Terms of one polynomial in SQL; longer ones would nest too deeply for parsers."""
-LARGEST_WORD = 2**62
+WORD = 62
+"""Bits of one word: two limbs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,59 +133,142 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
     raw: list[exp.Expr] = []
     clean: list[exp.Expr] = []
     joins: list[exp.Join] = []
+    floors: list[exp.Expr] = []
+    points: list[exp.Expr] = []
     if not scope.per_event:
         found = scope.layout.id_of(table, dataset=scope.dataset)
         identity = person(own(found.name, "s"), found=found, ids=scope.layout.ids)
         raw.append(named(identity, "p"))
         clean.append(own("p", "r"))
+        if table.other_id:
+            found = scope.layout.other_id_of(table)
+            identity = person(own(found.name, "s"), found=found, ids=scope.layout.ids)
+            raw.append(named(identity, "q"))
+            clean.append(own("q", "r"))
     for index, column in enumerate(table.columns):
         found = located.columns[column.source]
         read = parsed(own(found.name, "s"), column=column, physical=found.physical)
         raw.append(named(read, f"r{index}"))
         cell = own(f"r{index}", "r")
-        if _joined(column, physical=found.physical):
-            listed = f"l{index}"
-            values = code_values(column, physical=found.physical)
-            joins.append(left_join(_codes(values, listed), on=equal(own("t", listed), cell)))
-            value = looked_up(cell, index=own("i", listed), column=column)
+        if column.kind is Kind.NUMBER:
+            floors.append(named(call("floor", own(f"r{index}")), f"f{index}"))
+            points.append(named(nearest(own(f"r{index}"), floor=own(f"f{index}")), f"g{index}"))
+            value = canonical_number(cell, point=own(f"g{index}", "r"), column=column)
+            clean.append(named(value, f"c{index}"))
+            continue
+        values = listed(column, physical=found.physical) if column.kind is Kind.CATEGORY else ()
+        if values:
+            side = f"l{index}"
+            joins.append(left_join(_codes(values, side), on=equal(own("t", side), cell)))
+            value = looked_up(cell, index=own("i", side), column=column)
         else:
             value = canonical(cell, column=column, physical=found.physical)
         clean.append(named(value, f"c{index}"))
     rows = select(*raw, of=aliased(located.relation, "s"))
+    if points:  # level by level, so that nothing is computed twice
+        rows = select(STAR, *points, of=select(STAR, *floors, of=rows))
     usable = [] if scope.per_event else [present(own("p", "r"))]
+    if table.other_id and not scope.per_event:
+        usable.append(present(own("q", "r")))
     return select(*clean, of=rows, alias="r", joins=joins, where=usable)
 
 
-def tie_words(table: Table, *, of: str) -> list[exp.Expr]:
-    """Return the declared columns packed into few keys that sort as the columns one by one do.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """Where a column lies in its word; NULL is 0, so that it sorts first.
 
-    Rows of a person at the same place are ordered by their columns, NULL first.
+    Attributes:
+        column: Index of the column.
+        least: Canonical integer that is stored as 1.
+        bits: Width.
+        shift: Bits below it.
     """
-    words: list[exp.Expr] = []
+
+    column: int
+    least: int
+    bits: int
+    shift: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """Neighbouring columns packed into one integer that sorts as they do one by one; or a text.
+
+    Attributes:
+        fields: The columns, the first in the highest bits; one for a text.
+        text: Whether the word is the text itself.
+    """
+
+    fields: tuple[Field, ...]
+    text: bool
+
+    @property
+    def bits(self) -> int:
+        """Width of all fields."""
+        return sum(field.bits for field in self.fields)
+
+
+def words_of(table: Table) -> tuple[Word, ...]:
+    """Return the declared columns as few words of at most 62 bits, called ``k0, k1, …``.
+
+    Rows of a person at the same place are ordered by them.
+    """
+    groups: list[list[tuple[int, int, int]]] = []
+    texts: set[int] = set()
     room = 0
     for index, column in enumerate(table.columns):
-        cell = own(f"c{index}", of)
         if column.kind is Kind.TEXT:
-            words.append(cell)
+            texts.add(len(groups))
+            groups.append([(index, 0, 0)])
             room = 0
             continue
         domain = column.domain()
-        size = domain.size() + 1
-        (shifted,) = limbs_of(cell, lower=domain.lower, upper=domain.lower)
-        if room >= size:
-            words[-1] = plus(times(words[-1], num(size)), shifted)
-            room //= size
-        else:
-            words.append(shifted)
-            room = LARGEST_WORD // size
-    return words
+        bits = domain.size().bit_length()
+        if bits > room:
+            groups.append([])
+            room = WORD
+        groups[-1].append((index, domain.lower, bits))
+        room -= bits
+    words = []
+    for number, group in enumerate(groups):
+        shift, fields = sum(bits for _, _, bits in group), []
+        for index, least, bits in group:
+            shift -= bits
+            fields.append(Field(column=index, least=least, bits=bits, shift=shift))
+        words.append(Word(fields=tuple(fields), text=number in texts))
+    return tuple(words)
 
 
-def _joined(column: Column, *, physical: Physical) -> bool:
-    """Return whether codes are joined, which needs one at least."""
-    if column.kind is not Kind.CATEGORY or len(column.codes) <= MOST_CASES:
-        return False
-    return bool(code_values(column, physical=physical))
+def packed(word: Word, *, of: str) -> exp.Expr:
+    """Return the value of a word from the columns of a table."""
+    if word.text:
+        return own(f"c{word.fields[0].column}", of)
+    value: exp.Expr | None = None
+    for part in word.fields:
+        above = minus(own(f"c{part.column}", of), num(part.least - 1))
+        digit = call("coalesce", above, num(0))
+        value = digit if value is None else plus(times(value, num(1 << part.bits)), digit)
+    return num(0) if value is None else value
+
+
+def unpacked(table: Table, columns: Iterable[int]) -> list[exp.Expr]:
+    """Return columns, by index, from the words ``k0, k1, …`` of rows in which they are known."""
+    wanted = set(columns)
+    found: list[exp.Expr] = []
+    for number, word in enumerate(words_of(table)):
+        for part in word.fields:
+            if part.column not in wanted:
+                continue
+            if word.text:
+                found.append(named(own(f"k{number}"), f"c{part.column}"))
+                continue
+            digit: exp.Expr = own(f"k{number}")
+            if part.shift:
+                digit = shifted_right(digit, part.shift)
+            if part is not word.fields[0]:
+                digit = bit_and(digit, num((1 << part.bits) - 1))
+            found.append(named(plus(digit, num(part.least - 1)), f"c{part.column}"))
+    return found
 
 
 def _codes(values: Sequence[tuple[exp.Expr, int]], alias: str) -> exp.Expr:
@@ -197,33 +282,18 @@ def _codes(values: Sequence[tuple[exp.Expr, int]], alias: str) -> exp.Expr:
 
 
 def _placed(scope: Scope, table: Table, rows: exp.Select) -> exp.Select:
-    """Add ``h``, the place in the keyed order over all declared columns."""
+    """Add the words ``k0, k1, …`` and ``h``, the place in the keyed order of what they say."""
+    words = words_of(table)
+    values = [named(packed(word, of="q"), f"k{i}") for i, word in enumerate(words)]
     limbs: list[exp.Expr] = []
-    for index, column in enumerate(table.columns):
-        cell = own(f"c{index}")
-        if column.kind is Kind.TEXT:
-            limbs.extend(limbs_of_text(cell))
+    for i, word in enumerate(words):
+        if word.text:
+            limbs.extend(limbs_of_text(own(f"k{i}")))
+        elif word.bits <= LIMB:
+            limbs.append(own(f"k{i}"))
         else:
-            of = column.domain()
-            limbs.extend(limbs_of(cell, lower=of.lower, upper=of.upper))
-    rows = select(STAR, named(point(own("p"), ids=scope.layout.ids), "x0"), of=rows)
-    zero = num(0)  # the polynomial has no constant term
-    rows, h = _evaluated(rows, [leading(), *limbs, zero])
-    rows = select(STAR, named(h, "y"), of=rows)
-    return select(STAR, named(fifth_power(own("y")), "h"), of=rows)
-
-
-def _evaluated(rows: exp.Select, coefficients: list[exp.Expr]) -> tuple[exp.Select, exp.Expr]:
-    """Evaluate a polynomial in x0, cut into ones of 16 terms that are coefficients in x0¹⁶."""
-    level, at = 0, own("x0")
-    while len(coefficients) > TERMS:
-        first = len(coefficients) % TERMS or TERMS
-        starts = [0, *range(first, len(coefficients), TERMS), len(coefficients)]
-        parts = [coefficients[a:b] for a, b in itertools.pairwise(starts)]
-        names = [f"g{level}_{i}" for i in range(len(parts))]
-        values = [named(polynomial(p, at=at), n) for p, n in zip(parts, names, strict=True)]
-        level += 1
-        power = named(sixteenth_power(at), f"x{level}")
-        rows = select(STAR, *values, power, of=rows)
-        coefficients, at = [own(name) for name in names], own(f"x{level}")
-    return rows, polynomial(coefficients, at=at)
+            limbs.extend(limbs_of(own(f"k{i}")))
+    rows = with_point(select(STAR, *values, of=rows), person="p", ids=scope.layout.ids)
+    columns = [own("p"), *(own(f"c{i}") for i in range(len(table.columns)))]
+    columns += [own(f"k{i}") for i in range(len(words))]
+    return select(*columns, own("h"), of=with_place(rows, limbs))

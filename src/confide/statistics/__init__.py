@@ -14,18 +14,41 @@ from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
+from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import Count
+from confide.statistics.degree_histogram import DegreeHistogram
+from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
+from confide.statistics.hypothesis_tests.chi_squared import ChiSquaredTest
+from confide.statistics.hypothesis_tests.trend import TrendTest
+from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
+from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
+from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.regression.linear import LinearRegression
+from confide.statistics.running_counts import RunningCounts
+from confide.statistics.series import Series
+from confide.statistics.smr import SMR
+from confide.statistics.standardized_rate import StandardizedRate
+from confide.statistics.survival import Survival
 from confide.statistics.top_category import TopCategory
 from confide.statistics.top_features import TopFeatures
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate
+from confide.statistics.weighted_mean import WeightedMean
+from confide.statistics.weighted_proportion import WeightedProportion
+from confide.tables.aggregate import (
+    Aggregate,
+    FactorizedAggregate,
+    KeyedAggregate,
+    MomentAggregate,
+)
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
+from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
 
@@ -38,23 +61,55 @@ STATISTICS: Mapping[str, type[Any]] = {
     "proportion": Proportion,
     "quantiles": Quantiles,
     "key-selection": KeySelection,
+    "incidence": Incidence,
+    "standardized-rate": StandardizedRate,
+    "smr": SMR,
+    "weighted-proportion": WeightedProportion,
+    "weighted-mean": WeightedMean,
+    "survival": Survival,
+    "chi-squared-test": ChiSquaredTest,
+    "two-proportions-test": TwoProportionsTest,
+    "trend-test": TrendTest,
+    "two-means-test": TwoMeansTest,
+    "linear-regression": LinearRegression,
+    "degree-histogram": DegreeHistogram,
+    "hierarchy": Hierarchy,
+    "area-rate": AreaRate,
+    "series": Series,
+    "running-counts": RunningCounts,
     "top-category": TopCategory,
     "top-features": TopFeatures,
 }
 """Every statistic, by the word that study files use."""
 
 __all__ = [
+    "SMR",
     "STATISTICS",
+    "AreaRate",
+    "ChiSquaredTest",
     "Count",
+    "DegreeHistogram",
+    "Hierarchy",
     "Histogram",
+    "Incidence",
     "KeySelection",
+    "LinearRegression",
     "Mean",
     "Proportion",
     "Quantiles",
+    "RunningCounts",
+    "Series",
+    "StandardizedRate",
     "Sum",
+    "Survival",
     "TopCategory",
     "TopFeatures",
+    "TrendTest",
+    "TwoMeansTest",
+    "TwoProportionsTest",
     "Variance",
+    "WeightedMean",
+    "WeightedProportion",
     "read_plan",
 ]
 
@@ -70,6 +125,9 @@ _NAMES: dict[str, Any] = {
         Aggregate,
         KeyedAggregate,
         MomentAggregate,
+        DegreeAggregate,
+        PooledAggregate,
+        FactorizedAggregate,
         DiscreteLaplace,
         DiscreteGaussian,
         KeyThreshold,

@@ -23,43 +23,22 @@ References:
     [Lor53] Lorentz. Bernstein polynomials. University of Toronto Press, 1953, sec. 1.1.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
-from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
+from confide.plans.cell_means import cell_means, expected_error, mean_questions
+from confide.plans.contribution import Counted, PerPatient, contribution_bounds
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import (
-    Component,
-    Share,
-    median_error,
-    noise_component,
-    quantile,
-    ratio_interval,
-    share,
-    variance,
-)
-from confide.plans.mechanisms import additive, vector
+from confide.plans.intervals import Share
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.privacy.adjacency import Adjacency
-from confide.privacy.measure import Measure
-from confide.tables.aggregate import (
-    Aggregate,
-    Centred,
-    MomentAggregate,
-    Ones,
-    cell_keys,
-)
+from confide.tables.aggregate import cell_keys
 from confide.tables.expression import Expression
-from confide.tables.filter import All, Between, Everything, Predicate
-from confide.tables.relation import Relation, centre, domain, resolve
+from confide.tables.filter import Everything, Predicate
+from confide.tables.relation import centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
-
-_TYPICAL = 1 / 3
-"""Assumed distance of a mean from the centre, as a share of h; fixed, never taken from data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,25 +86,13 @@ class Mean:
             counted=Counted.EVENTS,
             dataset=dataset,
         )
-
-        if not _apart(dataset):
-            moments = MomentAggregate(
-                relation=Relation(table=self.table, where=self.where),
-                axes=axes,
-                of=column,
-                degree=1,
-                bounds=bounds,
-            )
-            return (question("distances", moments, dataset=dataset),)
-        relation = Relation(table=self.table, where=All(of=(self.where, Between(of=column))))
-        return tuple(
-            question(
-                name,
-                Aggregate(relation=relation, axes=axes, value=value, bounds=bounds),
-                dataset=dataset,
-                weight=weight,
-            )
-            for name, value, weight in (("sum", Centred(of=column), 3), ("count", Ones(), 1))
+        return mean_questions(
+            column,
+            table=self.table,
+            where=self.where,
+            axes=axes,
+            bounds=bounds,
+            dataset=dataset,
         )
 
     def forecast(
@@ -142,23 +109,15 @@ class Mean:
                 hint="Write expect: {count: 500}, from a public source or an earlier certificate.",
             )
         of = self._domain(dataset)
-        middle, half = centre(of)
-        if _apart(dataset):
-            parts = [
-                noise_component(additive(mechanisms["sum"])),
-                noise_component(additive(mechanisms["count"]), factor=_TYPICAL * half),
-            ]
-        else:
-            p = (1 + _TYPICAL) / 2
-            noise = additive(mechanisms["distances"])
-            parts = [noise_component(noise, factor=1 - p), noise_component(noise, factor=p)]
-        each = float(of.scale) / float(self.expect)
+        half_width, median = expected_error(
+            mechanisms, of=of, level=float(level), rows=float(self.expect), dataset=dataset
+        )
         return Forecast(
-            half_width=each * quantile(parts, level=float(level)) * math.sqrt(variance(parts)),
-            median_error=each * median_error(parts),
+            half_width=half_width,
+            median_error=median,
             level=float(level),
             unit=of.unit,
-            planning=of.physical(middle),
+            planning=of.physical(centre(of)[0]),
             notes=(f"for groups of {self.expect} rows",),
         )
 
@@ -174,23 +133,12 @@ class Mean:
         del simulation
         keys = cell_keys(self._axes(dataset), dataset=dataset)
         of = self._domain(dataset)
-        names = ("sum", "count") if _apart(dataset) else ("distances",)
-        vectors = [vector(noisy[name]) for name in names]
-        width = len(vectors[0]) // len(keys)
-        noises = [noise_component(additive(mechanisms[name])) for name in names]
-        solve = _ratio if _apart(dataset) else _balance
+        found = cell_means(
+            noisy, mechanisms=mechanisms, of=of, level=float(self.level), dataset=dataset
+        )
         return tuple(
-            self._published(
-                key,
-                *solve(
-                    [v for values in vectors for v in values[i * width : (i + 1) * width]],
-                    noises=noises,
-                    of=of,
-                    level=float(self.level),
-                ),
-                of=of,
-            )
-            for i, key in enumerate(keys)
+            self._published(key, mean.share, mean.few, of=of)
+            for key, mean in zip(keys, found, strict=True)
         )
 
     def _published(self, key: tuple[str, ...], found: Share, few: bool, *, of: Domain) -> Estimate:
@@ -213,48 +161,3 @@ class Mean:
             unit=of.unit,
             flags=("denominator too small",) if few or found.value is None else (),
         )
-
-
-def _apart(dataset: Dataset) -> bool:
-    """Return whether sum and count are measured apart; else as distances to the bounds."""
-    return dataset.measure is Measure.ZCDP and dataset.adjacency is Adjacency.ADD_REMOVE
-
-
-def _balance(
-    moments: Sequence[int], *, noises: Sequence[Component], of: Domain, level: float
-) -> tuple[Share, bool]:
-    """Return where the mean is between the bounds, from its distances to them, and if n is few."""
-    below, above = (float(v) for v in moments)  # Σ(U−x), Σ(x−L)
-    (noise,) = noises
-    found = share(above, below, noise=noise, spread=0.0, least=of.upper - of.lower, level=level)
-    return found, below + above < 10 * math.sqrt(2 * noise.variance)
-
-
-def _ratio(
-    moments: Sequence[int], *, noises: Sequence[Component], of: Domain, level: float
-) -> tuple[Share, bool]:
-    """Return the same from the centred sum and the count."""
-    total, number = (float(v) for v in moments)
-    middle, half = centre(of)
-    reach = of.upper - of.lower
-    few = number < 10 * math.sqrt(noises[1].variance)
-
-    def place(ratio: float) -> float:
-        return min(1.0, max(0.0, (middle - of.lower + ratio) / reach))
-
-    if number < 1:
-        return Share(value=None, standard_error=None, lower=0.0, upper=1.0), few
-    ratio = max(-half, min(half, total / number))
-    parts = [noises[0], noises[1].times(ratio)]
-    squared = quantile(parts, level=level) ** 2
-    coefficients = (squared * noises[0].variance, 0.0, squared * noises[1].variance)
-    interval = ratio_interval(total, number, coefficients=coefficients)
-    low, high = (-half, half) if interval is None else interval
-    value = place(ratio)
-    found = Share(
-        value=value,
-        standard_error=math.sqrt(variance(parts)) / number / reach,
-        lower=min(place(low), value),
-        upper=max(place(high), value),
-    )
-    return found, few

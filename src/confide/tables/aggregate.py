@@ -5,7 +5,9 @@ public cells, and the vectors are summed.  Cells are the product of public axes 
 (the last axis varies fastest); a row whose axis or value is NULL is dropped before bounding.
 
 A :class:`MomentAggregate` is a few such vectors of the same rows, mapped by an integer matrix to
-one vector of which a row moves the sum of all coordinates by a constant; engines answer its parts.
+one vector of which a row moves the sum of all coordinates by a constant; a :class:`PooledAggregate`
+adds public groups of cells of one such vector.  Engines answer their parts.
+A :class:`FactorizedAggregate` is a count over time, times a public integer matrix.
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
@@ -25,11 +27,14 @@ from confide.tables.bound_contributions import (
     ValueRange,
     rows_per_unit,
 )
+from confide.tables.degrees import DegreeAggregate, check_degrees
 from confide.tables.expression import ColumnOf, Expression
 from confide.tables.filter import All, Between
-from confide.tables.ranked import RankedCells, RankedFeatures, moves
+from confide.tables.pooled import PooledAggregate, pooled
+from confide.tables.ranked import RankedCells, RankedFeatures, moves, scores
 from confide.tables.relation import Relation, centre, check, column_of, domain
 from confide.tables.schema import Dataset, Kind
+from confide.tables.square_root import coefficients, product, require_short
 
 LARGEST_SUM = 2**126
 MOST_CELLS = 10**7
@@ -148,7 +153,61 @@ class MomentAggregate:
             raise InvalidParameterError(f"Expected degree 1 or 2, got degree={self.degree}.")
 
 
-Measured: TypeAlias = Aggregate | KeyedAggregate | MomentAggregate | RankedCells | RankedFeatures
+Asked: TypeAlias = Aggregate | KeyedAggregate | DegreeAggregate
+"""What an engine answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorizedAggregate:
+    """Counts over time, times the matrix of :mod:`confide.tables.square_root`.
+
+    The last axis is time; for each combination of the other axes a series.  Coordinate t of C·x
+    depends on the times up to t alone, so coordinates may be published as time goes by.
+
+    Attributes:
+        inner: The counts.
+        until: How many times of each series are published; all when None.  The sensitivity is that
+            of all times, whatever it is.
+    """
+
+    inner: Aggregate
+    until: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.inner.value != Ones() or not self.inner.axes:
+            raise ContractError("Running sums need counts over time.")
+
+    @property
+    def relation(self) -> Relation:
+        """Return which rows."""
+        return self.inner.relation
+
+    @property
+    def axes(self) -> tuple[Expression, ...]:
+        """Return series and, last, time."""
+        return self.inner.axes
+
+    @property
+    def bounds(self) -> ContributionBounds:
+        """Return what one privacy unit keeps."""
+        return self.inner.bounds
+
+    def length(self, dataset: Dataset) -> int:
+        """Return the number of times of the whole horizon."""
+        return domain(self.axes[-1], dataset=dataset).size()
+
+    def published(self, dataset: Dataset) -> int:
+        """Return the number of times that are published; raises if the horizon has fewer."""
+        length = self.length(dataset)
+        until = length if self.until is None else self.until
+        if not 1 <= until <= length:
+            raise ContractError(f"Expected 1 to {length} published periods, got {until}.")
+        return until
+
+
+Measured: TypeAlias = (
+    Asked | MomentAggregate | PooledAggregate | FactorizedAggregate | RankedCells | RankedFeatures
+)
 """What a measurement may noise."""
 
 
@@ -214,11 +273,15 @@ def moment_range(aggregate: MomentAggregate, *, dataset: Dataset) -> ValueRange:
     )
 
 
-def parts(aggregate: Measured) -> tuple[Aggregate | KeyedAggregate, ...]:
+def parts(aggregate: Measured) -> tuple[Asked, ...]:
     """Return the plain aggregates, over the same rows, that an engine answers."""
     match aggregate:
-        case Aggregate() | KeyedAggregate():
+        case Aggregate() | KeyedAggregate() | DegreeAggregate():
             return (aggregate,)
+        case PooledAggregate(of=of):
+            return (of,)
+        case FactorizedAggregate(inner=inner):
+            return (inner,)
         case MomentAggregate(relation=relation, axes=axes, of=of, degree=degree, bounds=bounds):
             known = Relation(table=relation.table, where=All(of=(relation.where, Between(of=of))))
             values: tuple[Value, ...] = (Ones(), Centred(of=of), CentredSquare(of=of))
@@ -249,13 +312,45 @@ def _parts_of_features(ranked: RankedFeatures) -> tuple[Aggregate, ...]:
 
 
 def combined(
+    aggregate: MomentAggregate
+    | PooledAggregate
+    | FactorizedAggregate
+    | RankedCells
+    | RankedFeatures,
+    sums: Sequence[Sequence[int]],
+    *,
+    dataset: Dataset,
+) -> tuple[int, ...]:
+    """Return the vector of an aggregate from the exact sums of its parts, in integers."""
+    match aggregate:
+        case MomentAggregate():
+            return _moments(aggregate, sums, dataset=dataset)
+        case PooledAggregate():
+            return pooled(aggregate, *sums)
+        case FactorizedAggregate():
+            (counts,) = sums
+            length, until = aggregate.length(dataset), aggregate.published(dataset)
+            starts = range(0, len(counts), length)
+            each = (product(counts[at : at + length], until=until) for at in starts)
+            return tuple(itertools.chain.from_iterable(each))
+        case RankedCells():
+            return tuple(*sums)
+        case RankedFeatures():
+            return scores(aggregate, sums, dataset=dataset)
+        case _:
+            assert_never(aggregate)
+
+
+def _moments(
     aggregate: MomentAggregate, sums: Sequence[Sequence[int]], *, dataset: Dataset
 ) -> tuple[int, ...]:
-    """Return the vector of a moment aggregate from the sums of its parts; cell by cell.
+    """Return the vector of a moment aggregate, cell by cell.
 
-    With y = x − c, x − L = y + (c−L) and U − x = (U−c) − y, so each polynomial is an integer
-    combination of 1, y and y².
+    Moments, cell by cell: with y = x − c, x − L = y + (c−L) and U − x = (U−c) − y, so each
+    polynomial is an integer combination of 1, y and y².
     """
+    if isinstance(aggregate, PooledAggregate):
+        return pooled(aggregate, *sums)
     of = domain(aggregate.of, dataset=dataset)
     middle, _ = centre(of)
     a, b = middle - of.lower, of.upper - middle
@@ -272,10 +367,30 @@ def combined(
     )
 
 
-def vector_length(aggregate: Aggregate | MomentAggregate, *, dataset: Dataset) -> int:
+def vector_length(
+    aggregate: Aggregate
+    | MomentAggregate
+    | DegreeAggregate
+    | PooledAggregate
+    | FactorizedAggregate,
+    *,
+    dataset: Dataset,
+) -> int:
     """Return the number of coordinates of the vector."""
+    if isinstance(aggregate, DegreeAggregate):
+        return len(aggregate.degrees)
+    if isinstance(aggregate, PooledAggregate):
+        return aggregate.size
     cells = cell_count(aggregate.axes, dataset=dataset)
-    return cells * (aggregate.degree + 1) if isinstance(aggregate, MomentAggregate) else cells
+    match aggregate:
+        case Aggregate():
+            return cells
+        case MomentAggregate(degree=degree):
+            return cells * (degree + 1)
+        case FactorizedAggregate():
+            return cells // aggregate.length(dataset) * aggregate.published(dataset)
+        case _:
+            assert_never(aggregate)
 
 
 def ranked_length(ranked: RankedCells | RankedFeatures, *, dataset: Dataset) -> int:
@@ -311,15 +426,8 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
         InvalidParameterError: If there are too many cells, or the sums could pass 2^126.
     """
     match aggregate:
-        case KeyedAggregate(relation=relation, key=key):
-            check(relation, dataset=dataset)
-            if key.table != relation.table:
-                raise ContractError("Key selection needs a text column of its own table.")
-            if column_of(key, dataset).kind is not Kind.TEXT:
-                raise ContractError(
-                    f"Column {key.column!r} has public categories, so its keys need no selection.",
-                    hint="Use a histogram; every category is published, with noise.",
-                )
+        case KeyedAggregate():
+            _check_keys(aggregate, dataset=dataset)
         case Aggregate(relation=relation, axes=axes, value=value, bounds=bounds):
             check(relation, *axes, *reads(value), dataset=dataset)
             _check_cells(axes, dataset=dataset)
@@ -327,20 +435,55 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
                 _check_number(expression, dataset=dataset)
             size = value_range(value, dataset=dataset, counted="rows").magnitude
             _check_size(size, bounds=bounds, dataset=dataset)
+        case DegreeAggregate():
+            check_degrees(aggregate, dataset=dataset)
         case MomentAggregate(bounds=bounds):
             for part in parts(aggregate):
                 check_aggregate(part, dataset=dataset)
             size = moment_range(aggregate, dataset=dataset).magnitude
             _check_size(size, bounds=bounds, dataset=dataset)
-        case RankedCells():
-            for part in parts(aggregate):
-                check_aggregate(part, dataset=dataset)
-        case RankedFeatures(bounds=bounds):
-            for part in parts(aggregate):
-                check_aggregate(part, dataset=dataset)
-            _check_size(max(moves(aggregate, dataset=dataset)), bounds=bounds, dataset=dataset)
+        case PooledAggregate():
+            _check_pooled(aggregate, dataset=dataset)
+        case FactorizedAggregate(inner=inner, bounds=bounds):
+            check_aggregate(inner, dataset=dataset)
+            aggregate.published(dataset)
+            length, cells = aggregate.length(dataset), cell_count(inner.axes, dataset=dataset)
+            _check_size(sum(coefficients(length)), bounds=bounds, dataset=dataset)
+            require_short(length, series=cells // length)
+        case RankedCells() | RankedFeatures():
+            _check_ranked(aggregate, dataset=dataset)
         case _:
             assert_never(aggregate)
+
+
+def _check_keys(aggregate: KeyedAggregate, *, dataset: Dataset) -> None:
+    key = aggregate.key
+    check(aggregate.relation, dataset=dataset)
+    if key.table != aggregate.relation.table:
+        raise ContractError("Key selection needs a text column of its own table.")
+    if column_of(key, dataset).kind is not Kind.TEXT:
+        raise ContractError(
+            f"Column {key.column!r} has public categories, so its keys need no selection.",
+            hint="Use a histogram; every category is published, with noise.",
+        )
+
+
+def _check_pooled(aggregate: PooledAggregate, *, dataset: Dataset) -> None:
+    of = aggregate.of
+    if not isinstance(of.value, Ones):
+        raise ContractError("Only counts are pooled.")
+    check_aggregate(of, dataset=dataset)
+    if len(aggregate.groups) != cell_count(of.axes, dataset=dataset):
+        raise InvalidParameterError("Expected a group for each cell that is pooled.")
+    _check_size(max(aggregate.weights, default=1), bounds=of.bounds, dataset=dataset)
+
+
+def _check_ranked(ranked: RankedCells | RankedFeatures, *, dataset: Dataset) -> None:
+    for part in parts(ranked):
+        check_aggregate(part, dataset=dataset)
+    if isinstance(ranked, RankedFeatures):
+        largest = max(moves(ranked, dataset=dataset))
+        _check_size(largest, bounds=ranked.bounds, dataset=dataset)
 
 
 def _check_number(expression: Expression, *, dataset: Dataset) -> None:

@@ -12,6 +12,10 @@ v, substitution by v − w for two such vectors):
 - substitution: ‖v − w‖₁ ≤ 2‖v‖₁; where values are ≥ 0, each coordinate moves by at most its own
   maximum and ‖v − w‖₂² ≤ ‖v‖₂² + ‖w‖₂², so L2² doubles; signed values may oppose in the same
   cells, so L2² quadruples;
+- groups of cells, each count times a weight w, of at most k cells with r rows each: where every
+  group is one cell, the k heaviest of them, ‖v‖₁ ≤ r·Σw and ‖v‖₂² ≤ r²·Σw² over them; otherwise
+  all k cells may be in the heaviest group, ‖v‖₁ ≤ k·r·w and ‖v‖₂² ≤ (k·r·w)²; under substitution
+  the old and the new patient fill different groups, so twice as many count;
 - one event (the privacy unit is the row): v has one cell of size ≤ h;
 - a row that adds a vector u ≥ 0 with ‖u‖₁ ≤ h to its cell: the same bounds, since ‖u‖₂ ≤ ‖u‖₁.
 
@@ -24,6 +28,8 @@ References:
         https://doi.org/10.2478/popets-2020-0025
 """
 
+import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -43,12 +49,23 @@ class RowBound:
         _at_least_one(max_rows=self.max_rows)
 
 
+class CellOrder(enum.Enum):
+    """Which cells of a patient come first."""
+
+    KEYED = "keyed"  # by the secretly keyed order of (person, cell)
+    EARLIEST = "earliest"  # by the last axis, time; cells of the same time by the keyed order
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellBound:
-    """Each patient keeps at most ``max_cells`` cells and ``max_rows_per_cell`` rows in each."""
+    """Each patient keeps at most ``max_cells`` cells and ``max_rows_per_cell`` rows in each.
+
+    With ``EARLIEST`` the cells that a patient keeps up to a time do not depend on later rows.
+    """
 
     max_cells: int
     max_rows_per_cell: int = 1
+    order: CellOrder = CellOrder.KEYED
 
     def __post_init__(self) -> None:
         _at_least_one(max_cells=self.max_cells, max_rows_per_cell=self.max_rows_per_cell)
@@ -130,7 +147,7 @@ def sensitivity(
         >>> s.l1, s.l2_squared
         (5, 5)
     """
-    if (entity is Entity.EVENT) != isinstance(bounds, OneEvent):
+    if entity is Entity.EDGE or (entity is Entity.EVENT) != isinstance(bounds, OneEvent):
         raise InvalidParameterError(
             f"Expected bounds that suit the privacy unit {entity.value!r}.",
             hint="Patients need max rows or cells; events are bounded by being one row.",
@@ -161,6 +178,60 @@ def sensitivity(
         entity=entity,
         unit=values.unit,
         because=_because(bounds, values=values, adjacency=adjacency),
+    )
+
+
+def pooled_sensitivity(
+    bounds: ContributionBounds,
+    *,
+    weights: Sequence[int],
+    merged: bool,
+    unit: str,
+    adjacency: Adjacency,
+) -> Sensitivity:
+    """Return how far one privacy unit can move weighted counts of groups of cells.
+
+    Args:
+        bounds: Enforced on the cells.
+        weights: Of every group.
+        merged: Whether some group holds several cells.
+        unit: What a count is of.
+        adjacency: Which data sets are neighbours.
+
+    Example:
+        Two wards a patient, counted by site: both wards may be in one site.
+
+        >>> s = pooled_sensitivity(
+        ...     CellBound(max_cells=2), weights=(1, 1, 1), merged=True, unit="persons",
+        ...     adjacency=Adjacency.ADD_REMOVE)
+        >>> s.l1, s.l2_squared
+        (2, 4)
+    """
+    if isinstance(bounds, CellBound) and not merged:
+        spread, each = bounds.max_cells, bounds.max_rows_per_cell
+    else:
+        spread, each = 1, rows_per_unit(bounds)
+    match adjacency:
+        case Adjacency.ADD_REMOVE:
+            filled = spread
+        case Adjacency.SUBSTITUTE:
+            filled = 2 * spread
+        case _:
+            assert_never(adjacency)
+    heaviest = sorted(weights, reverse=True)[:filled]
+    entity = Entity.EVENT if isinstance(bounds, OneEvent) else Entity.PATIENT
+    values = ValueRange(magnitude=1, signed=False, unit=unit)
+    because = _because(bounds, values=values, adjacency=adjacency)
+    if heaviest[0] > 1:
+        counted = "each counted once"
+        because = because.replace(counted, f"{counted}, times a public weight ≤ {heaviest[0]}")
+    return Sensitivity(
+        l1=each * sum(heaviest),
+        l2_squared=each**2 * sum(weight**2 for weight in heaviest),
+        linf=each * heaviest[0],
+        entity=entity,
+        unit=unit,
+        because=because,
     )
 
 

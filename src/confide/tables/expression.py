@@ -65,10 +65,19 @@ class BinOf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartOf:
-    """A calendar part of a date, counted from the first one of the declared range."""
+    """A calendar part of a date, counted from the first one of the range.
+
+    Attributes:
+        of: Date.
+        part: Unit.
+        since: First day, in days since 1970-01-01; the first declared one when None.
+        until: Last day; the last declared one when None.  Outside the range: NULL.
+    """
 
     of: "ColumnOf | ValueOf"
     part: DatePart
+    since: int | None = None
+    until: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

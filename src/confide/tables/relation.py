@@ -33,7 +33,7 @@ from confide.tables.expression import (
 )
 from confide.tables.filter import Everything, Predicate, expressions, sources
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
-from confide.tables.schema import Column, Dataset, Domain, Kind
+from confide.tables.schema import Column, Dataset, Domain, Kind, Table
 
 EPOCH = dt.date(1970, 1, 1).toordinal()
 
@@ -65,8 +65,9 @@ def domain(expression: Expression, *, dataset: Dataset) -> Domain:
             return _value_domain(name, dataset)
         case BinOf(of=inner, edges=edges):
             return _bins(domain(inner, dataset=dataset), edges)
-        case PartOf(of=inner, part=part):
-            return _parts(domain(inner, dataset=dataset), part)
+        case PartOf(part=part):
+            first, last = day_range(expression, dataset=dataset)
+            return _parts(part, first=first, last=last)
         case Holds(of=predicate):
             for part_of_it in expressions(predicate):
                 domain(part_of_it, dataset=dataset)
@@ -166,11 +167,28 @@ def _part_label(index: int, part: DatePart) -> str:
             assert_never(part)
 
 
-def _parts(inner: Domain, part: DatePart) -> Domain:
+def day_range(parts: PartOf, *, dataset: Dataset) -> tuple[int, int]:
+    """Return the first and the last day of the range whose calendar parts are counted.
+
+    Raises:
+        ContractError: If the source is no date, or the range is empty or not within its bounds.
+    """
+    inner = domain(parts.of, dataset=dataset)
     if inner.kind is not Kind.DATE:
         raise ContractError("Only a date has calendar parts.", hint="Use `bins` for a number.")
-    first = part_index(date_of(inner.lower), part)
-    last = part_index(date_of(inner.upper), part)
+    first = inner.lower if parts.since is None else parts.since
+    last = inner.upper if parts.until is None else parts.until
+    if not inner.lower <= first <= last <= inner.upper:
+        raise ContractError(
+            f"Expected a range of days within {date_of(inner.lower)} to {date_of(inner.upper)}, "
+            f"got {date_of(first)} to {date_of(last)}.",
+            hint="Correct the range, or the declared bounds of the date in dataset.yaml.",
+        )
+    return first, last
+
+
+def _parts(part: DatePart, *, first: int, last: int) -> Domain:
+    first, last = (part_index(date_of(day), part) for day in (first, last))
     labels = tuple(_part_label(index, part) for index in range(first, last + 1))
     return Domain(kind=Kind.CATEGORY, lower=0, upper=last - first, keys=labels)
 
@@ -184,6 +202,7 @@ def check(relation: Relation, *reads: Expression, dataset: Dataset) -> None:
             person's attributes under event-level privacy.
     """
     base = dataset.table(relation.table)
+    _refuse_contacts(base, dataset=dataset)
     for expression in (*reads, *expressions(relation.where)):
         for read in sources(expression):
             match read:
@@ -197,6 +216,21 @@ def check(relation: Relation, *reads: Expression, dataset: Dataset) -> None:
                 case _:
                     assert_never(read)
         domain(expression, dataset=dataset)
+
+
+def _refuse_contacts(table: Table, *, dataset: Dataset) -> None:
+    """Refuse rows of two persons, and every row where only contacts are protected."""
+    if dataset.unit.entity is Entity.EDGE:
+        raise ContractError(
+            "With a contact as privacy unit, persons and their rows are not protected.",
+            hint="Ask for a degree-histogram, or protect patients.",
+        )
+    if table.other_id and dataset.unit.entity is Entity.PATIENT:
+        raise ContractError(
+            f"A row of table {table.name!r} is a contact of two persons, so bounding the rows of "
+            "one does not bound the other's.",
+            hint="Ask for a degree-histogram.",
+        )
 
 
 def _check_join(table: str, *, base: str, dataset: Dataset) -> None:

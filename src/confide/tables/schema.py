@@ -26,6 +26,7 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import PrivacyUnit
 from confide.tables.expression import Expression
 from confide.tables.per_patient import PerPatientValue
+from confide.tables.spine import Spine
 
 LARGEST_DELTA = Fraction(1, 10**4)
 USUAL_DELTA = Fraction(1, 10**6)
@@ -206,6 +207,8 @@ class Table:
         columns: Declared columns; others do not exist for Confide.
         one_row_per_patient: Enforced by the engine: of several rows the first in keyed order stays.
         id_column: Column that identifies the person here; the unit's when empty.
+        weight: Number column that holds the survey weight of a row; "" where there is none.
+        other_id: Column that identifies a second person: then a row is a contact of the two.
     """
 
     name: str
@@ -213,6 +216,15 @@ class Table:
     columns: tuple[Column, ...]
     one_row_per_patient: bool = False
     id_column: str = ""
+    weight: str = ""
+    other_id: str = ""
+
+    def __post_init__(self) -> None:
+        if self.other_id and self.one_row_per_patient:
+            raise ContractError(
+                f"Table {self.name!r} holds contacts, and a person can have several.",
+                hint="Leave rows-per-patient out.",
+            )
 
     def column(self, name: str) -> Column:
         """Return a declared column.
@@ -251,6 +263,7 @@ class Dataset:
         selection_delta: Lifetime cap on the summed δ of key selections; 0 forbids them.
         population_at_most: Public cap on the number of patients, to exclude overflow.
         population: Public planning number of patients, where known; bounds δ.
+        spines: Declared areas within areas.
         tables: Declared tables.
         per_patient: Declared values, one per patient, from that patient's own rows.
         derived: Declared bins and calendar parts.
@@ -269,11 +282,14 @@ class Dataset:
     per_patient: tuple[PerPatientValue, ...] = ()
     derived: tuple[Derived, ...] = ()
     population: int | None = None
+    spines: tuple[Spine, ...] = ()
 
     def __post_init__(self) -> None:
         names = [table.name for table in self.tables]
         if len(set(names)) != len(names):
             raise ContractError("A table is declared twice.")
+        if len({spine.name for spine in self.spines}) != len(self.spines):
+            raise ContractError("A spine is declared twice.")
         if self.measure is Measure.ZCDP and not 0 < self.delta < 1:
             raise ContractError(
                 "Accounting in zcdp needs the delta at which losses are shown.",
@@ -336,3 +352,14 @@ class Dataset:
         raise UnknownNameError(
             "per-patient value", name, known=[value.name for value in self.per_patient]
         )
+
+    def spine(self, name: str) -> Spine:
+        """Return a declared spine.
+
+        Raises:
+            UnknownNameError: If ``name`` was not declared.
+        """
+        for spine in self.spines:
+            if spine.name == name:
+                return spine
+        raise UnknownNameError("spine", name, known=[spine.name for spine in self.spines])

@@ -34,8 +34,8 @@ def test_delta_is_kept_and_rho_does_not_become_epsilon():
         charge_for(only_delta, measure=Measure.PURE)
 
 
-@pytest.mark.parametrize("nano", [0, -1, 1.0, True, LARGEST + 1, "1"])
-def test_amounts_are_positive_whole_units(nano):
+@pytest.mark.parametrize("nano", [-1, 1.0, True, LARGEST + 1, "1"])
+def test_amounts_are_whole_units_of_at_least_0(nano):
     with pytest.raises(InvalidParameterError, match="Expected nano as an int"):
         Amount(nano=nano)
 

@@ -230,8 +230,8 @@ def test_a_statistic_in_which_nothing_stands_out_asks_for_codes_and_dates(words)
     assert not any(asked in flag.lower() for flag in full.flags)
 
 
-def test_bounds_and_costs_are_folded_and_the_odds_are_told_once(html):
-    assert html.count("<details>") == 20
+def test_bounds_and_costs_are_folded_and_the_odds_are_told_once(html, release):
+    assert html.count("<details>") == 2 * len(release.plan.statistics)
     assert html.count("would make an analyst believe") == 2  # at a glance, and in the guarantee
 
 

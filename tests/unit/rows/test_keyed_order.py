@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from confide.rows.duckdb import open_engine
-from confide.rows.keyed_order import PRIME, coefficients
+from confide.rows.keyed_order import MASK, coefficients
 from confide.tables.aggregate import KeyedAggregate
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.relation import Relation
@@ -68,5 +68,5 @@ def test_another_key_keeps_other_rows():
 
 def test_coefficients_are_never_zero_and_differ():
     found = coefficients(b"0123456789abcdef")
-    assert all(0 < value < PRIME for value in found.values())
+    assert all(0 < value < MASK for value in found.values())
     assert max(Counter(found.values()).values()) == 1

@@ -27,6 +27,7 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
 from confide.noise.exponential import ExponentialMechanism
+from confide.noise.local_mechanism import LocalMechanism
 from confide.noise.mechanism import Mechanism
 from confide.noise.noisy_max import Movement, NoisyMax
 from confide.noise.peeling import Peeling
@@ -34,6 +35,7 @@ from confide.noise.randomized_response import RandomizedResponse
 from confide.noise.set_selection import SetSelection, draw_sets
 from confide.noise.threshold import KeyThreshold
 from confide.noise.truncated_geometric import TruncatedGeometricSelection
+from confide.noise.unary_encoding import Unary, UnaryEncoding
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 
@@ -155,12 +157,13 @@ def selecting(rule: TruncatedGeometricSelection) -> Run:
     return run
 
 
-def answering(survey: RandomizedResponse) -> Run:
+def answering(survey: LocalMechanism) -> Run:
     """Return the runner of one person's answer."""
 
     def run(exact: Vector, samples: int, entropy: Entropy) -> NDArray[np.float64]:
         answers = np.full(samples, exact[0], dtype=np.int64)
-        return survey.encode(answers, entropy=entropy).astype(np.float64)[:, None]
+        said = survey.encode(answers, entropy=entropy)
+        return said.reshape(samples, -1).astype(np.float64)
 
     return run
 
@@ -204,7 +207,8 @@ def peeling(choice: Peeling) -> Run:
 def as_number(drawn: NDArray[np.intp], *, of: int) -> NDArray[np.float64]:
     """Return one number a draw that tells all choices apart; shape (samples, 1)."""
     digits = np.array([of**place for place in range(drawn.shape[1])][::-1])
-    return (drawn @ digits).astype(np.float64)[:, None]
+    numbers: NDArray[np.float64] = (drawn @ digits).astype(np.float64)
+    return numbers[:, None]
 
 
 def noisy_max(choice: NoisyMax) -> Run:
@@ -240,6 +244,8 @@ def scenarios() -> tuple[Scenario, ...]:
     one_way = NoisyMax.calibrate(ONE, sensitivity=1, movement=Movement.ONE_DIRECTION)
     coin = RandomizedResponse(truth=Fraction(3, 4), categories=2)
     many = RandomizedResponse(truth=ONE, categories=5)
+    districts = UnaryEncoding(target=ONE, categories=4, unary=Unary.OPTIMISED)
+    flags = UnaryEncoding(target=ONE, categories=4, unary=Unary.SYMMETRIC)
     return (
         Scenario(
             name="discrete Laplace, one count",
@@ -310,6 +316,20 @@ def scenarios() -> tuple[Scenario, ...]:
             first=(0,),
             second=(3,),
             run=answering(many),
+        ),
+        Scenario(
+            name="unary encoding, optimised",
+            claim=ONE,
+            first=(0,),
+            second=(3,),
+            run=answering(districts),
+        ),
+        Scenario(
+            name="unary encoding, symmetric",
+            claim=ONE,
+            first=(0,),
+            second=(3,),
+            run=answering(flags),
         ),
         Scenario(
             name="exponential mechanism",

@@ -15,14 +15,17 @@ References:
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import assert_never
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.exponential import ExponentialMechanism
+from confide.noise.local_mechanism import LocalMechanism
 from confide.noise.mechanism import Mechanism
 from confide.noise.noisy_max import NoisyMax
 from confide.noise.randomized_response import RandomizedResponse
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
+from confide.noise.unary_encoding import UnaryEncoding
 
 _LEFT_OUT = 1e-12
 
@@ -107,8 +110,8 @@ def log_chance_of_set(
     return own - math.log(sums[choice.size])
 
 
-def log_ratio_of_answer(survey: RandomizedResponse) -> float:
-    """Return ln P[answer | true]/P[answer | another is true].
+def log_ratio_of_answer(survey: LocalMechanism) -> float:
+    """Return the largest ln P[answer | true]/P[answer | another is true].
 
     Example:
         >>> from fractions import Fraction
@@ -116,8 +119,14 @@ def log_ratio_of_answer(survey: RandomizedResponse) -> float:
         >>> round(math.exp(log_ratio_of_answer(coin)), 9)
         3.0
     """
-    keep = survey.keep_probability()
-    return math.log(keep * (survey.categories - 1) / (1 - keep))
+    keep, lie = survey.keep_probability(), survey.lie_probability()
+    match survey:
+        case RandomizedResponse():
+            return math.log(keep / lie)
+        case UnaryEncoding():  # the one is affirmed and the other is not
+            return math.log(keep / lie * (1 - lie) / (1 - keep))
+        case _:
+            assert_never(survey)
 
 
 def log_ratio_of_maximum(

@@ -26,6 +26,7 @@ from confide.tables.filter import Between, Everything, IsIn
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Dataset, Derived, Kind, Outside, Table
+from confide.tables.spine import Spine
 
 _FIRST_DAY, _LAST_DAY = dt.date(2024, 1, 1), dt.date(2024, 12, 31)
 _INFINITE = 2**31 - 1  # a date that the engine reads as ∞
@@ -75,15 +76,22 @@ def schema(
         selection_delta=Fraction(1, 10**7),
         population_at_most=10**6,
         tables=(
-            Table(name="events", source="events", columns=(*_EVENTS, *_digits(databases))),
+            Table(
+                name="events",
+                source="events",
+                columns=(*_EVENTS, *_digits(databases)),
+                weight="amount",
+            ),
             Table(
                 name="patients",
                 source="patients",
                 columns=(*_PATIENTS, *_digits(databases)),
                 one_row_per_patient=True,
+                weight="age",
             ),
         ),
         per_patient=_VALUES if entity is Entity.PATIENT else (),
+        spines=(_PLACE,),
         derived=_DERIVED if entity is Entity.PATIENT else _DERIVED[:2],
     )
 
@@ -182,6 +190,12 @@ _VALUES = (
     ),
     CountOf(name="many", table="events", where=Everything(), at_most=5),
     DaysBetween(name="span", start="first", end="end", lower=0, upper=100),
+)
+_PLACE = Spine(
+    name="place",
+    levels=("code", "block"),
+    areas=(("A", "low"), ("B", "low"), ("C", "high"), ("D", "high")),
+    population=(10, 20, 40, 80),
 )
 _DERIVED = (
     Derived(name="quarter", of=PartOf(of=_DAY, part=DatePart.QUARTER)),

@@ -23,6 +23,7 @@ from confide.noise.noisy_max import Movement, NoisyMax
 from confide.noise.randomized_response import RandomizedResponse
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
+from confide.noise.unary_encoding import Unary, UnaryEncoding
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
@@ -71,6 +72,8 @@ def oracle_checks() -> tuple[AuditCheck, ...]:
         ("best set of two among three", _set_of_two(), 0.665241, 1e-6),
         ("scale of a noisy maximum at ε = 1", float(maximum.noise.scale), 2, 0),
         ("ε of the coin-flip survey is ln 3", float(coin.loss().epsilon), math.log(3), 1e-12),
+        ("variance of optimised unary encoding at ε = 1", _rare(Unary.OPTIMISED), 3.682694, 1e-6),
+        ("variance of symmetric unary encoding at ε = 1", _rare(Unary.SYMMETRIC), 3.917698, 1e-6),
         ("odds factor at ε = 0.01", odds_factor(PureDP(epsilon=Fraction("0.01"))), 1.01005, 1e-5),
         (
             "posterior of a prior of 1 % at ε = 1",
@@ -95,6 +98,13 @@ def _set_of_two() -> float:
     """Return the chance of the best two of utilities 2, 1, 0 at slope 1: e³/(e³ + e² + e)."""
     choice = SetSelection(epsilon=Fraction(1), reach=1, size=2, candidates=3)
     return math.exp(log_chance_of_set(choice, (2, 1, 0), (0, 1)))
+
+
+def _rare(unary: Unary) -> float:
+    """Return n times the variance of the share of a category that nobody has [WBLJ17, sec. 4]."""
+    survey = UnaryEncoding(target=PureDP(epsilon=Fraction(1)), categories=40, unary=unary)
+    lie = survey.lie_probability()
+    return lie * (1 - lie) / (survey.keep_probability() - lie) ** 2
 
 
 def _laplace(scale: int) -> DiscreteLaplace:

@@ -70,7 +70,7 @@ def _parts(
     pairs, samples = (2_000, 20_000) if quick else (20_000, 100_000)
     draws = 50_000 if quick else 1_000_000
     yield "oracles", oracle_checks
-    for entity in Entity:
+    for entity in (Entity.PATIENT, Entity.EVENT):
         yield (
             f"sensitivity search, {entity.value}",
             partial(sensitivity_checks, entity, pairs=pairs, entropy=entropy),

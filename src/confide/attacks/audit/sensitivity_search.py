@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 
 from confide.attacks.audit.generate import Neighbours
 from confide.attacks.audit.generated_schema import base, database_axes, schema
+from confide.attacks.audit.searched_rates import rates_of_patients
+from confide.errors import UnsupportedError
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Question, Statistic
 from confide.privacy.adjacency import Adjacency
@@ -33,27 +35,43 @@ from confide.privacy.unit import Entity
 from confide.rows.duckdb import open_engine
 from confide.rows.engine import Exact
 from confide.statistics import (
+    AreaRate,
+    ChiSquaredTest,
     Count,
+    Hierarchy,
     Histogram,
     KeySelection,
+    LinearRegression,
     Mean,
     Proportion,
     Quantiles,
+    RunningCounts,
+    Series,
     Sum,
+    Survival,
     TopCategory,
     TopFeatures,
+    TrendTest,
+    TwoMeansTest,
+    TwoProportionsTest,
     Variance,
 )
+from confide.statistics.area_rate.spec import Denominator
+from confide.statistics.series import SeriesOf
+from confide.statistics.survival import Method
 from confide.tables.aggregate import (
+    Aggregate,
+    FactorizedAggregate,
     KeyedAggregate,
     Measured,
-    MomentAggregate,
     combined,
     parts,
 )
-from confide.tables.expression import ColumnOf, ValueOf
+from confide.tables.degrees import DegreeAggregate
+from confide.tables.expression import ColumnOf, DatePart, ValueOf
 from confide.tables.filter import AnyOf, Between, IsIn, Not
-from confide.tables.ranked import About, RankedFeatures, scores
+from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import About
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 
@@ -136,11 +154,9 @@ def exact_vectors(
 def _whole(aggregate: Measured, answers: Iterator[Exact], *, dataset: Dataset) -> Exact:
     """Return the exact vector of an aggregate from the engine's next answers, as the gate does."""
     own = [next(answers) for _ in parts(aggregate)]
-    if not isinstance(aggregate, MomentAggregate | RankedFeatures):
+    if isinstance(aggregate, Aggregate | KeyedAggregate | DegreeAggregate):
         return own[0]
     sums = [answer for answer in own if isinstance(answer, tuple)]
-    if isinstance(aggregate, RankedFeatures):
-        return scores(aggregate, sums, dataset=dataset)
     return combined(aggregate, sums, dataset=dataset)
 
 
@@ -213,7 +229,18 @@ def _batched(aggregate: Measured, *, databases: int) -> Measured:
     """Return the aggregate over all databases at once; keys carry their database already."""
     if isinstance(aggregate, KeyedAggregate):
         return aggregate
+    if isinstance(aggregate, DegreeAggregate):
+        raise UnsupportedError("Degree histograms are searched over graphs, not over patients.")
     axes = database_axes(aggregate.relation.table, databases=databases)
+    if isinstance(aggregate, PooledAggregate):
+        copies = base(databases) ** 2
+        whole = replace(aggregate.of, axes=(*axes, *aggregate.axes))
+        groups = tuple(
+            copy * aggregate.size + group for copy in range(copies) for group in aggregate.groups
+        )
+        return PooledAggregate(of=whole, groups=groups, weights=aggregate.weights * copies)
+    if isinstance(aggregate, FactorizedAggregate):
+        return replace(aggregate, inner=replace(aggregate.inner, axes=(*axes, *aggregate.axes)))
     return replace(aggregate, axes=(*axes, *aggregate.axes))
 
 
@@ -356,6 +383,101 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             about=About.CENTRES,
             per_patient=rows(rows=1),
         ),
+        *rates_of_patients(),
+        Survival(
+            id="exits",
+            table="patients",
+            time="age",
+            status="any",
+            censored=("no",),
+            by=("sex",),
+            bins=6,
+            until=Fraction(60),
+        ),
+        Survival(
+            id="stays-until-any",
+            table="events",
+            time="span",
+            status="any",
+            censored=("no",),
+            bins=4,
+            method=Method.PER_TIME_POINT,
+        ),
+        ChiSquaredTest(
+            id="independence", table="events", by=("code", "band"), per_patient=rows(rows=1)
+        ),
+        TwoProportionsTest(
+            id="two-shares", table="events", of=high, by=("sex",), per_patient=rows(rows=1)
+        ),
+        TrendTest(id="trend", table="events", of=high, by=("code",), per_patient=rows(rows=1)),
+        TwoMeansTest(
+            id="two-means", table="events", column="change", by=("sex",), per_patient=rows(rows=1)
+        ),
+        LinearRegression(
+            id="line",
+            table="events",
+            outcome="change",
+            covariates=("amount", "code", "sex"),
+            per_patient=rows(rows=1),
+        ),
+        Series(
+            id="series",
+            table="events",
+            column="change",
+            over="day",
+            every=DatePart.QUARTER,
+            per_patient=rows(cells=2, rows=2),
+        ),
+        Series(
+            id="series-of-sums",
+            table="events",
+            column="amount",
+            over="quarter",
+            of=SeriesOf.SUM,
+            per_patient=rows(cells=2, rows=1),
+        ),
+        RunningCounts(
+            id="running",
+            table="events",
+            over="quarter",
+            counted=events,
+            per_patient=rows(cells=2, rows=3),
+        ),
+        RunningCounts(
+            id="running-by-sex",
+            table="events",
+            over="day",
+            every=DatePart.QUARTER,
+            groups=("sex",),
+            per_patient=rows(cells=2),
+        ),
+        *_of_areas(high),
+    )
+
+
+def _of_areas(high: Between) -> tuple[Statistic, ...]:
+    place: dict[str, Any] = {"table": "events", "spine": "place"}
+    return (
+        Hierarchy(id="blocks", per_patient=PerPatient(cells=2), **place),
+        Hierarchy(
+            id="block-rows",
+            counted=Counted.EVENTS,
+            per_patient=PerPatient(cells=2, rows=2),
+            **place,
+        ),
+        Hierarchy(id="block-any", counted=Counted.EVENTS, per_patient=PerPatient(rows=3), **place),
+        AreaRate(id="rates", of=high, per_patient=PerPatient(cells=2), **place),
+        AreaRate(id="fair", same_error_above=10, per_patient=PerPatient(cells=2), **place),
+        AreaRate(id="block-rate", area="block", per_patient=PerPatient(cells=1), **place),
+        AreaRate(
+            id="block-shares",
+            area="block",
+            of=high,
+            denominator=Denominator.ROWS,
+            same_error_above=30,
+            per_patient=PerPatient(rows=2),
+            **place,
+        ),
     )
 
 
@@ -373,4 +495,15 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         Proportion(id="share", table="events", of=high),
         TopCategory(id="top-code", table="events", by=("code",), counted=Counted.EVENTS),
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
+        Survival(id="exits", table="events", time="amount", status="code", censored=("D",), bins=4),
+        ChiSquaredTest(id="independence", table="events", by=("code", "band")),
+        LinearRegression(
+            id="line", table="events", outcome="change", covariates=("amount", "code")
+        ),
+        Hierarchy(id="blocks", table="events", spine="place", counted=Counted.EVENTS),
+        AreaRate(
+            id="fair", table="events", spine="place", counted=Counted.EVENTS, same_error_above=10
+        ),
+        Series(id="series", table="events", column="change", over="day", every=DatePart.QUARTER),
+        RunningCounts(id="running", table="events", over="quarter", counted=Counted.EVENTS),
     )

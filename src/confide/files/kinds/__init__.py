@@ -4,15 +4,28 @@ from typing import Annotated, TypeAlias, get_args
 
 from pydantic import BeforeValidator, Field
 
+from confide.files.kinds.areas import AreaRateSection, HierarchySection
 from confide.files.kinds.choices import TopCategorySection, TopFeaturesSection
+from confide.files.kinds.comparisons import (
+    ChiSquaredTestSection,
+    LinearRegressionSection,
+    TrendTestSection,
+    TwoMeansTestSection,
+    TwoProportionsTestSection,
+)
 from confide.files.kinds.counts import (
     CountSection,
     HistogramSection,
     KeySelectionSection,
     ProportionSection,
 )
+from confide.files.kinds.networks import DegreeHistogramSection
 from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSection, VarianceSection
+from confide.files.kinds.rates import IncidenceSection, SMRSection, StandardizedRateSection
 from confide.files.kinds.section import StatisticSection
+from confide.files.kinds.survival import SurvivalSection
+from confide.files.kinds.times import RunningCountsSection, SeriesSection
+from confide.files.kinds.weighted import WeightedMeanSection, WeightedProportionSection
 
 __all__ = ["KINDS", "AnyStatistic", "StatisticSection"]
 
@@ -25,6 +38,22 @@ _Known: TypeAlias = (
     | ProportionSection
     | QuantilesSection
     | KeySelectionSection
+    | IncidenceSection
+    | StandardizedRateSection
+    | SMRSection
+    | WeightedProportionSection
+    | WeightedMeanSection
+    | SurvivalSection
+    | ChiSquaredTestSection
+    | TwoProportionsTestSection
+    | TrendTestSection
+    | TwoMeansTestSection
+    | LinearRegressionSection
+    | DegreeHistogramSection
+    | HierarchySection
+    | AreaRateSection
+    | SeriesSection
+    | RunningCountsSection
     | TopCategorySection
     | TopFeaturesSection
 )
@@ -44,7 +73,14 @@ _OTHER_WORDS = {
     "sd": "variance",
     "prevalence": "proportion",
     "percentage": "proportion",
-    "rate": "proportion",
+    "rate": "incidence, or proportion where there is no time at risk",
+    "incidence-rate": "incidence",
+    "standardised-rate": "standardized-rate",
+    "kaplan-meier": "survival",
+    "log-rank": "survival, with by: [arm]",
+    "chi-square": "chi-squared-test",
+    "t-test": "two-means-test",
+    "regression": "linear-regression",
 }
 
 

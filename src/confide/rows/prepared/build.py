@@ -23,6 +23,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from confide.errors import ContractError
+from confide.privacy.unit import Entity
 from confide.rows.duckdb import DuckDBEngine, open_engine
 from confide.rows.prepared.check import differing
 from confide.rows.prepared.choice import streams
@@ -157,7 +158,11 @@ def _written(
 ) -> Manifest:
     with _engine(work, copying=MakeCopies(folder=work.folder.resolve())) as engine:
         problems = engine.problems()
-        tables = [table for table in work.dataset.tables if table.name not in problems]
+        tables = [
+            table
+            for table in work.dataset.tables
+            if table.name not in problems and not _of_contacts(table, dataset=work.dataset)
+        ]
         if not tables:
             reasons = " ".join(problems.values())
             raise ContractError(f"No declared table can be prepared. {reasons}")
@@ -183,6 +188,11 @@ def _written(
         sizes={path.name: path.stat().st_size for path in copies.files()},
         facts=tuple(facts),
     )
+
+
+def _of_contacts(table: Table, *, dataset: Dataset) -> bool:
+    """Return whether only degree histograms read the table: from the source, as it is."""
+    return bool(table.other_id) or dataset.unit.entity is Entity.EDGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

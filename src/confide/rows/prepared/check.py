@@ -54,7 +54,7 @@ def differing(
     """
     found = []
     for table in dataset.tables:
-        if table.name in unread:
+        if table.name in unread or table.other_id:
             continue
         asked = tuple(questions(table, dataset=dataset))
         one, other = (

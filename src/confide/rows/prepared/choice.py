@@ -13,7 +13,7 @@ from confide.rows.stream import FARTHEST
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
 from confide.tables.filter import All, Between, Everything, Predicate, expressions, sources
-from confide.tables.relation import Relation, column_of, domain
+from confide.tables.relation import Relation, column_of, day_range, domain
 from confide.tables.schema import Dataset, Kind
 
 
@@ -72,7 +72,9 @@ def never_null(expression: Expression, *, dataset: Dataset) -> bool:
         case ColumnOf():
             return column_of(expression, dataset).kind is not Kind.TEXT
         case PartOf(of=inner):
-            return never_null(inner, dataset=dataset)
+            of = domain(inner, dataset=dataset)
+            whole = day_range(expression, dataset=dataset) == (of.lower, of.upper)
+            return whole and never_null(inner, dataset=dataset)
         case BinOf(of=inner, edges=edges):
             if not never_null(inner, dataset=dataset):
                 return False

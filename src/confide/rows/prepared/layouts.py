@@ -30,7 +30,7 @@ from confide.rows.build import (
     some,
     times,
 )
-from confide.rows.keyed_order import point
+from confide.rows.keyed_order import with_point
 from confide.rows.prepared.copies import MOST_RANKS, PLACES, Copies, parquet
 from confide.rows.stream import in_order
 from confide.rows.table_rows import Scope, cleaned_rows, table_rows
@@ -68,9 +68,9 @@ def patient_index(tables: Sequence[Table], *, scope: Scope, known: exp.Table | N
             expression=select(own("id"), named(place, "p"), of=new),
             distinct=False,
         )
-    x = cast(point(own("id"), ids=scope.layout.ids), INT)
-    columns = [named(cast(own("p"), INT), "p"), own("id"), named(x, "x")]
-    return in_order(select(*columns, of=numbered), by=[own("p")])
+    columns = [named(cast(own("p"), INT), "p"), own("id"), named(cast(own("x"), INT), "x")]
+    pointed = with_point(select(STAR, of=numbered), person="id", ids=scope.layout.ids)
+    return in_order(select(*columns, of=pointed), by=[own("p")])
 
 
 def clustered_rows(table: Table, *, scope: Scope, patients: exp.Table | None) -> exp.Select:

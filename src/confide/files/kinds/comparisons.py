@@ -1,0 +1,119 @@
+"""Tests of hypotheses and regressions, as study.yaml writes them."""
+
+from typing import Any, Literal
+
+from confide.files.kinds.section import StatisticSection
+from confide.files.texts import Exact
+from confide.files.where import read_where
+from confide.plans.plan import Statistic
+from confide.statistics.hypothesis_tests.chi_squared import ChiSquaredTest
+from confide.statistics.hypothesis_tests.trend import TrendTest
+from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
+from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
+from confide.statistics.regression.linear import LinearRegression
+from confide.tables.schema import Dataset
+
+
+class ChiSquaredTestSection(StatisticSection):
+    """Whether two categories are independent."""
+
+    kind: Literal["chi-squared-test"]
+    by: list[str]
+
+    def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
+        """Return the spec."""
+        del dataset
+        return ChiSquaredTest(**common, by=tuple(self.by))
+
+    def error_unit(self, dataset: Dataset) -> str:
+        """Return that of a share."""
+        del dataset
+        return "1"
+
+
+class TwoProportionsTestSection(StatisticSection):
+    """Whether a condition holds equally often in two groups."""
+
+    kind: Literal["two-proportions-test"]
+    of: dict[str, Any]
+    by: list[str]
+    groups: list[str] | None = None
+
+    def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
+        """Return the spec."""
+        return TwoProportionsTest(
+            **common,
+            of=read_where(self.of, table=common["table"], dataset=dataset),
+            by=tuple(self.by),
+            groups=tuple(self.groups or ()),
+            expect_share=self.expect.share,
+        )
+
+    def error_unit(self, dataset: Dataset) -> str:
+        """Return that of a share."""
+        del dataset
+        return "1"
+
+    def per_one(self) -> int:
+        """Return what the share is reported per."""
+        return 1
+
+
+class TrendTestSection(StatisticSection):
+    """Whether a share rises or falls over ordered categories."""
+
+    kind: Literal["trend-test"]
+    of: dict[str, Any]
+    by: list[str]
+    scores: list[Exact] | None = None
+
+    def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
+        """Return the spec."""
+        return TrendTest(
+            **common,
+            of=read_where(self.of, table=common["table"], dataset=dataset),
+            by=tuple(self.by),
+            scores=tuple(self.scores or ()),
+        )
+
+    def error_unit(self, dataset: Dataset) -> str:
+        """Return that of a share."""
+        del dataset
+        return "1"
+
+
+class TwoMeansTestSection(StatisticSection):
+    """Whether a number is equally large in two groups."""
+
+    kind: Literal["two-means-test"]
+    column: str
+    by: list[str]
+    groups: list[str] | None = None
+
+    def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
+        """Return the spec."""
+        del dataset
+        groups = tuple(self.groups or ())
+        return TwoMeansTest(**common, column=self.column, by=tuple(self.by), groups=groups)
+
+    def error_unit(self, dataset: Dataset) -> str:
+        """Return the unit of the column."""
+        return self.domain_of(self.column, dataset=dataset).unit
+
+
+class LinearRegressionSection(StatisticSection):
+    """How a number depends on others and on categories."""
+
+    kind: Literal["linear-regression"]
+    outcome: str
+    covariates: list[str]
+
+    def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
+        """Return the spec."""
+        del dataset
+        covariates = tuple(self.covariates)
+        return LinearRegression(**common, outcome=self.outcome, covariates=covariates)
+
+    def error_unit(self, dataset: Dataset) -> str:
+        """Return the unit of the outcome."""
+        return self.domain_of(self.outcome, dataset=dataset).unit

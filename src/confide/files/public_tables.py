@@ -1,0 +1,56 @@
+"""Public numbers of a study that stand in a CSV beside it: ``population: {file: tracts.csv}``.
+
+A line holds the labels, one a column, and the number in the last column; a head line is skipped.
+"""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from confide.errors import ContractError
+from confide.files.texts import beside, exact
+
+_KEYS = ("standard", "reference", "population")
+
+
+def with_public_files(value: dict[str, Any], *, path: Path) -> dict[str, Any]:
+    """Replace ``{file: x.csv}`` under standard, reference and population by what the file holds."""
+    statistics = value.get("statistics")
+    for item in statistics if isinstance(statistics, list) else ():
+        for key in _KEYS if isinstance(item, dict) else ():
+            named = item.get(key)
+            if isinstance(named, dict) and set(named) == {"file"}:
+                item[key] = _nested(beside(str(named["file"]), of=path))
+    return value
+
+
+def _nested(path: Path) -> dict[str, Any]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            lines = [line for line in csv.reader(file) if line]
+    except (OSError, UnicodeDecodeError):
+        raise ContractError(f"There is no file {path.name} that can be read.") from None
+    if lines and not _is_number(lines[0][-1]):
+        lines = lines[1:]
+    if not lines or len({len(line) for line in lines}) != 1 or len(lines[0]) < 2:
+        raise ContractError(
+            f"{path.name} should hold labels and a number on each line.",
+            hint="Write North,0-39,1200.",
+        )
+    found: dict[str, Any] = {}
+    for *labels, last, number in lines:
+        inside = found
+        for label in labels:
+            inside = inside.setdefault(label, {})
+        if last in inside:
+            raise ContractError(f"{path.name} gives {', '.join((*labels, last))} twice.")
+        inside[last] = number
+    return found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        exact(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,117 @@
+"""Who is at risk, by group and stratum: persons, person-time, or a public population."""
+
+from dataclasses import dataclass
+
+from confide.errors import ContractError
+from confide.plans.person_time import Per, step_of
+from confide.plans.public_numbers import PublicNumber, in_order
+from confide.tables.aggregate import cell_keys
+from confide.tables.expression import Expression
+from confide.tables.filter import All, Between, Predicate
+from confide.tables.relation import Relation, centre, domain, resolve
+from confide.tables.schema import Dataset, Domain
+
+Keys = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtRisk:
+    """The denominator of a standardised rate.
+
+    Attributes:
+        id: Of the statistic, for errors.
+        table: Whose rows.
+        by: Groups.
+        strata: What is adjusted for.
+        time: Column or per-patient value: the time at risk of a row; "" counts persons.
+        population: Public number at risk by group and stratum; none: from the rows.
+        per: What rates are reported per.
+    """
+
+    id: str
+    table: str
+    by: tuple[str, ...]
+    strata: tuple[str, ...]
+    time: str
+    population: tuple[PublicNumber, ...]
+    per: Per
+
+    def check(self) -> None:
+        """Refuse two denominators.
+
+        Raises:
+            ContractError: If time and population are both named.
+        """
+        if self.time and self.population:
+            raise ContractError(
+                f"{self.id!r} names both a time at risk and a public population.",
+                hint="Keep one of `time` and `population`.",
+            )
+
+    @property
+    def of_persons(self) -> bool:
+        """Whether persons in the rows are counted, each with at most one event."""
+        return not self.time and not self.population
+
+    def unit(self, dataset: Dataset) -> str:
+        """Return the unit of the published rate."""
+        once = bool(self.population) or dataset.table(self.table).one_row_per_patient
+        return self.per.unit if self.time else self.per.counted(once=once)
+
+    def groups(self, dataset: Dataset) -> tuple[Expression, ...]:
+        """Return the axes of the groups."""
+        return self._read(self.by, dataset)
+
+    def cells(self, dataset: Dataset) -> tuple[Expression, ...]:
+        """Return the axes of groups and strata."""
+        return self._read((*self.by, *self.strata), dataset)
+
+    def times(self, dataset: Dataset) -> Expression:
+        """Return the time at risk of a row."""
+        (time,) = self._read((self.time,), dataset)
+        return time
+
+    def _read(self, names: tuple[str, ...], dataset: Dataset) -> tuple[Expression, ...]:
+        return tuple(resolve(name, table=self.table, dataset=dataset) for name in names)
+
+    def group_keys(self, dataset: Dataset) -> Keys:
+        """Return the labels of every group."""
+        return cell_keys(self.groups(dataset), dataset=dataset)
+
+    def by_stratum(
+        self, numbers: tuple[PublicNumber, ...], *, name: str, dataset: Dataset
+    ) -> tuple[float, ...]:
+        """Return public numbers in the order of the strata."""
+        keys = cell_keys(self._read(self.strata, dataset), dataset=dataset)
+        return in_order(numbers, keys=keys, name=f"The {name} of {self.id!r}")
+
+    def public(self, dataset: Dataset) -> tuple[float, ...]:
+        """Return the public population by group and stratum."""
+        keys = cell_keys(self.cells(dataset), dataset=dataset)
+        return in_order(self.population, keys=keys, name=f"The population of {self.id!r}")
+
+    def step(self, dataset: Dataset) -> float:
+        """Return what one step of the base is worth: a person, or a grid step of time."""
+        if not self.time:
+            return 1.0
+        return step_of(self.domain_of_time(dataset), per=self.per, name=self.time)
+
+    def domain_of_time(self, dataset: Dataset) -> Domain:
+        """Return the bounds of the time of a row."""
+        return domain(self.times(dataset), dataset=dataset)
+
+    def full(self, dataset: Dataset) -> float:
+        """Return the most that one row is at risk, in the unit of the base."""
+        return self.domain_of_time(dataset).upper * self.step(dataset) if self.time else 1.0
+
+    def middle(self, dataset: Dataset) -> float:
+        """Return the public centre of a row's time, in the unit of the base; 1 for a person."""
+        if not self.time:
+            return 1.0
+        return centre(self.domain_of_time(dataset))[0] * self.step(dataset)
+
+    def known(self, where: Predicate, dataset: Dataset) -> Relation:
+        """Return the rows whose strata and time are known."""
+        read = (*self._read(self.strata, dataset), *([self.times(dataset)] if self.time else []))
+        parts = (where, *(Between(of=each) for each in read))
+        return Relation(table=self.table, where=All(of=parts))

@@ -1,0 +1,92 @@
+"""How far one privacy unit moves counts over time that are multiplied by the square-root matrix.
+
+*Lemma:* see :mod:`confide.tables.square_root`.  With C of non-negative entries and time last,
+
+- one event, or one cell of r rows: r²‖C₁‖², the first time;
+- k cells of r rows each: r²·max over sets S of k cells of Σ_{i,j∈S} ⟨C_i, C_j⟩, attained at the
+  first k times of one series; exact, and at most (k·r·max‖C_i‖)²;
+- m rows, in any cells: ‖C·v‖ ≤ Σ v_i‖C_i‖ ≤ m‖C₁‖, attained by m rows at the first time;
+- substitution: L1 and L2² at most double, no coordinate moves further.
+
+References:
+    [KL24] Kalinin, Lampert. Banded square root matrix factorization for differentially private
+        model training. NeurIPS 2024, thm. 2. https://arxiv.org/abs/2405.13763
+    [DMRST22] Denisov, McMahan, Rush, Smith, Thakurta. Improved differential privacy for SGD via
+        optimal private linear operators on adaptive streams. NeurIPS 2022, thm. 2.1.
+        https://arxiv.org/abs/2202.08312
+"""
+
+from typing import assert_never
+
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.sensitivity import Sensitivity
+from confide.tables.aggregate import FactorizedAggregate, cell_count
+from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.relation import constant_per_patient
+from confide.tables.schema import Dataset
+from confide.tables.square_root import BITS, largest_height, largest_square, largest_sum
+
+STEPS = f"steps of 2^-{BITS} "
+"""Before the unit of what is counted."""
+
+
+def factorized_sensitivity(
+    aggregate: FactorizedAggregate, *, dataset: Dataset, counted: str
+) -> Sensitivity:
+    """Return how far one privacy unit moves C·x over the whole horizon, in steps of 2⁻²⁰."""
+    length = aggregate.length(dataset)
+    series = _own_series(aggregate, dataset=dataset)
+    cells, rows = _spread(aggregate.bounds)
+    l1 = rows * largest_sum(cells, length=length, series=series)
+    l2_squared = rows**2 * largest_square(cells, length=length, series=series)
+    match dataset.adjacency:
+        case Adjacency.ADD_REMOVE:
+            times, move = 1, "and is added or removed"
+        case Adjacency.SUBSTITUTE:
+            times, move = 2, "and is replaced by another"
+        case _:
+            assert_never(dataset.adjacency)
+    return Sensitivity(
+        l1=times * l1,
+        l2_squared=times * l2_squared,
+        linf=rows * largest_height(cells, length=length),
+        entity=dataset.unit.entity,
+        unit=f"{STEPS}{counted}",
+        because=f"{_kept(aggregate.bounds)}, {move}; of all admissible times the first ones move "
+        "the square root of the running sums furthest, exactly [KL24, thm. 2].",
+    )
+
+
+def _own_series(aggregate: FactorizedAggregate, *, dataset: Dataset) -> int:
+    """Return the most series that one unit can be in: one, where its groups never change."""
+    *groups, _ = aggregate.axes
+    table = aggregate.relation.table
+    if all(constant_per_patient(group, table=table, dataset=dataset) for group in groups):
+        return 1
+    return cell_count(tuple(groups), dataset=dataset)
+
+
+def _spread(bounds: ContributionBounds) -> tuple[int, int]:
+    """Return the most cells of one unit, and the rows in each, that move C·x furthest."""
+    match bounds:
+        case OneEvent():
+            return 1, 1
+        case RowBound(max_rows=m):
+            return 1, m
+        case CellBound(max_cells=k, max_rows_per_cell=r):
+            return k, r
+        case _:
+            assert_never(bounds)
+
+
+def _kept(bounds: ContributionBounds) -> str:
+    match bounds:
+        case OneEvent():
+            return "one event is one row at one time"
+        case RowBound(max_rows=m):
+            return f"a patient keeps at most {m} rows at any times"
+        case CellBound(max_cells=k, max_rows_per_cell=r):
+            rows = "1 row" if r == 1 else f"{r} rows"
+            return f"a patient keeps at most {k} cells, the earliest, with {rows} each"
+        case _:
+            assert_never(bounds)

@@ -1,0 +1,22 @@
+"""An HTML document that stands alone: inline style, no script, no request to anywhere."""
+
+from importlib import resources
+
+from confide.report.markup import Html, tag, trusted
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def document(body: Html, *, title: str, language: str) -> str:
+    """Return a whole HTML document around what its body holds."""
+    style = resources.files("confide.report").joinpath("page.css").read_text("utf-8")
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="generator", content="confide"),
+        tag("title", title),
+        tag("style", trusted(style)),
+    )
+    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang=language)}\n"

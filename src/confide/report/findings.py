@@ -1,0 +1,91 @@
+"""What a test or a regression found, in words: p-values, effects, the largest coefficient.
+
+*Privacy:* reads what was published.
+"""
+
+import math
+from collections.abc import Sequence
+
+from confide.report.cells import Cell
+from confide.report.numbers import clean, decimals_for, fixed, percent, significant
+from confide.report.words import Words
+
+LEAST_P = 0.0001
+ALPHA = 0.05
+
+TESTS = ("chi-squared-test", "two-proportions-test", "trend-test", "two-means-test")
+"""Kinds that publish a p-value."""
+
+
+def p_text(p: float, *, words: Words) -> str:
+    """Return a p-value with its sign of relation, to as many digits as journals print.
+
+    Example:
+        >>> from confide.report.words import load_words
+        >>> [p_text(p, words=load_words("en")) for p in (0.0000123, 0.00345, 0.0432, 0.87)]
+        ['< 0.0001', '= 0.0034', '= 0.043', '= 0.87']
+    """
+    if p < LEAST_P:
+        return words.say("headline.p.below", bound=f"{LEAST_P:.4f}")
+    decimals = 4 if p < 0.01 else 3 if p < 0.1 else 2
+    return words.say("headline.p.at", value=fixed(p, decimals=decimals))
+
+
+def bare_text(cell: Cell, *, words: Words) -> str:
+    """Return a number that has no interval."""
+    value = cell.value if cell.value is not None else math.nan
+    if cell.quantity.endswith("p-value"):
+        return p_text(value, words=words).removeprefix("= ")
+    return significant(value)
+
+
+def finding(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
+    """Return the main finding of a test or a regression in one sentence."""
+    if kind == "linear-regression":
+        return _coefficient(cells, words=words)
+    p = next((cell.value for cell in cells if cell.quantity == "p-value"), None)
+    effect = next((cell for cell in cells if cell.quantity in ("difference", "slope")), None)
+    said = "" if effect is None or effect.value is None else effect_text(effect, words=words)
+    if p is None:
+        return (
+            words.say("headline.test-withheld", effect=said) if said else words.say("headline.none")
+        )
+    parts = {
+        "p": p_text(p, words=words),
+        "verdict": words.say(f"headline.verdict.{'yes' if p < ALPHA else 'no'}"),
+    }
+    if not said:
+        return words.say("headline.test-bare", **parts)
+    return words.say("headline.test-found", effect=said, **parts)
+
+
+def effect_text(cell: Cell, *, words: Words) -> str:
+    """Return an effect with its interval."""
+    low, high = cell.outer or (math.nan, math.nan)
+    places = decimals_for(cell.half_width) if cell.half_width > 0 else 2
+    interval = words.say(
+        "interval",
+        level=percent(cell.level),
+        lower=fixed(low, decimals=places),
+        upper=fixed(high, decimals=places),
+    )
+    value = cell.value if cell.value is not None else math.nan
+    return words.say(
+        "headline.effect",
+        quantity=words.say(f"quantity.{cell.quantity.replace(' ', '-')}"),
+        key=words.say("comma").join(clean(part) for part in cell.key),
+        amount=words.amount(fixed(value, decimals=places), cell.unit),
+        interval=interval,
+    )
+
+
+def _coefficient(cells: Sequence[Cell], *, words: Words) -> str:
+    """Return the coefficient that is largest against its interval, or why there is none."""
+    known = [cell for cell in cells if cell.quantity == "coefficient" and cell.value is not None]
+    if not known:
+        return words.say("headline.none")
+    sharp = [cell for cell in known if cell.outer is not None and cell.half_width > 0]
+    if not sharp:
+        return words.say("headline.regression-ridge")
+    largest = max(sharp, key=lambda cell: abs(cell.value or 0.0) / cell.half_width)
+    return words.say("headline.regression", effect=effect_text(largest, words=words))

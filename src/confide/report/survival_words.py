@@ -1,0 +1,49 @@
+"""The headline of a survival curve: how many are without the event, and whether arms differ.
+
+*Privacy:* reads published cells.
+"""
+
+from collections.abc import Sequence
+
+from confide.report.cells import Cell
+from confide.report.findings import p_text
+from confide.report.numbers import clean, decimals_for, fixed, percent
+from confide.report.words import Words
+
+
+def survival_headline(usable: Sequence[Cell], *, words: Words) -> str:
+    """Return survival at the last time that every curve reaches, and the log-rank test."""
+    found: dict[str, list[Cell]] = {}
+    for cell in usable:
+        if cell.quantity == "survival":
+            found.setdefault(cell.key[-1], []).append(cell)
+    if not found:
+        return words.say("headline.none")
+    arms = max(len(cells) for cells in found.values())
+    time, cells = [item for item in found.items() if len(item[1]) == arms][-1]
+    unit = next((cell.unit for cell in usable if cell.quantity == "median survival"), "")
+    unit = unit or next((c.unit for c in usable if c.quantity == "restricted mean"), "")
+    parts = {"time": time, "unit": clean(words.unit(unit))}
+    if len(cells) == 1:
+        share, ends = _share(cells[0], words=words)
+        interval = words.say("headline.survival-interval", level=percent(cells[0].level), ends=ends)
+        return words.say("headline.survival-one", share=share, interval=interval, **parts)
+    low = min(cells, key=lambda cell: cell.value or 0.0)
+    high = max(cells, key=lambda cell: cell.value or 0.0)
+    for name, cell in (("low", low), ("high", high)):
+        parts[name], parts[f"{name}_ends"] = _share(cell, words=words)
+        parts[f"{name}_key"] = words.say("comma").join(clean(part) for part in cell.key[:-2])
+    p = next((cell.value for cell in usable if cell.quantity == "log-rank p-value"), None)
+    shown = words.say("headline.p-none") if p is None else p_text(p, words=words)
+    parts |= {"p": shown, "level": percent(cells[0].level)}
+    return words.say("headline.survival-many", **parts)
+
+
+def _share(cell: Cell, *, words: Words) -> tuple[str, str]:
+    """Return a share in % and its interval."""
+    lower, upper = cell.outer or (0.0, 1.0)
+    places = min(1, max(0, decimals_for(100 * cell.half_width)))
+    value, low, high = (fixed(100 * v, decimals=places) for v in (cell.value or 0.0, lower, upper))
+    return words.say("headline.percent", value=value), words.say(
+        "headline.ends", lower=low, upper=words.say("headline.percent", value=high)
+    )

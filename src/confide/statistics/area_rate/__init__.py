@@ -1,0 +1,1 @@
+"""Rates of areas: the spec, weights by size, intervals for a noisy Poisson count."""

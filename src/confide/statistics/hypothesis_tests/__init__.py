@@ -1,0 +1,1 @@
+"""Tests of hypotheses on released tables and moments, each with a noise-aware null law."""

@@ -1,0 +1,1 @@
+"""Regression from released moments."""

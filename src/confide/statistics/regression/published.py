@@ -1,0 +1,176 @@
+"""A regression in physical units, as it is published."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from confide.plans.estimates import Covers, Estimate
+from confide.plans.intervals import Component, variance
+from confide.plans.student import student_width
+from confide.statistics.regression.least_squares import Fit
+from confide.statistics.regression.moments import Array
+from confide.tables.relation import centre
+from confide.tables.schema import Domain
+
+RIDGE = "drawn to the centre"
+TOO_FEW = "denominator too small"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scales:
+    """What the terms of a regression are in physical units.
+
+    Attributes:
+        outcome: Domain of the outcome.
+        numbers: Name and domain of each number, without the outcome.
+        categories: Name and domain of each category.
+    """
+
+    outcome: Domain
+    numbers: tuple[tuple[str, Domain], ...]
+    categories: tuple[tuple[str, Domain], ...]
+
+    def terms(self) -> list[tuple[str, str, float, str]]:
+        """Return quantity, key, physical size of one unit of β, and unit, of each term."""
+        one = float(self.outcome.scale) * centre(self.outcome)[1]
+        unit = self.outcome.unit
+        found = [("intercept", self._centres(), one, unit)]
+        for name, of in self.numbers:
+            step = float(of.scale) * centre(of)[1]
+            found.append(("coefficient", name, one / step, _over(unit, of.unit)))
+        for name, of in self.categories:
+            found += [
+                ("coefficient", f"{name}: {key} vs {of.keys[0]}", one, unit) for key in of.keys[1:]
+            ]
+        return found
+
+    def _centres(self) -> str:
+        """Return where all covariates are at their public centre or reference."""
+        parts = [f"{name} {of.physical(centre(of)[0]):g}" for name, of in self.numbers]
+        return ", ".join((*parts, *(f"{name} {of.keys[0]}" for name, of in self.categories)))
+
+
+def _over(unit: str, per: str) -> str:
+    above = unit or "1"
+    return above if per in ("", "1") else f"{above}/({per})"
+
+
+def published(
+    found: Fit,
+    *,
+    statistic: str,
+    noises: Sequence[Component],
+    scales: Scales,
+    level: float,
+) -> tuple[Estimate, ...]:
+    """Return coefficients, residual standard deviation, R² and number of rows.
+
+    Args:
+        found: The regression.
+        statistic: Its id.
+        noises: Error of each released number, in the units of ``found``.
+        scales: Physical units.
+        level: Coverage of each interval.
+    """
+    flags = () if found.usable and not found.ridge else (RIDGE,) if found.usable else (TOO_FEW,)
+    degrees = max(found.rows - len(found.coefficients), 1.0)
+    estimates = []
+    for place, (quantity, key, size, unit) in enumerate(scales.terms()):
+        loads = found.noise[place]
+        parts = [Component(variance=float(found.sampling[place])), *_parts(loads, noises)]
+        width = size * student_width(parts, degrees=degrees, level=level)
+        start = scales.outcome.physical(centre(scales.outcome)[0]) * (quantity == "intercept")
+        value = start + size * float(found.coefficients[place])
+        estimates.append(
+            Estimate(
+                statistic=statistic,
+                quantity=quantity,
+                key=(key,),
+                value=value if found.usable else None,
+                standard_error=None if flags else size * math.sqrt(variance(parts)),
+                lower=None if flags else value - width,
+                upper=None if flags else value + width,
+                level=level,
+                covers=Covers.SAMPLING_AND_NOISE,
+                unit=unit,
+                flags=flags,
+            )
+        )
+    return (
+        *estimates,
+        *_whole(found, statistic=statistic, noises=noises, scales=scales, level=level),
+    )
+
+
+def _parts(loads: Array, noises: Sequence[Component]) -> list[Component]:
+    """Return the errors that the released numbers bring, of those that bring any."""
+    return [noise.times(float(load)) for load, noise in zip(loads, noises, strict=True) if load]
+
+
+def _whole(
+    found: Fit, *, statistic: str, noises: Sequence[Component], scales: Scales, level: float
+) -> tuple[Estimate, Estimate, Estimate]:
+    """Return residual standard deviation, R² and rows, with the intervals of their noise."""
+    size = float(scales.outcome.scale) * centre(scales.outcome)[1]
+    freedom = max(found.rows - len(found.coefficients), 1.0)
+    known = found.usable and not found.ridge and found.total > 0
+    width = student_width(_parts(found.residual_noise, noises), degrees=1e9, level=level)
+    low, high = (max(found.residual + d, 0.0) for d in (-width, width))
+    explained = 1 - found.residual / found.total if found.total > 0 else 0.0
+    ratio = found.residual / found.total if found.total > 0 else 0.0
+    loads = (ratio * found.total_noise - found.residual_noise) / (found.total or 1.0)
+    spread = student_width(_parts(loads, noises), degrees=1e9, level=level)
+
+    def estimate(quantity: str, ends: tuple[float, float, float], *, unit: str) -> Estimate:
+        value, lower, upper = ends
+        flags = () if known else (RIDGE,) if found.ridge else (TOO_FEW,)
+        return Estimate(
+            statistic=statistic,
+            quantity=quantity,
+            key=("all",),
+            value=value if known else None,
+            standard_error=None,
+            lower=min(lower, value) if known else None,
+            upper=max(upper, value) if known else None,
+            level=level,
+            covers=Covers.NOISE,
+            unit=unit,
+            flags=flags,
+        )
+
+    def spread_of(square: float) -> float:
+        return size * math.sqrt(max(square, 0.0) / freedom)
+
+    def share(x: float) -> float:
+        return min(1.0, max(0.0, x))
+
+    return (
+        estimate(
+            "residual sd",
+            (spread_of(found.residual), spread_of(low), spread_of(high)),
+            unit=scales.outcome.unit,
+        ),
+        estimate(
+            "r-squared",
+            (share(explained), share(explained - spread), share(explained + spread)),
+            unit="1",
+        ),
+        _rows(found, statistic=statistic, noises=noises, level=level),
+    )
+
+
+def _rows(found: Fit, *, statistic: str, noises: Sequence[Component], level: float) -> Estimate:
+    width = student_width(_parts(found.rows_noise, noises), degrees=1e9, level=level)
+    return Estimate(
+        statistic=statistic,
+        quantity="count",
+        key=("all",),
+        value=max(found.rows, 0.0),
+        standard_error=None,
+        lower=max(found.rows - width, 0.0),
+        upper=max(found.rows + width, 0.0),
+        level=level,
+        covers=Covers.NOISE,
+        unit="rows",
+        flags=() if found.usable else (TOO_FEW,),
+    )

@@ -1,0 +1,301 @@
+"""What a table of exits says: a curve with its interval for each arm, and arms compared.
+
+All functions take tables with any leading axes, so that a simulation of thousands of tables is one
+call.  Where the noise leaves too few at risk a value is NaN.
+
+*Utility:* the log-rank test adds the covariance of the noise of its scores to the hypergeometric
+one; without it, it would reject far too often (the noise is not in the textbook's variance).
+Differences of survival combine the two intervals [New98]; hazard ratios and means are normal on
+the log and the plain scale.
+
+References:
+    [New98] Newcombe. Interval estimation for the difference between independent proportions.
+        Statistics in Medicine 17(8), 1998.
+    [BC82] Brookmeyer, Crowley. A confidence interval for the median survival time. Biometrics
+        38(1), 1982. https://doi.org/10.2307/2530286
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.statistics.survival.comparison import (
+    concordance,
+    log_hazard_ratio,
+    log_rank_covariance,
+    log_rank_scores,
+    quadratic_form,
+    ratio_score,
+)
+from confide.statistics.survival.curves import (
+    Array,
+    at_risk,
+    cumulative_hazard,
+    cumulative_incidence,
+    falling,
+    reached,
+    restricted_mean,
+    survival,
+)
+from confide.statistics.survival.table import ExitTable
+from confide.statistics.survival.uncertainty import (
+    Errors,
+    gradient,
+    hazard_interval,
+    noise_slopes,
+    propagate,
+    share_interval,
+)
+
+LEAST_EVENTS = 5.0
+"""Standard deviations of its noise below which an arm's number of events has no hazard ratio."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Banded:
+    """Values with intervals, each of one shape; NaN where there is none.
+
+    Attributes:
+        value: The estimate.
+        lower: Lower end.
+        upper: Upper end.
+        error: Standard error of sampling and noise.
+    """
+
+    value: Array
+    lower: Array
+    upper: Array
+    error: Array
+
+
+def _shown(
+    value: Array, ends: tuple[Array, Array], of: Errors, *, kept: Array, sign: int
+) -> Banded:
+    """Return a monotone band: falling with sign 1, rising with −1; time is the last axis."""
+    hidden = np.where(kept, 0.0, np.nan)
+    value, lower, upper = (
+        sign * falling(sign * (each + hidden)) for each in (value, ends[0], ends[1])
+    )
+    return Banded(
+        value=value,
+        lower=np.minimum(lower, value),
+        upper=np.maximum(upper, value),
+        error=np.sqrt(of.total) + hidden,
+    )
+
+
+def _errors(table: ExitTable, estimate: Callable[[Array], Array], *, axes: int = 2) -> Errors:
+    return propagate(estimate, table.exits, axes=axes, noise=table.noise, mixing=table.mixing)
+
+
+def survival_band(table: ExitTable, *, level: float) -> Banded:
+    """Return the share of each arm without any event to the end of each bin, (..., arms, bins)."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        curve, of = survival(table.exits), _errors(table, survival)
+        risk = table.at_risk
+        ends = share_interval(curve, of, least=risk[..., :-1], most=risk[..., :1], level=level)
+        return _shown(np.clip(curve, 0.0, 1.0), ends, of, kept=table.usable(), sign=1)
+
+
+def hazard_band(table: ExitTable, *, level: float) -> Banded:
+    """Return the cumulative hazard of any event, (..., arms, bins)."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        curve, of = cumulative_hazard(table.exits), _errors(table, cumulative_hazard)
+        risk = table.at_risk
+        ends = hazard_interval(curve, of, least=risk[..., :-1], most=risk[..., :1], level=level)
+        return _shown(np.maximum(curve, 0.0), ends, of, kept=table.usable(), sign=-1)
+
+
+def incidence_band(table: ExitTable, *, cause: int, level: float) -> Banded:
+    """Return the share with one cause, others competing, (..., arms, bins)."""
+
+    def estimate(exits: Array) -> Array:
+        found: Array = cumulative_incidence(exits)[..., cause]
+        return found
+
+    with np.errstate(invalid="ignore", over="ignore"):
+        curve, of = estimate(table.exits), _errors(table, estimate)
+        risk = table.at_risk
+        ends = share_interval(curve, of, least=risk[..., :-1], most=risk[..., :1], level=level)
+        return _shown(np.clip(curve, 0.0, 1.0), ends, of, kept=table.usable(), sign=-1)
+
+
+def quantile_time(band: Banded, *, share: float, edges: Array) -> Banded:
+    """Return when a survival band falls to ``share`` [BC82], (..., arms), in steps of the grid.
+
+    NaN where it does not; an upper end that is not reached is the horizon's last time + 1.
+    """
+    value, lower, upper = (
+        reached(np.nan_to_num(curve, nan=1.0), share=share, edges=edges)
+        for curve in (band.value, band.lower, band.upper)
+    )
+    lower = np.where(np.isnan(value), np.nan, lower)
+    upper = np.where(np.isnan(upper), edges[-1], upper)
+    upper = np.where(np.isnan(value), np.nan, upper)
+    return Banded(value=value, lower=lower, upper=upper, error=np.full(value.shape, np.nan))
+
+
+def mean_band(table: ExitTable, *, level: float) -> Banded:
+    """Return the mean time without event up to the horizon of each arm, (..., arms), in steps."""
+    found, of = _means(table)
+    return _normal(found, of, level=level)
+
+
+def mean_difference(table: ExitTable, *, level: float) -> Banded:
+    """Return the mean of each later arm minus that of the first, (..., arms − 1), in steps."""
+    found, of = _means(table)
+
+    def split(each: Errors, place: slice) -> Errors:
+        return Errors(
+            sampling=each.sampling[..., place],
+            noise=each.noise[..., place],
+            kurtosis=each.kurtosis[..., place],
+        )
+
+    both = split(of, slice(1, None)) + split(of, slice(0, 1))
+    return _normal(found[..., 1:] - found[..., :1], both, level=level)
+
+
+def _means(table: ExitTable) -> tuple[Array, Errors]:
+    def estimate(exits: Array) -> Array:
+        return restricted_mean(survival(exits), widths=table.widths)
+
+    with np.errstate(invalid="ignore", over="ignore"):
+        of = _errors(table, estimate)
+        whole = np.where(table.usable().all(axis=-1), 0.0, np.nan)
+        return float(table.edges[0]) + estimate(table.exits) + whole, of
+
+
+def _normal(value: Array, of: Errors, *, level: float) -> Banded:
+    error = np.sqrt(of.total)
+    half = of.quantile(level=level) * error
+    return Banded(value=value, lower=value - half, upper=value + half, error=error)
+
+
+def survival_difference(band: Banded) -> Banded:
+    """Return survival to the horizon of each later arm minus the first, (..., arms − 1) [New98]."""
+    end = _part(band, -1)
+    value, lower, upper, error = end.value, end.lower, end.upper, end.error
+    found = value[..., 1:] - value[..., :1]
+    down = np.hypot(value[..., 1:] - lower[..., 1:], upper[..., :1] - value[..., :1])
+    up = np.hypot(upper[..., 1:] - value[..., 1:], value[..., :1] - lower[..., :1])
+    return Banded(
+        value=found,
+        lower=np.maximum(found - down, -1.0),
+        upper=np.minimum(found + up, 1.0),
+        error=np.hypot(error[..., 1:], error[..., :1]),
+    )
+
+
+def counted(table: ExitTable, *, level: float) -> tuple[Banded, Banded, Banded]:
+    """Return noisy counts: at risk at each edge, and until then events of each cause and censored.
+
+    Shapes (..., arms, bins + 1), (..., arms, bins, causes) and (..., arms, bins); the intervals are
+    for the patients at hand, so for the noise alone.
+    """
+
+    def gone(exits: Array) -> Array:
+        return np.cumsum(exits[..., :-1, :], axis=-2)
+
+    risk = _counts(at_risk(table.exits), _errors(table, at_risk), level=level, sign=1, axis=-1)
+    left = _counts(gone(table.exits), _errors(table, gone), level=level, sign=-1, axis=-2)
+    return risk, _part(left, slice(None, -1)), _part(left, -1)
+
+
+def _part(of: Banded, place: slice | int) -> Banded:
+    """Return a part along the last axis."""
+    value, lower, upper, error = (
+        each[..., place] for each in (of.value, of.lower, of.upper, of.error)
+    )
+    return Banded(value=value, lower=lower, upper=upper, error=error)
+
+
+def _counts(value: Array, of: Errors, *, level: float, sign: int, axis: int) -> Banded:
+    """Return monotone counts ≥ 0; half a step of the lattice is added to their intervals."""
+    noise = Errors(sampling=np.zeros_like(of.noise), noise=of.noise, kurtosis=of.kurtosis)
+    half = noise.quantile(level=level) * np.sqrt(noise.noise) + 0.5 * (noise.noise > 0)
+    moved = np.moveaxis(value, axis, -1)
+    shown = np.moveaxis(sign * falling(sign * moved), -1, axis)
+    shown = np.maximum(shown, 0.0)
+    return Banded(
+        value=shown,
+        lower=np.minimum(np.maximum(value - half, 0.0), shown),
+        upper=np.maximum(np.maximum(value + half, 0.0), shown),
+        error=np.sqrt(of.noise),
+    )
+
+
+def hazard_ratio(table: ExitTable, *, arm: int, level: float) -> Banded:
+    """Return the hazard ratio of ``arm`` to the first arm, (...)."""
+    both = ExitTable(
+        exits=table.exits[..., [0, arm], :, :],
+        edges=table.edges,
+        noise=table.noise,
+        mixing=table.mixing,
+    )
+    kept = np.all(both.usable(), axis=-2)
+    widths = table.widths.astype(float)
+    found = log_hazard_ratio(both.until(kept), widths=widths)
+    found = np.where(_enough_events(both, kept), found, np.nan)
+
+    def score(exits: Array) -> Array:
+        moved = ExitTable(exits=exits, edges=both.edges, noise=both.noise).until(kept)
+        return ratio_score(moved, found, widths=widths)
+
+    with np.errstate(invalid="ignore"):
+        step = ratio_score(both.until(kept), found + 1e-30j, widths=widths).imag / 1e-30
+        of = _errors(both, lambda exits: -score(exits) / step, axes=3)
+        log = _normal(found, of, level=level)
+        return Banded(
+            value=np.exp(found),
+            lower=np.exp(log.lower),
+            upper=np.exp(log.upper),
+            error=np.exp(found) * log.error,
+        )
+
+
+def _enough_events(table: ExitTable, kept: Array) -> Array:
+    """Return whether each arm has enough events for their logarithm to be near linear, (...)."""
+    events = (table.exits[..., :-1, :-1] * kept[..., None, :, None]).sum(axis=(-2, -1))
+    cells = np.ones((*table.exits.shape[-2:], 1))
+    cells[-1], cells[:, -1] = 0.0, 0.0
+    least = LEAST_EVENTS * table.count_deviation(of=cells)[0]
+    found: Array = (events >= max(float(least), 1.0)).all(axis=-1)
+    return found
+
+
+def log_rank(table: ExitTable) -> Array:
+    """Return the log-rank χ² with the noise in its covariance, (...)."""
+    kept = table.usable_together()
+    exits = table.until(kept)
+
+    def scores(cells: Array) -> Array:
+        moved = ExitTable(exits=cells, edges=table.edges, noise=table.noise).until(kept)
+        return log_rank_scores(moved)
+
+    slopes = noise_slopes(gradient(scores, table.exits, axes=3), mixing=table.mixing)
+    noise = table.noise.variance * np.einsum("c...a,c...b->...ab", slopes, slopes)
+    return quadratic_form(log_rank_scores(exits), log_rank_covariance(exits) + noise)
+
+
+def concordance_band(table: ExitTable, *, level: float) -> Banded:
+    """Return Harrell's C of the order of the arms, (...)."""
+    kept = np.all(table.usable(), axis=-2)
+
+    def estimate(cells: Array) -> Array:
+        moved = ExitTable(exits=cells, edges=table.edges, noise=table.noise).until(kept)
+        return concordance(moved)
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = _normal(
+            np.where(_enough_events(table, kept), estimate(table.exits), np.nan),
+            _errors(table, estimate, axes=3),
+            level=level,
+        )
+        return Banded(
+            value=np.clip(found.value, 0.0, 1.0),
+            lower=np.clip(found.lower, 0.0, 1.0),
+            upper=np.clip(found.upper, 0.0, 1.0),
+            error=found.error,
+        )

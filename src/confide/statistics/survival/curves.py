@@ -1,0 +1,153 @@
+"""Survival curves from a table of exits: Kaplan–Meier, Nelson–Aalen, Aalen–Johansen.
+
+A *table of exits* has shape (..., bins + 1, causes + 1): how many left in each time bin and how.
+The last bin holds those followed to the horizon and beyond; the last way to leave is censoring,
+which counts after the events of its bin.  Bins are whole steps of the time grid, so a bin of one
+step is one time and nothing is grouped: then the curves are those of the textbooks exactly.
+
+With d events and r at risk in a bin: S = Π(1 − d/r) [KM58], H = Σ d/r [Aal78], and for each cause
+k, F_k = Σ S₋·d_k/r [AJ78].  They use sums, products and quotients only, so that they hold for noisy
+tables (where d may be negative) and for complex ones (see ``uncertainty``).
+
+References:
+    [KM58] Kaplan, Meier. Nonparametric estimation from incomplete observations. JASA 53(282), 1958.
+        https://doi.org/10.1080/01621459.1958.10501452
+    [Aal78] Aalen. Nonparametric inference for a family of counting processes. Annals of Statistics
+        6(4), 1978. https://doi.org/10.1214/aos/1176344247
+    [AJ78] Aalen, Johansen. An empirical transition matrix for non-homogeneous Markov chains based
+        on censored observations. Scandinavian Journal of Statistics 5(3), 1978.
+        https://www.jstor.org/stable/4615704
+    [RP13] Royston, Parmar. Restricted mean survival time. BMC Medical Research Methodology 13:152,
+        2013. https://doi.org/10.1186/1471-2288-13-152
+    [RWB88] Robertson, Wright, Dykstra. Order restricted statistical inference. 1988, ch. 1.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+"""Floats, or complex numbers while a derivative is taken."""
+
+
+def at_risk(exits: Array) -> Array:
+    """Return how many are at risk at the start of each bin, shape (..., bins + 1).
+
+    Example:
+        Five patients: two die in the first bin, one is censored there, two reach the horizon.
+
+        >>> at_risk(np.array([[2.0, 1.0], [0.0, 2.0]]))
+        array([5., 2.])
+    """
+    leaving = exits.sum(axis=-1)
+    return np.flip(np.cumsum(np.flip(leaving, axis=-1), axis=-1), axis=-1)
+
+
+def hazards(exits: Array) -> Array:
+    """Return d/r of each cause in each bin before the horizon, shape (..., bins, causes).
+
+    Where nobody is at risk it is NaN or infinite, and so is what follows.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Array = exits[..., :-1, :-1] / at_risk(exits)[..., :-1, None]
+    return found
+
+
+def survival(exits: Array) -> Array:
+    """Return the Kaplan–Meier share without any event to the end of each bin, (..., bins).
+
+    Example:
+        >>> survival(np.array([[2.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))
+        array([0.6, 0.3])
+    """
+    found: Array = np.cumprod(1 - hazards(exits).sum(axis=-1), axis=-1)
+    return found
+
+
+def cumulative_hazard(exits: Array) -> Array:
+    """Return the Nelson–Aalen cumulative hazard of any event, (..., bins)."""
+    found: Array = np.cumsum(hazards(exits).sum(axis=-1), axis=-1)
+    return found
+
+
+def cumulative_incidence(exits: Array) -> Array:
+    """Return the Aalen–Johansen share with each cause, (..., bins, causes)."""
+    after = survival(exits)
+    before = np.concatenate([np.ones_like(after[..., :1]), after[..., :-1]], axis=-1)
+    found: Array = np.cumsum(before[..., None] * hazards(exits), axis=-2)
+    return found
+
+
+def restricted_mean(curve: Array, *, widths: Array) -> Array:
+    """Return the area under a survival curve to the horizon, in steps of the grid [RP13].
+
+    Args:
+        curve: Survival to the end of each bin, (..., bins).
+        widths: Steps of each bin, (bins,).
+
+    The events of a bin of w steps are taken to be spread evenly over its w times, of which the
+    first is its edge; so a bin of one step is exact, and a wide one is nearly a trapezoid.
+
+    Example:
+        >>> float(restricted_mean(np.array([0.5, 0.0]), widths=np.array([1, 1])))
+        0.5
+    """
+    before = np.concatenate([np.ones_like(curve[..., :1]), curve[..., :-1]], axis=-1)
+    area: Array = ((before * (widths - 1) + curve * (widths + 1)) / 2).sum(axis=-1)
+    return area
+
+
+def reached(curve: Array, *, share: float, edges: Array) -> Array:
+    """Return the first time of the grid at which a falling curve is at most ``share``.
+
+    Args:
+        curve: Non-increasing, (..., bins).
+        share: 0.5 for the median.
+        edges: Of the bins, in steps of the grid, (bins + 1,).
+
+    Returns:
+        Shape (...); NaN where the curve stays above.
+
+    Example:
+        >>> float(reached(np.array([0.9, 0.5, 0.2]), share=0.5, edges=np.array([0, 10, 20, 30])))
+        19.0
+    """
+    low = curve <= share
+    place = np.argmax(low, axis=-1)
+    before = np.concatenate([np.ones_like(curve[..., :1]), curve[..., :-1]], axis=-1)
+    start = np.take_along_axis(before, place[..., None], axis=-1)[..., 0]
+    end = np.take_along_axis(curve, place[..., None], axis=-1)[..., 0]
+    width = np.diff(edges)[place]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.ceil(width * (start - share) / (start - end) - 1e-9)
+    found: Array = edges[place] + np.clip(steps, 1, width) - 1
+    return np.where(low.any(axis=-1), found, np.nan)
+
+
+def falling(values: Array) -> Array:
+    """Return the nearest non-increasing sequence along the last axis [RWB88].
+
+    Args:
+        values: Shape (..., n); NaN only at the end.
+
+    Example:
+        >>> falling(np.array([1.0, 0.7, 0.9, 0.2]))
+        array([1. , 0.8, 0.8, 0.2])
+    """
+    flat = values.reshape(-1, values.shape[-1])
+    return np.array([_pooled(row) for row in flat]).reshape(values.shape)
+
+
+def _pooled(row: Array) -> Array:
+    """Pool adjacent violators of one sequence."""
+    if not np.any(row[1:] > row[:-1]):
+        return row
+    blocks: list[tuple[float, int]] = []
+    for value in row:
+        mean, size = float(value), 1
+        while blocks and blocks[-1][0] < mean:
+            other, many = blocks.pop()
+            mean, size = (mean * size + other * many) / (size + many), size + many
+        blocks.append((mean, size))
+    return np.concatenate([np.full(size, mean) for mean, size in blocks])

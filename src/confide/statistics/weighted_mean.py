@@ -1,0 +1,237 @@
+"""Weighted mean of a clipped number: that of the population that a survey's weights stand for.
+
+*Lemma:* with weights in [0, W], values in [L, U], c and h as for the mean and m kept rows of a
+patient, Σw(x−c) moves by at most W·h·m under add-remove, since |w(x−c)| ≤ W·h.  Of the same rows,
+the moments ((W−w)², 2(W−w)w, w²) add up to W² a row and move by W²·m.  Losses add.
+
+*Privacy:* weights and values are clipped to public bounds before they are multiplied.
+*Utility:* the mean is c + Σw(x−c)/Σw; the moments also give the effective sample size.  The budget
+is split where the variance is least for a mean a third of the way from the centre to a bound.
+Fieller's interval; it covers the noise, not sampling.
+
+References:
+    [Fie54] Fieller. Some problems in interval estimation. JRSS B 16(2), 1954.
+        https://doi.org/10.1111/j.2517-6161.1954.tb00159.x
+    [Kis65] Kish. Survey sampling. Wiley, 1965, sec. 11.7.
+    [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
+        https://doi.org/10.1007/11681878_14
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from confide.errors import ContractError
+from confide.plans.best_split import best_split, reach
+from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
+from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.intervals import (
+    Component,
+    median_error,
+    noise_component,
+    quantile,
+    ratio_interval,
+    variance,
+)
+from confide.plans.mechanisms import additive, vector
+from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.simulation import Simulation
+from confide.plans.weighted_sums import WeightSums, effective_size, weight_sums
+from confide.tables.aggregate import (
+    Aggregate,
+    Centred,
+    MomentAggregate,
+    Plain,
+    Product,
+    cell_keys,
+)
+from confide.tables.expression import Expression
+from confide.tables.filter import All, Between, Everything, Predicate
+from confide.tables.relation import Relation, centre, domain, resolve
+from confide.tables.schema import Dataset, Domain
+from confide.tables.survey_weight import require_weight, weight_domain
+
+_TYPICAL = 1 / 3
+"""Assumed distance of a mean from the centre, as a share of h; fixed, never taken from data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightedMean:
+    """Weighted mean of a column, clipped to its declared bounds.
+
+    Attributes:
+        id: Unique within the study.
+        table: Whose rows; it, or the patients' table, declares a weight.
+        column: What is averaged.
+        by: Groups; none gives one number.
+        where: Which rows.
+        per_patient: Bounds, where the schema gives none.
+        level: Coverage of each interval.
+        expect: Public planning number of rows in a group; needed to forecast the error.
+        expect_weight: Public planning value of the mean weight; needed to forecast the error.
+        title: Headline in the report.
+    """
+
+    id: str
+    table: str
+    column: str
+    by: tuple[str, ...] = ()
+    where: Predicate = field(default_factory=Everything)
+    per_patient: PerPatient = field(default_factory=PerPatient)
+    level: Fraction = Fraction(95, 100)
+    expect: Fraction | None = None
+    expect_weight: Fraction | None = None
+    title: str = ""
+
+    def _column(self, dataset: Dataset) -> Expression:
+        return resolve(self.column, table=self.table, dataset=dataset)
+
+    def _domain(self, dataset: Dataset) -> Domain:
+        return domain(self._column(dataset), dataset=dataset)
+
+    def _weights(self, dataset: Dataset) -> Domain:
+        return weight_domain(require_weight(self.table, dataset=dataset), dataset=dataset)
+
+    def _axes(self, dataset: Dataset) -> tuple[Expression, ...]:
+        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
+
+    def questions(self, dataset: Dataset) -> tuple[Question, ...]:
+        """Return the weighted sum, and the moments of the weights, of the same rows."""
+        axes, column = self._axes(dataset), self._column(dataset)
+        weight = require_weight(self.table, dataset=dataset)
+        bounds = contribution_bounds(
+            self.per_patient,
+            table=self.table,
+            axes=axes,
+            counted=Counted.EVENTS,
+            dataset=dataset,
+        )
+        known = All(of=(self.where, Between(of=column), Between(of=weight)))
+        relation = Relation(table=self.table, where=known)
+        value = Product(of=(Plain(of=weight), Centred(of=column)))
+        total = question(
+            "weighted-sum",
+            Aggregate(relation=relation, axes=axes, value=value, bounds=bounds),
+            dataset=dataset,
+        )
+        weights = question(
+            "weights",
+            MomentAggregate(relation=relation, axes=axes, of=weight, degree=2, bounds=bounds),
+            dataset=dataset,
+        )
+        _, half = centre(self._domain(dataset))
+        shares = best_split(
+            reach(total.sensitivity, measure=dataset.measure),
+            reach(weights.sensitivity, measure=dataset.measure)
+            * math.sqrt(5 / 4)
+            / self._weights(dataset).upper
+            * _TYPICAL
+            * half,
+            measure=dataset.measure,
+        )
+        return replace(total, weight=shares[0]), replace(weights, weight=shares[1])
+
+    def forecast(
+        self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
+    ) -> Forecast:
+        """Return the noise's error of one group's mean, for ``expect`` rows a group.
+
+        Raises:
+            ContractError: If there is no planning number of rows and of their mean weight.
+        """
+        if self.expect is None or self.expect_weight is None:
+            raise ContractError(
+                f"The error of {self.id!r} depends on the rows of a group and their mean weight.",
+                hint="Write expect: {count: 500, weight: 1.2}, from a public source.",
+            )
+        of, weights = self._domain(dataset), self._weights(dataset)
+        middle, half = centre(of)
+        noise = noise_component(additive(mechanisms["weights"]))
+        one = weight_sums((0, 0, 0), reach=weights.upper, noise=noise).total_noise
+        parts = [
+            noise_component(additive(mechanisms["weighted-sum"])),
+            one.times(_TYPICAL * half),
+        ]
+        each = float(of.scale) / float(self.expect * self.expect_weight / weights.scale)
+        return Forecast(
+            half_width=each * quantile(parts, level=float(level)) * math.sqrt(variance(parts)),
+            median_error=each * median_error(parts),
+            level=float(level),
+            unit=of.unit,
+            planning=of.physical(middle),
+            notes=(f"for groups of {self.expect} rows",),
+        )
+
+    def estimate(
+        self,
+        noisy: Mapping[str, Noisy],
+        *,
+        mechanisms: Mapping[str, Mechanism],
+        dataset: Dataset,
+        simulation: Simulation,
+    ) -> tuple[Estimate, ...]:
+        """Return one mean a group, in physical units, and its effective sample size."""
+        del simulation
+        totals, moments = vector(noisy["weighted-sum"]), vector(noisy["weights"])
+        reach_of, of = self._weights(dataset).upper, self._domain(dataset)
+        sums = noise_component(additive(mechanisms["weighted-sum"]))
+        noise = noise_component(additive(mechanisms["weights"]))
+        means: list[Estimate] = []
+        sizes: list[Estimate] = []
+        for i, key in enumerate(cell_keys(self._axes(dataset), dataset=dataset)):
+            whole = weight_sums(moments[3 * i : 3 * i + 3], reach=reach_of, noise=noise)
+            means.append(self._mean(key, float(totals[i]), whole, noise=sums, of=of))
+            sizes.append(self._size(key, whole))
+        return (*means, *sizes)
+
+    def _mean(
+        self, key: tuple[str, ...], total: float, whole: WeightSums, *, noise: Component, of: Domain
+    ) -> Estimate:
+        middle, _ = centre(of)
+        low: float = of.lower - middle
+        high: float = of.upper - middle
+        weights, value, error = whole.total_noise, None, None
+        if whole.total >= 1:
+            ratio = min(max(total / whole.total, low), high)
+            parts = [noise, weights.times(ratio)]
+            squared = quantile(parts, level=float(self.level)) ** 2
+            found = ratio_interval(
+                total,
+                whole.total,
+                coefficients=(squared * noise.variance, 0.0, squared * weights.variance),
+            )
+            ends = (low, high) if found is None else found
+            value, error = ratio, math.sqrt(variance(parts)) / whole.total
+            low, high = min(max(ends[0], low), ratio), max(min(ends[1], high), ratio)
+        few = value is None or whole.total < 10 * math.sqrt(weights.variance)
+        return Estimate(
+            statistic=self.id,
+            quantity="weighted mean",
+            key=key,
+            value=None if value is None else of.physical(middle + value),
+            standard_error=None if error is None else float(of.scale) * error,
+            lower=of.physical(middle + low),
+            upper=of.physical(middle + high),
+            level=float(self.level),
+            covers=Covers.NOISE,
+            unit=of.unit,
+            flags=("denominator too small",) if few else (),
+        )
+
+    def _size(self, key: tuple[str, ...], whole: WeightSums) -> Estimate:
+        found = effective_size(whole, level=float(self.level))
+        few = found.value is None or whole.squares < 10 * math.sqrt(whole.noise.variance)
+        return Estimate(
+            statistic=self.id,
+            quantity="effective sample size",
+            key=key,
+            value=found.value,
+            standard_error=found.standard_error,
+            lower=found.lower,
+            upper=found.upper,
+            level=float(self.level),
+            covers=Covers.NOISE,
+            unit="1",
+            flags=("denominator too small",) if few else (),
+        )

@@ -1,0 +1,49 @@
+"""Estimates with the noise off: exact answers of the engine, read as if they had been noised."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from confide.plans.allocate import Ask, make_plan
+from confide.plans.estimates import Covers, Estimate
+from confide.plans.plan import NANO, Noisy, Statistic, Study
+from confide.release.noisy import NoisyAggregates, read_payload
+from confide.rows.duckdb import open_engine
+from confide.tables.aggregate import MomentAggregate, combined, parts
+from confide.tables.schema import Dataset
+from confide.tables.source import Source, SourceKind
+
+Published = dict[tuple[str, str, tuple[str, ...], Covers], Estimate]
+
+
+def estimates_without_noise(
+    statistics: Sequence[Statistic], *, to: Dataset, frames: Mapping[str, Any]
+) -> Published:
+    """Return every estimate by statistic, quantity, key and cover."""
+    plan = make_plan(
+        [Ask(statistic=statistic) for statistic in statistics],
+        study=Study(id="exact"),
+        dataset=to,
+        nano=20 * NANO,  # intervals still are those of a noise; values are exact
+    )
+    asked = [parts(measurement.aggregate) for measurement in plan.measurements]
+    with open_engine(
+        Source(kind=SourceKind.FRAMES),
+        base=None,
+        dataset=to,
+        hash_key=b"\x07" * 32,
+        frames=frames,
+        threads=1,
+    ) as engine:
+        exact = engine.aggregate(tuple(itertools.chain(*asked)), dataset=to).reveal_to_gate()
+    answers = iter(exact)
+    values: list[Noisy] = []
+    for measurement, each in zip(plan.measurements, asked, strict=True):
+        got = [next(answers) for _ in each]
+        if isinstance(measurement.aggregate, MomentAggregate):
+            values.append(combined(measurement.aggregate, got, dataset=to))
+        else:
+            values.append(got[0])
+    noisy = NoisyAggregates(plan=plan, values=tuple(values))
+    assert read_payload(noisy.payload()) == noisy
+    return {(e.statistic, e.quantity, e.key, e.covers): e for e in noisy.estimates()}

@@ -1,0 +1,117 @@
+"""The same study each month: its own rows, its own plan, its own charge."""
+
+import pytest
+
+from command_line import confide
+from confide.errors import ContractError, UnknownNameError
+from confide.tables.expression import ColumnOf, DatePart, PartOf
+from confide.tables.filter import All, IsIn
+from confide.workspace import open_study
+from small_clinic import make_clinic
+
+STUDY = """\
+study: {id: visits, title: Visits, period: {column: day, of: month}}
+statistics:
+  - {id: wards, kind: histogram, table: visits, by: [ward], per-patient: {cells: 2}, error: {within: 40}}
+  - {id: north, kind: count, table: visits, where: {ward: [north]}, error: {within: 40}}
+"""
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    made = make_clinic(tmp_path / "clinic")
+    made.study.write_text(STUDY)
+    return made
+
+
+def planned(clinic, period):
+    workspace, study = open_study(clinic.study, period=period)
+    with workspace:
+        return study.plan()
+
+
+def test_each_period_has_its_own_plan_and_the_same_period_the_same(clinic):
+    january, february = planned(clinic, "2026-01"), planned(clinic, "2026-02")
+    assert january.digest() != february.digest()
+    assert january.digest() == planned(clinic, "2026-01").digest()
+    assert january.study.period == "2026-01"
+    assert january.nano == february.nano
+
+
+def test_every_statistic_is_cut_to_the_rows_of_the_period(clinic):
+    plan = planned(clinic, "2026-02")
+    month = PartOf(of=ColumnOf(table="visits", column="day"), part=DatePart.MONTH)
+    cut = IsIn(of=month, values=(1,))
+    wards, north = plan.statistics
+    assert wards.where == cut
+    assert isinstance(north.where, All)
+    assert north.where.of[0] == cut
+    for measurement in plan.measurements:
+        assert "PartOf" in repr(measurement.aggregate.relation.where)
+
+
+def test_each_month_is_its_own_charge_and_the_same_month_again_is_free(clinic, tmp_path):
+    workspace, january = open_study(clinic.study, period="2026-01")
+    with workspace:
+        first, again = (workspace.release(january.plan()) for _ in range(2))
+    assert first.noisy.payload() == again.noisy.payload()
+    done = confide("run", clinic.study, "--period", "2026-02", "-o", tmp_path / "out", "--json")
+    assert done.code == 0, done.err
+    assert done.json["charged"] is True
+    workspace, march = open_study(clinic.study, period="2026-03")
+    with workspace:
+        lifetime = next(use for use in workspace.spent().scopes if use.scope.value == "lifetime")
+        assert lifetime.used == 2 * march.plan().nano
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "2026-02" in page
+    assert "month of day" in page
+
+
+def test_a_plan_of_a_period_names_it(clinic):
+    told = confide("plan", clinic.study, "--period", "2026-02", "--json").json
+    assert told["period"] == "2026-02"
+    assert confide("plan", clinic.study).code != 0
+
+
+def test_a_month_counts_the_rows_of_that_month_alone(clinic):
+    """With hardly any noise: 60 patients each had one, two and three visits, in months 1, 2, 3."""
+    clinic.dataset.write_text(
+        clinic.dataset.read_text()
+        .replace("{epsilon: 10}", "{epsilon: 1000}")
+        .replace("release: {epsilon: 1}, calendar-year: {epsilon: 3}, ", "")
+    )
+    clinic.study.write_text(STUDY.replace("within: 40", "within: 1"))
+    counts = {}
+    for period in ("2026-01", "2026-02", "2026-03", "2026-04"):
+        workspace, study = open_study(clinic.study, period=period)
+        with workspace:
+            release = workspace.release(study.plan())
+        counts[period] = sum(e.value for e in release.of("wards") if e.quantity == "count")
+    expected = {"2026-01": 180, "2026-02": 120, "2026-03": 60, "2026-04": 0}
+    assert counts == pytest.approx(expected, abs=6)
+
+
+def test_a_study_that_repeats_is_refused_without_a_period_and_says_how_to_name_one(clinic):
+    with pytest.raises(ContractError, match="repeats by month") as refused:
+        open_study(clinic.study)
+    assert "--period 2026-10" in str(refused.value.hint)
+
+
+def test_a_period_outside_the_declared_dates_is_refused(clinic):
+    with pytest.raises(UnknownNameError, match="2027-01"):
+        open_study(clinic.study, period="2027-01")
+
+
+def test_a_period_is_refused_for_a_study_that_does_not_repeat(clinic):
+    clinic.study.write_text(STUDY.replace("{column: day, of: month}", "2026-01"))
+    with pytest.raises(ContractError, match="does not repeat"):
+        open_study(clinic.study, period="2026-01")
+    workspace, study = open_study(clinic.study)
+    workspace.close()
+    assert study.study.period == "2026-01"
+
+
+def test_a_period_by_a_number_is_refused(clinic):
+    clinic.study.write_text(STUDY.replace("column: day", "column: cost"))
+    with pytest.raises(ContractError, match="date"):
+        open_study(clinic.study, period="2026-01")

@@ -1,0 +1,308 @@
+"""A growing release: charged once, each period measured once, the same bytes again."""
+
+import csv
+import datetime as dt
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import confide
+from confide.budget.growth import Growth, Step
+from confide.budget.ledger import ChargeRequest
+from confide.errors import (
+    ContractError,
+    InvalidParameterError,
+    PolicyError,
+    ReleaseFailedError,
+)
+from confide.plans.growth import appended
+from confide.release.verify import verify
+from confide.report.save import save
+from confide.statistics import RunningCounts
+from confide.tables.square_root import ONE, product
+
+DATASET = """\
+dataset: {id: board, lineage: board, snapshot: "1"}
+source: {kind: csv, path: .}
+protects: {unit: patient, id: pid, adjacency: add-remove}
+accounting: {measure: zcdp, delta: 1e-6}
+caps: {release: {epsilon: 2}, calendar-year: {epsilon: 3}, lifetime: {epsilon: 4}}
+tables:
+  cases:
+    from: cases.csv
+    columns:
+      reported: {kind: date, lower: 2026-01-01, upper: 2026-02-19}
+      area: {categories: [north, south]}
+"""
+FIRST = dt.date(2026, 1, 1)
+
+
+def write(folder: Path, *, days: int, snapshot: str = "1") -> None:
+    """Cases of the first days: patient 100·d + i on day d, in the north if even."""
+    with (folder / "cases.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["pid", "reported", "area"])
+        for d in range(days):
+            for i in range(20 + d):
+                area = "north" if i % 2 == 0 else "south"
+                rows.writerow([100 * d + i, FIRST + dt.timedelta(days=d), area])
+    text = DATASET.replace('snapshot: "1"', f'snapshot: "{snapshot}"')
+    (folder / "dataset.yaml").write_text(text)
+
+
+def board(day: int, **more: object) -> dict[str, object]:
+    """Running counts by area, with ``day`` days published."""
+    through = (FIRST + dt.timedelta(days=day - 1)).isoformat()
+    return {
+        "id": "cases",
+        "kind": "running-counts",
+        "over": "reported",
+        "by": ["area"],
+        "count": "events",
+        "through": through,
+        "per-patient": {"cells": 2, "rows": 1},
+        **more,
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path, days=10)
+    return tmp_path
+
+
+def plan_of(ws: confide.Workspace, day: int, **more: object) -> confide.Plan:
+    return ws.plan(board(day, **more), epsilon="1", study=confide.Study(id="board"))
+
+
+def spent(ws: confide.Workspace) -> dict[str, int]:
+    return {use.scope.value: use.used for use in ws.spent().scopes}
+
+
+def grow(folder: Path, *, steps: tuple[int, ...]) -> list[confide.Release]:
+    releases = []
+    for place, day in enumerate(steps):
+        write(folder, days=day, snapshot=str(place))
+        with confide.open(folder / "dataset.yaml") as ws:
+            go = ws.release if place == 0 else ws.advance
+            releases.append(go(plan_of(ws, day)))
+    return releases
+
+
+def test_a_step_costs_nothing_and_keeps_every_published_number(folder):
+    with confide.open(folder / "dataset.yaml") as ws:
+        first = ws.release(plan_of(ws, 10))
+        before = spent(ws)
+    write(folder, days=13, snapshot="2")
+    with confide.open(folder / "dataset.yaml") as ws:
+        second = ws.advance(plan_of(ws, 13))
+        assert spent(ws) == before
+    (old,), (new,) = first.noisy.values, second.noisy.values
+    assert (len(old), len(new)) == (20, 26)
+    assert new[:10] == old[:10]
+    assert new[13:23] == old[10:]
+    known = {(e.quantity, e.key): e.value for e in second.of("cases")}
+    assert all(
+        known[e.quantity, e.key] == pytest.approx(e.value, abs=1e-6) for e in first.of("cases")
+    )
+
+
+def test_the_coordinates_of_all_steps_are_those_of_one_release(folder):
+    """New coordinates are C·x of the later snapshot plus noise of the one scale."""
+    *_, last = grow(folder, steps=(10, 11, 15, 40))
+    counts = [[(20 + d + 1 - side) // 2 for d in range(40)] for side in (0, 1)]
+    exact = [value for series in counts for value in product([*series, *[0] * 10], until=40)]
+    sigma = float(last.plan.measurements[0].mechanism.sigma_squared) ** 0.5
+    off = (np.array(last.noisy.values[0]) - np.array(exact)) / sigma
+    assert np.abs(off).max() < 5
+    assert 0.6 < off.std() < 1.4
+    assert len(set(last.noisy.values[0])) == 80
+    assert sigma > ONE
+
+
+def test_the_same_step_again_returns_the_same_bytes(folder):
+    _, second = grow(folder, steps=(10, 12))
+    with confide.open(folder / "dataset.yaml") as ws:
+        again = ws.advance(plan_of(ws, 12), request="another key")
+        assert again.noisy.payload() == second.noisy.payload()
+        assert len(ws.ledger.entries("board")) == 2
+        first = ws.advance(plan_of(ws, 10))
+        assert len(first.noisy.values[0]) == 20
+
+
+def test_a_step_back_to_periods_between_two_steps_is_refused(folder):
+    grow(folder, steps=(10, 14))
+    with confide.open(folder / "dataset.yaml") as ws, pytest.raises(PolicyError, match="passed"):
+        ws.advance(plan_of(ws, 12))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"count": "patients"}, {"per-patient": {"cells": 3, "rows": 1}}, {"where": {"area": ["north"]}}],
+)  # fmt: skip
+def test_only_the_same_question_goes_on(folder, changed):
+    grow(folder, steps=(10,))
+    with confide.open(folder / "dataset.yaml") as ws:
+        with pytest.raises(ContractError, match="No release of this study grows"):
+            ws.advance(plan_of(ws, 12, **changed))
+        with pytest.raises(ContractError, match="No release of this study grows"):
+            ws.advance(ws.plan(board(12), epsilon="2", study=confide.Study(id="board")))
+
+
+def test_other_noise_or_a_fixed_horizon_does_not_go_on(folder):
+    with confide.open(folder / "dataset.yaml") as ws:
+        fixed = board(10)
+        del fixed["through"]
+        ws.release(ws.plan(fixed, epsilon="1", study=confide.Study(id="board")))
+        with pytest.raises(ContractError, match="No release of this study grows"):
+            ws.advance(plan_of(ws, 12))
+
+
+def test_the_ledger_refuses_a_step_that_is_out_of_order_or_of_another_question(folder):
+    grow(folder, steps=(10,))
+    with confide.open(folder / "dataset.yaml") as ws:
+        (growth,) = ws.ledger.growths("board")
+        assert (growth.position, growth.latest, growth.closed) == (10, growth.opened, "")
+        good = Step(question=growth.question, start=10, stop=11, continues=growth.opened)
+        for step in (
+            replace(good, start=9),
+            replace(good, start=11, stop=12),
+            replace(good, question="0" * 64),
+            replace(good, continues=77),
+        ):
+            with pytest.raises(PolicyError, match="cannot go on"):
+                ws.ledger.reserve(_asking(ws, step))
+        held = ws.ledger.reserve(_asking(ws, good))
+        with pytest.raises(PolicyError, match="is at it"):
+            ws.ledger.reserve(_asking(ws, good, key="other"))
+        ws.ledger.cancel(held)
+        ws.ledger.start_reading(ws.ledger.reserve(_asking(ws, good, key="third")))
+        ws.ledger.verify_chain()
+
+
+def _asking(ws: confide.Workspace, step: Step, *, key: str = "k") -> ChargeRequest:
+    from confide.budget.amount import Amount
+    from confide.plans.events import free_json
+
+    dataset = ws.declared.dataset
+    return ChargeRequest(
+        analyst="ada",
+        request_key=key,
+        plan_digest="a" * 64,
+        lineage="board",
+        unit=dataset.unit.entity,
+        adjacency=dataset.adjacency,
+        measure=dataset.measure,
+        amount=Amount(nano=0),
+        events_json=free_json(dataset.measure),
+        plan_json="{}",
+        step=step,
+    )
+
+
+def test_a_request_is_free_only_if_it_continues(folder):
+    with confide.open(folder / "dataset.yaml") as ws:
+        opening = Step(question="0" * 64, start=0, stop=3)
+        with pytest.raises(InvalidParameterError, match="charge above 0"):
+            _asking(ws, opening)
+    with pytest.raises(InvalidParameterError, match="begins at 0"):
+        Step(question="0" * 64, start=1, stop=3)
+    with pytest.raises(InvalidParameterError, match="begins at 0"):
+        Step(question="0" * 64, start=0, stop=3, continues=5)
+
+
+def test_a_step_that_dies_after_reading_began_ends_the_growth(folder, monkeypatch):
+    grow(folder, steps=(10,))
+    with confide.open(folder / "dataset.yaml") as ws:
+        plan = plan_of(ws, 12)
+        gate = ws._gate()
+
+        def broken(*_: object, **__: object) -> None:
+            raise RuntimeError("disk")
+
+        monkeypatch.setattr(type(gate.engine), "aggregate", broken)
+        with pytest.raises(ReleaseFailedError):
+            ws.advance(plan)
+        monkeypatch.undo()
+        with pytest.raises(PolicyError):
+            ws.advance(plan)
+        with pytest.raises(PolicyError, match="it ended"):
+            ws.advance(plan_of(ws, 13))
+        (growth,) = ws.ledger.growths("board")
+        assert growth.position == 12
+
+
+def test_after_rows_of_the_ledger_were_lost_nothing_grows():
+    growth = Growth(opened=3, lineage="x", question="0" * 64, position=4, latest=3)
+    step = Step(question="0" * 64, start=4, stop=5, continues=3)
+    assert growth.problem(step, lineage="x") == ""
+    assert "lost" in growth.lost().problem(step, lineage="x")
+    assert growth.problem(step, lineage="y") == "it is of another question"
+
+
+def test_an_older_copy_of_the_ledger_lets_no_period_be_measured_again(folder):
+    grow(folder, steps=(10,))
+    inside = folder / ".confide"
+    old = (inside / "ledger.sqlite").read_bytes()
+    write(folder, days=12)
+    with confide.open(folder / "dataset.yaml") as ws:
+        ws.advance(plan_of(ws, 12))
+    (inside / "ledger.sqlite").write_bytes(old)
+    from confide.workspace import open_ledger
+
+    with open_ledger(folder / "dataset.yaml") as (ledger, _):
+        ledger.unfreeze("the disk was restored")
+    with confide.open(folder / "dataset.yaml") as ws:
+        with pytest.raises(PolicyError, match="rows of the ledger were lost"):
+            ws.advance(plan_of(ws, 12))
+
+
+def test_a_step_verifies_and_names_the_entry_that_was_charged(folder, tmp_path):
+    first, second = grow(folder, steps=(10, 12))
+    save(second, tmp_path / "out")
+    checked = verify(second.certificate, folder=tmp_path / "out")
+    assert checked.holds, [check for check in checked.checks if not check.holds]
+    accounting = second.certificate["accounting"]
+    assert accounting["continues"] == first.certificate["accounting"]["entry"]
+    assert {charge["amount"] for charge in accounting["charges"]} == {"0"}
+    lying = json.loads(json.dumps(first.certificate))
+    lying["accounting"]["continues"] = lying["accounting"]["entry"]
+    failed = [
+        check.name for check in verify(lying, folder=tmp_path / "out").checks if not check.holds
+    ]
+    assert "charges" in failed
+
+
+def test_running_a_study_again_that_could_go_on_free_is_refused_by_the_command(folder):
+    from command_line import confide as confide_command
+
+    (folder / "study.yaml").write_text(
+        "study: {id: board}\nstatistics:\n  - " + json.dumps(board(10))
+        + '\nspend: {at-most: {epsilon: "1"}}\n'
+    )  # fmt: skip
+    study, out = str(folder / "study.yaml"), folder / "out"
+    assert confide_command("run", study, "-o", str(out / "a")).code == 0
+    text = (folder / "study.yaml").read_text().replace("2026-01-10", "2026-01-12")
+    (folder / "study.yaml").write_text(text)
+    write(folder, days=12)
+    again = confide_command("run", study, "-o", str(out / "b"))
+    assert again.code == 7
+    grown = confide_command("advance", study, "-o", str(out / "b"))
+    assert grown.code == 0
+    assert (out / "b" / "report.html").exists()
+
+
+def test_periods_are_appended_series_by_series():
+    assert appended((1, 2, 10, 20), (3, 4, 30, 40), start=2, stop=4) == (1, 2, 3, 4, 10, 20, 30, 40)
+
+
+def test_the_price_of_a_plan_does_not_depend_on_how_much_of_it_is_published(folder):
+    with confide.open(folder / "dataset.yaml") as ws:
+        asked = {"error": {"within": 40}}
+        early, late = (ws.plan(board(day, **asked)) for day in (10, 30))
+        assert early.nano == late.nano
+        assert isinstance(early.statistics[0], RunningCounts)
+        assert early.nano > 0
