@@ -300,6 +300,7 @@ def every_statistic() -> tuple[Statistic, ...]:
             per_patient=PerPatient(cells=3, rows=1),
             rolling=4,
         ),
+        *comparisons(),
         Hierarchy(id="regions", table="person", spine="city", where=HAS_DIABETES),
         AreaRate(id="diabetes-rate", table="person", spine="city", of=HAS_DIABETES, per=1000),
         TopCategory(
@@ -307,7 +308,6 @@ def every_statistic() -> tuple[Statistic, ...]:
         ),
         TopFeatures(id="top-features", table="person", features=("age", "systolic"), outcome="bmi"),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
-        *comparisons(),
     )
 
 

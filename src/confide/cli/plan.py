@@ -84,7 +84,8 @@ def _reading(planned: "Plan", *, workspace: "Workspace") -> list[str]:
 
 
 def _measurement(each: "Measurement", *, planned: "Plan") -> dict[str, Any]:
-    from confide.report.bounding import grid_of, law_text, measured_text, moved_text
+    from confide.report.bounding import law_text, measured_text
+    from confide.report.grid import grid_of, moved_text
     from confide.report.words import load_words
 
     words = load_words("en")

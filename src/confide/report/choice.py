@@ -12,7 +12,7 @@ from confide.plans.choices import NAME
 from confide.plans.mechanisms import choice
 from confide.plans.plan import Statistic
 from confide.release.release import Release
-from confide.report.bounding import Grid, grid_of
+from confide.report.grid import Grid, grid_of
 from confide.report.marks import Chart
 from confide.report.numbers import clean, percent, significant
 from confide.report.style import INK, MAIN, MUTED, WIDTH

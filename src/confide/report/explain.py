@@ -24,9 +24,10 @@ from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.odds import odds_factor, of_100_outputs, posterior_bound
 from confide.privacy.unit import Entity
-from confide.report.bounding import error_at, grid_of, law_text, measured_text, moved_text
+from confide.report.bounding import law_text, measured_text
 from confide.report.describe import title_of
 from confide.report.gauges import amount_text, scope_text
+from confide.report.grid import error_at, grid_of, moved_text
 from confide.report.guarantee import ChargeLine, charge_lines
 from confide.report.numbers import clean, epsilon_text, percent, significant
 from confide.report.odds_words import (

@@ -20,8 +20,9 @@ from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.release.certificate import shown_loss
 from confide.release.release import Release
-from confide.report.bounding import grid_of, kept_text, law_text, measured_text, moved_text
+from confide.report.bounding import kept_text, law_text, measured_text
 from confide.report.describe import title_of
+from confide.report.grid import grid_of, moved_text
 from confide.report.guarantee import charge_lines
 from confide.report.numbers import clean, epsilon_text, percent
 from confide.report.odds_words import adjacency_text, loss_text
