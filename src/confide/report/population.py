@@ -29,6 +29,7 @@ from confide.tables.relation import column_of, day_range, domain
 from confide.tables.schema import Column, Dataset, Kind, Outside
 
 _MOST_BINS = 12
+_MOST_NAMES = 20
 
 
 def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
@@ -46,7 +47,9 @@ def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
         if can_be_unknown(expression, dataset=dataset)
     )
     if unsure:
-        known = words.listed(list(unsure))
+        names = list(unsure)
+        few = names if len(names) <= _MOST_NAMES else [*names[:_MOST_NAMES], "…", names[-1]]
+        known = words.listed(few)
         if where:
             return words.say(f"about.{what}.some-known", where=where, known=known, **parts)
         return words.say(f"about.{what}.known", known=known, **parts)

@@ -78,9 +78,9 @@ class TopFeatures:
             )
 
     @property
-    def candidate(self) -> str:
+    def key_names(self) -> tuple[str, ...]:
         """What a candidate is called in tables."""
-        return "feature"
+        return ("feature",)
 
     def _ranked(self, dataset: Dataset) -> RankedFeatures:
         def named(name: str) -> Expression:

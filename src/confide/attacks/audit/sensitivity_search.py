@@ -71,7 +71,7 @@ from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import ColumnOf, DatePart, ValueOf
 from confide.tables.filter import AnyOf, Between, IsIn, Not
 from confide.tables.pooled import PooledAggregate
-from confide.tables.ranked import About
+from confide.tables.ranked import About, RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 
@@ -267,7 +267,8 @@ def _compared(
     else:
         change = first - second
     moved = np.abs(change)
-    size = getattr(question.aggregate, "size", 0)
+    aggregate = question.aggregate
+    size = aggregate.size if isinstance(aggregate, RankedCells | RankedFeatures) else 0
     return Found(
         statistic=statistic,
         question=question.name,
