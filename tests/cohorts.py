@@ -57,7 +57,6 @@ from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
-    FactorizedAggregate,
     MomentAggregate,
     Plain,
     Product,
@@ -66,6 +65,7 @@ from confide.tables.aggregate import (
 )
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import Between, IsIn
 from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures

@@ -46,18 +46,13 @@ from confide.plans.plan import (
 from confide.privacy.amount import ATTO, NANO, decimal_text, split
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
-from confide.tables.aggregate import (
-    Aggregate,
-    FactorizedAggregate,
-    KeyedAggregate,
-    MomentAggregate,
-    check_aggregate,
-    ranked_length,
-)
+from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, ranked_length
 from confide.tables.bound_contributions import rows_per_unit
+from confide.tables.check_aggregate import check_aggregate
 from confide.tables.conditions import require_possible
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import Holds
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All
 from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures

@@ -20,7 +20,6 @@ from confide.privacy.unit import Entity
 from confide.tables.aggregate import (
     MOST_CELLS,
     Aggregate,
-    FactorizedAggregate,
     KeyedAggregate,
     Measured,
     MomentAggregate,
@@ -39,6 +38,7 @@ from confide.tables.bound_contributions import (
 )
 from confide.tables.degrees import DegreeAggregate, degree_sensitivity
 from confide.tables.expression import Expression
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import (
     About,

@@ -21,7 +21,6 @@ from confide.report.words import Words
 from confide.tables.aggregate import (
     Centred,
     CentredSquare,
-    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
     Ones,
@@ -31,6 +30,7 @@ from confide.tables.aggregate import (
 )
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import Expression
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures, one_row
 from confide.tables.relation import domain

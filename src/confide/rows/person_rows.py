@@ -33,12 +33,13 @@ from confide.rows.build import (
     num,
     own,
     own_table,
-    present,
+    plus,
     ranked,
     select,
+    times,
 )
-from confide.rows.evaluate import holds, number_of
-from confide.rows.table_rows import Scope, packed, table_rows, words_of
+from confide.rows.evaluate import holds, is_known, number_of
+from confide.rows.table_rows import Scope, one_word, packed, table_rows, words_of
 from confide.tables.expression import ColumnOf, Expression, ValueOf
 from confide.tables.filter import Predicate, expressions, sources
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
@@ -87,9 +88,14 @@ def relation_rows(
         columns.append(named(num(1), "row"))  # counting events reads no column
     if ordered:
         columns.append(own("h", "b"))
-        for i, word in enumerate(words_of(base)):
-            made = own(f"k{i}", "b") if scope.copies is None else packed(word, of="b")
-            columns.append(named(made, f"k{i}"))
+        made = [
+            own(f"k{i}", "b") if scope.copies is None else packed(word, of="b")
+            for i, word in enumerate(words_of(base))
+        ]
+        columns.extend(named(word, f"k{i}") for i, word in enumerate(made))
+        below = one_word(base)
+        if below is not None:
+            columns.append(named(plus(times(own("h", "b"), num(1 << below.bits)), made[0]), "k"))
     columns.extend(own(name, "b") for name in carried)
     name = table_rows(scope, base, ordered=ordered)
     sides = _sides(scope, (*reads, *known, *expressions(relation.where)), base)
@@ -99,7 +105,7 @@ def relation_rows(
         joins=[left_join(own_table(s), on=equal(own("p", s), own("p", "b"))) for s in sides],
         where=[
             holds(relation.where, of=find, dataset=scope.dataset),
-            *(present(value(expression)) for expression in known),
+            *(is_known(e, of=find, dataset=scope.dataset) for e in known),
         ],
     )
 

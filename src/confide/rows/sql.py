@@ -53,7 +53,15 @@ from confide.rows.person_rows import relation_rows
 from confide.rows.prepared.choice import Way, way_of
 from confide.rows.prepared.copies import PLACES, Copies
 from confide.rows.stream import Late, stream_totals
-from confide.rows.table_rows import Scope, copied, table_name, unpacked, words_of
+from confide.rows.table_rows import (
+    Scope,
+    copied,
+    one_word,
+    order_of,
+    table_name,
+    unpacked,
+    words_of,
+)
 from confide.tables.aggregate import (
     Aggregate,
     Asked,
@@ -66,7 +74,6 @@ from confide.tables.aggregate import (
     Product,
     Value,
     cell_count,
-    check_aggregate,
     reads,
     value_range,
 )
@@ -76,6 +83,7 @@ from confide.tables.bound_contributions import (
     OneEvent,
     rows_per_unit,
 )
+from confide.tables.check_aggregate import check_aggregate
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import ColumnOf, Expression, ValueOf
 from confide.tables.filter import All, Between, Predicate, sources
@@ -239,7 +247,7 @@ def _carried(reads: Sequence[Expression], *, table: Table, in_words: bool) -> _C
     own_reads = [e for e in reads if _of_table(e, table)]
     columns = {index[c.column] for e in own_reads for c in sources(e) if isinstance(c, ColumnOf)}
     words = [
-        f"k{i}"
+        f"k{i}" if one_word(table) is None else "k"
         for i, word in enumerate(words_of(table))
         if in_words and any(part.column in columns for part in word.fields)
     ]
@@ -258,7 +266,9 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         return _ranked(first, values, scope=scope)
     table = scope.dataset.table(first.relation.table)
     ordered = way is not Way.CLUSTERED and needs_order(first.bounds, values=len(values))
-    order = ["h", *(f"k{i}" for i in range(len(words_of(table))))] if ordered else []
+    order: Sequence[str] = ()
+    if ordered:
+        order = ("h",) if isinstance(first.bounds, CellBound) else order_of(table)
     cells = cell_count(first.axes, dataset=scope.dataset)
     given: dict[str, Any] = {
         "bounds": first.bounds,

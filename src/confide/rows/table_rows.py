@@ -53,6 +53,8 @@ from confide.tables.schema import Dataset, Kind, Table
 
 WORD = 62
 """Bits of one word: two limbs."""
+MOST_BELOW_A_PLACE = 40
+"""A word of so many bits leaves 22 for the place, so that both are one sort key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,8 +253,29 @@ def packed(word: Word, *, of: str) -> exp.Expr:
     return num(0) if value is None else value
 
 
+def one_word(table: Table) -> Word | None:
+    """Return the only word of a table, if the place fits above it in one integer; else None."""
+    words = words_of(table)
+    if len(words) == 1 and not words[0].text and words[0].bits <= MOST_BELOW_A_PLACE:
+        return words[0]
+    return None
+
+
+def place_bits(table: Table) -> int:
+    """Return how many bits of the keyed order are used; ties are ordered by the words."""
+    word = one_word(table)
+    return LIMB if word is None else min(LIMB, WORD - word.bits)
+
+
+def order_of(table: Table) -> tuple[str, ...]:
+    """Name what rows of a person are sorted by: ``k``, or ``h`` and the words."""
+    if one_word(table) is not None:
+        return ("k",)
+    return ("h", *(f"k{i}" for i in range(len(words_of(table)))))
+
+
 def unpacked(table: Table, columns: Iterable[int]) -> list[exp.Expr]:
-    """Return columns, by index, from the words ``k0, k1, …`` of rows in which they are known."""
+    """Return columns, by index, from ``k`` or the words ``k0, k1, …``; they must be known."""
     wanted = set(columns)
     found: list[exp.Expr] = []
     for number, word in enumerate(words_of(table)):
@@ -262,10 +285,10 @@ def unpacked(table: Table, columns: Iterable[int]) -> list[exp.Expr]:
             if word.text:
                 found.append(named(own(f"k{number}"), f"c{part.column}"))
                 continue
-            digit: exp.Expr = own(f"k{number}")
+            digit: exp.Expr = own(f"k{number}" if one_word(table) is None else "k")
             if part.shift:
                 digit = shifted_right(digit, part.shift)
-            if part is not word.fields[0]:
+            if part is not word.fields[0] or one_word(table) is not None:
                 digit = bit_and(digit, num((1 << part.bits) - 1))
             found.append(named(plus(digit, num(part.least - 1)), f"c{part.column}"))
     return found
@@ -296,4 +319,6 @@ def _placed(scope: Scope, table: Table, rows: exp.Select) -> exp.Select:
     rows = with_point(select(STAR, *values, of=rows), person="p", ids=scope.layout.ids)
     columns = [own("p"), *(own(f"c{i}") for i in range(len(table.columns)))]
     columns += [own(f"k{i}") for i in range(len(words))]
-    return select(*columns, own("h"), of=with_place(rows, limbs))
+    unused = LIMB - place_bits(table)
+    h = own("h") if not unused else named(shifted_right(own("h"), unused), "h")
+    return select(*columns, h, of=with_place(rows, limbs))

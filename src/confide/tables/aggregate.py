@@ -21,22 +21,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from confide.errors import ContractError, InvalidParameterError
+from confide.errors import InvalidParameterError
 from confide.tables.bound_contributions import (
     ContributionBounds,
     ValueRange,
-    rows_per_unit,
 )
-from confide.tables.degrees import DegreeAggregate, check_degrees
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import ColumnOf, Expression
+from confide.tables.factorized import FactorizedAggregate, factorized
 from confide.tables.filter import All, Between
 from confide.tables.pooled import PooledAggregate, pooled
-from confide.tables.ranked import RankedCells, RankedFeatures, moves, scores
-from confide.tables.relation import Relation, centre, check, column_of, domain
-from confide.tables.schema import Dataset, Kind
-from confide.tables.square_root import coefficients, product, require_short
+from confide.tables.ranked import RankedCells, RankedFeatures, scores
+from confide.tables.relation import Relation, centre, domain
+from confide.tables.schema import Dataset
 
-LARGEST_SUM = 2**126
 MOST_CELLS = 10**7
 
 
@@ -155,54 +153,6 @@ class MomentAggregate:
 
 Asked: TypeAlias = Aggregate | KeyedAggregate | DegreeAggregate
 """What an engine answers."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactorizedAggregate:
-    """Counts over time, times the matrix of :mod:`confide.tables.square_root`.
-
-    The last axis is time; for each combination of the other axes a series.  Coordinate t of C·x
-    depends on the times up to t alone, so coordinates may be published as time goes by.
-
-    Attributes:
-        inner: The counts.
-        until: How many times of each series are published; all when None.  The sensitivity is that
-            of all times, whatever it is.
-    """
-
-    inner: Aggregate
-    until: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.inner.value != Ones() or not self.inner.axes:
-            raise ContractError("Running sums need counts over time.")
-
-    @property
-    def relation(self) -> Relation:
-        """Return which rows."""
-        return self.inner.relation
-
-    @property
-    def axes(self) -> tuple[Expression, ...]:
-        """Return series and, last, time."""
-        return self.inner.axes
-
-    @property
-    def bounds(self) -> ContributionBounds:
-        """Return what one privacy unit keeps."""
-        return self.inner.bounds
-
-    def length(self, dataset: Dataset) -> int:
-        """Return the number of times of the whole horizon."""
-        return domain(self.axes[-1], dataset=dataset).size()
-
-    def published(self, dataset: Dataset) -> int:
-        """Return the number of times that are published; raises if the horizon has fewer."""
-        length = self.length(dataset)
-        until = length if self.until is None else self.until
-        if not 1 <= until <= length:
-            raise ContractError(f"Expected 1 to {length} published periods, got {until}.")
-        return until
 
 
 Measured: TypeAlias = (
@@ -328,11 +278,7 @@ def combined(
         case PooledAggregate():
             return pooled(aggregate, *sums)
         case FactorizedAggregate():
-            (counts,) = sums
-            length, until = aggregate.length(dataset), aggregate.published(dataset)
-            starts = range(0, len(counts), length)
-            each = (product(counts[at : at + length], until=until) for at in starts)
-            return tuple(itertools.chain.from_iterable(each))
+            return factorized(aggregate, *sums, dataset=dataset)
         case RankedCells():
             return tuple(*sums)
         case RankedFeatures():
@@ -349,8 +295,6 @@ def _moments(
     Moments, cell by cell: with y = x − c, x − L = y + (c−L) and U − x = (U−c) − y, so each
     polynomial is an integer combination of 1, y and y².
     """
-    if isinstance(aggregate, PooledAggregate):
-        return pooled(aggregate, *sums)
     of = domain(aggregate.of, dataset=dataset)
     middle, _ = centre(of)
     a, b = middle - of.lower, of.upper - middle
@@ -416,106 +360,3 @@ def cell_keys(axes: tuple[Expression, ...], *, dataset: Dataset) -> tuple[tuple[
         of = domain(axis, dataset=dataset)
         labels.append(of.keys or tuple(str(of.physical(v)) for v in range(of.lower, of.upper + 1)))
     return tuple(itertools.product(*labels))
-
-
-def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
-    """Refuse an aggregate that is undeclared, too large or could overflow.
-
-    Raises:
-        ContractError: If a name or kind does not fit.
-        InvalidParameterError: If there are too many cells, or the sums could pass 2^126.
-    """
-    match aggregate:
-        case KeyedAggregate():
-            _check_keys(aggregate, dataset=dataset)
-        case Aggregate(relation=relation, axes=axes, value=value, bounds=bounds):
-            check(relation, *axes, *reads(value), dataset=dataset)
-            _check_cells(axes, dataset=dataset)
-            for expression in reads(value):
-                _check_number(expression, dataset=dataset)
-            size = value_range(value, dataset=dataset, counted="rows").magnitude
-            _check_size(size, bounds=bounds, dataset=dataset)
-        case DegreeAggregate():
-            check_degrees(aggregate, dataset=dataset)
-        case MomentAggregate(bounds=bounds):
-            for part in parts(aggregate):
-                check_aggregate(part, dataset=dataset)
-            size = moment_range(aggregate, dataset=dataset).magnitude
-            _check_size(size, bounds=bounds, dataset=dataset)
-        case PooledAggregate():
-            _check_pooled(aggregate, dataset=dataset)
-        case FactorizedAggregate(inner=inner, bounds=bounds):
-            check_aggregate(inner, dataset=dataset)
-            aggregate.published(dataset)
-            length, cells = aggregate.length(dataset), cell_count(inner.axes, dataset=dataset)
-            _check_size(sum(coefficients(length)), bounds=bounds, dataset=dataset)
-            require_short(length, series=cells // length)
-        case RankedCells() | RankedFeatures():
-            _check_ranked(aggregate, dataset=dataset)
-        case _:
-            assert_never(aggregate)
-
-
-def _check_keys(aggregate: KeyedAggregate, *, dataset: Dataset) -> None:
-    key = aggregate.key
-    check(aggregate.relation, dataset=dataset)
-    if key.table != aggregate.relation.table:
-        raise ContractError("Key selection needs a text column of its own table.")
-    if column_of(key, dataset).kind is not Kind.TEXT:
-        raise ContractError(
-            f"Column {key.column!r} has public categories, so its keys need no selection.",
-            hint="Use a histogram; every category is published, with noise.",
-        )
-
-
-def _check_pooled(aggregate: PooledAggregate, *, dataset: Dataset) -> None:
-    of = aggregate.of
-    if not isinstance(of.value, Ones):
-        raise ContractError("Only counts are pooled.")
-    check_aggregate(of, dataset=dataset)
-    if len(aggregate.groups) != cell_count(of.axes, dataset=dataset):
-        raise InvalidParameterError("Expected a group for each cell that is pooled.")
-    _check_size(max(aggregate.weights, default=1), bounds=of.bounds, dataset=dataset)
-
-
-def _check_ranked(ranked: RankedCells | RankedFeatures, *, dataset: Dataset) -> None:
-    for part in parts(ranked):
-        check_aggregate(part, dataset=dataset)
-    if isinstance(ranked, RankedFeatures):
-        largest = max(moves(ranked, dataset=dataset))
-        _check_size(largest, bounds=ranked.bounds, dataset=dataset)
-
-
-def _check_number(expression: Expression, *, dataset: Dataset) -> None:
-    match domain(expression, dataset=dataset).kind:
-        case Kind.NUMBER:
-            return
-        case Kind.CATEGORY | Kind.TEXT:
-            raise ContractError("Categories cannot be summed.", hint="Use a histogram.")
-        case Kind.DATE:
-            raise ContractError(
-                "Dates cannot be summed.",
-                hint="Declare a per-patient value days-between, or use a histogram by year.",
-            )
-
-
-def _check_size(size: int, *, bounds: ContributionBounds, dataset: Dataset) -> None:
-    if dataset.population_at_most * rows_per_unit(bounds) * size >= LARGEST_SUM:
-        raise InvalidParameterError(
-            "The sum could overflow: population × rows × largest value reaches 2^126.",
-            hint="Narrow the bounds, use a coarser grid, or lower population-at-most.",
-        )
-
-
-def _check_cells(axes: tuple[Expression, ...], *, dataset: Dataset) -> None:
-    for axis in axes:
-        of = domain(axis, dataset=dataset)
-        if not of.keys:
-            raise ContractError(
-                "Groups need public labels; a plain number or date has none.",
-                hint="Cut it into bins, or take a calendar part of a date.",
-            )
-    if cell_count(axes, dataset=dataset) > MOST_CELLS:
-        raise InvalidParameterError(
-            "Expected at most ten million cells.", hint="Use fewer groups or coarser bins."
-        )

@@ -21,11 +21,11 @@ from confide.tables.aggregate import (
     Factor,
     Plain,
     Product,
-    check_aggregate,
     reads,
     value_range,
 )
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
+from confide.tables.check_aggregate import check_aggregate
 from confide.tables.expression import ColumnOf, Expression
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.relation import Relation, centre, domain
