@@ -238,11 +238,11 @@ def _table(release: Release, statistic: Statistic, *, name: str, title: str, wor
         return Html()
     table = laid_out(release, statistic, words=words)
     kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
-    caption = words.say(
-        "table.caption",
-        title=title,
-        level=percent(cells[0].level),
-        covers=words.say("or").join(kinds),
+    level = percent(cells[0].level)
+    caption = (
+        words.say("table.caption", title=title, level=level, covers=words.say("or").join(kinds))
+        if table.numbers
+        else title
     )
     return tag(
         "div",

@@ -17,6 +17,7 @@ from confide.privacy.measure import Measure
 from confide.release.release import Release
 from confide.report.bounding import bounded
 from confide.report.cells import Cell, cells_of
+from confide.report.choice import CHOICES
 from confide.report.conditions import label
 from confide.report.describe import digits, kind_of, quantity_text, title_of
 from confide.report.findings import TESTS, finding
@@ -67,7 +68,7 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
     return Section(
         title=title_of(statistic, plan=plan, words=words),
         about=_about(statistic, plan=plan, words=words),
-        headline=headline(cells, kind=kind, words=words),
+        headline=_headline(cells, kind=kind, words=words),
         fit=words.each(f"fit.{kind}", **placed["fit"]),
         unfit=(*_noise_only(cells, words=words), *words.each(f"unfit.{kind}", **placed["unfit"])),
         bounded=bounded(statistic, plan=plan, words=words),
@@ -102,7 +103,7 @@ def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
 
 def _noise_only(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
     """Return the warning that goes with intervals that no sampling is part of."""
-    if any(cell.covers is not Covers.NOISE for cell in cells):
+    if any(cell.covers is not Covers.NOISE or cell.quantity == "selected" for cell in cells):
         return ()
     return (words.say("unfit.noise-only"),)
 
@@ -111,6 +112,13 @@ def _width_parts(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
     width = max((cell.half_width for cell in cells), default=0.0)
     unit = cells[0].unit if cells else "persons"
     return {"width": words.amount(fixed(math.ceil(2 * width), decimals=0), unit)}
+
+
+def _headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
+    if kind not in CHOICES:
+        return headline(cells, kind=kind, words=words)
+    names = [_key(cell, words=words) for cell in cells]
+    return words.say("headline.choice", chosen=words.listed(names))
 
 
 def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:

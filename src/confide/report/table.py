@@ -16,7 +16,8 @@ from confide.plans.plan import Statistic
 from confide.release.export import group_names
 from confide.release.release import Release
 from confide.report.cells import Cell, cells_of
-from confide.report.describe import digits, group_titles, quantity_text
+from confide.report.choice import CHOICES
+from confide.report.describe import digits, group_titles, kind_of, quantity_text
 from confide.report.findings import bare_text
 from confide.report.markup import Html, tag, trusted
 from confide.report.numbers import clean, fixed, percent
@@ -98,6 +99,8 @@ class Shown:
 
 def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     """Return the table of one statistic for readers, every cell of it."""
+    if kind_of(statistic) in CHOICES:
+        return _chosen(release, statistic, words=words)
     cells = _told_once(cells_of(release.of(statistic)))
     if isinstance(statistic, Hierarchy):  # the file holds all three numbers of an area
         cells = [cell for cell in cells if cell.quantity == "count"]
@@ -136,6 +139,13 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
         rows.append(tuple(row))
     numbers = 4 if inner else 3
     return Shown(head=tuple(head), rows=tuple(rows), text_columns=labels, numbers=numbers)
+
+
+def _chosen(release: Release, statistic: Statistic, *, words: Words) -> Shown:
+    """Return the names of what was chosen: there are no numbers."""
+    head = group_titles(statistic, plan=release.plan, words=words)
+    rows = tuple(tuple(clean(part) for part in e.key) for e in release.of(statistic))
+    return Shown(head=head, rows=rows, text_columns=len(head), numbers=0)
 
 
 def _told_once(cells: Sequence[Cell]) -> Sequence[Cell]:

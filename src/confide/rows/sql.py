@@ -75,7 +75,6 @@ from confide.tables.aggregate import (
     Product,
     Value,
     cell_count,
-    check_aggregate,
     reads,
     value_range,
 )
@@ -85,6 +84,7 @@ from confide.tables.bound_contributions import (
     OneEvent,
     rows_per_unit,
 )
+from confide.tables.check_aggregate import check_aggregate
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import (
     BinOf,
@@ -348,7 +348,11 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
 
 
 def _reads(first: Aggregate, values: Sequence[Value]) -> tuple[Expression, ...]:
-    return (*first.axes, *(expression for value in values for expression in reads(value)))
+    return (*first.axes, *_read_by(values))
+
+
+def _read_by(values: Sequence[Value]) -> tuple[Expression, ...]:
+    return tuple(dict.fromkeys(expression for value in values for expression in reads(value)))
 
 
 def _known(first: Aggregate) -> list[Expression]:
@@ -413,12 +417,10 @@ def _evaluated(
 def _cell_and_sums(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> list[exp.Expr]:
     """Return ``cell`` and ``s0, s1, …`` from the evaluated ``e0, e1, …``."""
     columns = [named(cast(_cell(first.axes, dataset=scope.dataset), BIGINT), "cell")]
-    place = len(first.axes)
+    place = {e: own(f"e{len(first.axes) + i}") for i, e in enumerate(_read_by(values))}
     for index, value in enumerate(values):
-        width = len(reads(value))
-        read = [own(f"e{place + i}") for i in range(width)]
+        read = [place[expression] for expression in reads(value)]
         columns.append(named(_term(value, read, dataset=scope.dataset), f"s{index}"))
-        place += width
     return columns
 
 
