@@ -30,7 +30,7 @@ from confide.statistics.series import Series
 from confide.statistics.survival import Survival
 from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
-from confide.tables.bound_contributions import CellBound, OneEvent
+from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
 from confide.tables.filter import Everything
 from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import resolve
@@ -257,7 +257,7 @@ def _worth(measurement: Measurement, dataset: Dataset) -> int | None:
 
 def _once(measurement: Measurement) -> bool:
     match measurement.aggregate.bounds:
-        case CellBound(max_cells=1, max_rows_per_cell=1) | OneEvent():
+        case CellBound(max_cells=1, max_rows_per_cell=1) | RowBound(max_rows=1) | OneEvent():
             return True
         case _:
             return False
