@@ -55,7 +55,6 @@ from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
-    FactorizedAggregate,
     MomentAggregate,
     Plain,
     Product,
@@ -64,6 +63,7 @@ from confide.tables.aggregate import (
 )
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import Between, IsIn
 from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table

@@ -28,7 +28,6 @@ from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
-    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
     Ones,
@@ -40,6 +39,7 @@ from confide.tables.aggregate import (
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.degrees import DegreeAggregate, DegreeBounds, How
 from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import expressions, sources
 from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import column_of, domain

@@ -276,6 +276,14 @@ def _guarantee(release: Release, *, words: Words) -> Html:
     )
 
 
+def _continued(release: Release, *, words: Words) -> Html:
+    """Return the sentence of a release that an earlier entry was charged for; else nothing."""
+    earlier = release.certificate["accounting"].get("continues")
+    if earlier is None:
+        return trusted("")
+    return tag("p", words.say("page.continues", entry=str(earlier)))
+
+
 def _accounting(release: Release, *, words: Words) -> Html:
     head = [words.say(f"head.{name}") for name in ("scope", "before", "amount", "after", "cap")]
     rows = [
@@ -297,6 +305,7 @@ def _accounting(release: Release, *, words: Words) -> Html:
         "section",
         tag("h2", words.say("page.accounting"), id="accounting"),
         tag("p", words.say("page.accounting-text")),
+        _continued(release, words=words),
         tag("p", said),
         _plain_table([*head, words.say("head.cap-as-loss")], rows, labels=1),
         tag("p", words.say("page.hash"), " ", tag("code", str(entry["hash"])), class_="note"),

@@ -14,13 +14,13 @@ from confide.report.conditions import condition_text, expression_text, label, va
 from confide.report.words import Words
 from confide.tables.aggregate import (
     Aggregate,
-    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
     reads,
 )
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
 from confide.tables.pooled import PooledAggregate

@@ -116,11 +116,13 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     head += [words.say("head.noise-interval", level=level)] if inner else []
     head += [] if shared is not None else [words.say("head.unit")]
     head += [words.say("head.flags")] if flagged else []
+    alike: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        alike.setdefault((cell.quantity, cell.unit), []).append(cell)
+    decimals = {kind: digits(same) for kind, same in alike.items()}
     rows = []
     for cell in cells:
-        places = digits(
-            [other for other in cells if (other.quantity, other.unit) == (cell.quantity, cell.unit)]
-        )
+        places = decimals[cell.quantity, cell.unit]
         row = [clean(part) for part in itertools.compress(cell.key, used)]
         row += [quantity_text(cell.quantity, words=words)] if several else []
         row += _numbers(cell, places=places, words=words)

@@ -33,11 +33,10 @@ from confide.rows.build import (
     num,
     own,
     own_table,
-    present,
     ranked,
     select,
 )
-from confide.rows.evaluate import holds, number_of
+from confide.rows.evaluate import holds, is_known, number_of
 from confide.rows.table_rows import Scope, packed, table_rows, words_of
 from confide.tables.expression import ColumnOf, Expression, ValueOf
 from confide.tables.filter import Predicate, expressions, sources
@@ -99,7 +98,7 @@ def relation_rows(
         joins=[left_join(own_table(s), on=equal(own("p", s), own("p", "b"))) for s in sides],
         where=[
             holds(relation.where, of=find, dataset=scope.dataset),
-            *(present(value(expression)) for expression in known),
+            *(is_known(e, of=find, dataset=scope.dataset) for e in known),
         ],
     )
 

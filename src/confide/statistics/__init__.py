@@ -38,11 +38,11 @@ from confide.statistics.weighted_mean import WeightedMean
 from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import (
     Aggregate,
-    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
 )
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset

@@ -29,11 +29,11 @@ from confide.tables.bound_contributions import (
 )
 from confide.tables.degrees import DegreeAggregate, check_degrees
 from confide.tables.expression import ColumnOf, Expression
+from confide.tables.factorized import FactorizedAggregate, factorized, largest_step
 from confide.tables.filter import All, Between
 from confide.tables.pooled import PooledAggregate, pooled
 from confide.tables.relation import Relation, centre, check, column_of, domain
 from confide.tables.schema import Dataset, Kind
-from confide.tables.square_root import coefficients, product, require_short
 
 LARGEST_SUM = 2**126
 MOST_CELLS = 10**7
@@ -156,54 +156,6 @@ Asked: TypeAlias = Aggregate | KeyedAggregate | DegreeAggregate
 """What an engine answers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactorizedAggregate:
-    """Counts over time, times the matrix of :mod:`confide.tables.square_root`.
-
-    The last axis is time; for each combination of the other axes a series.  Coordinate t of C·x
-    depends on the times up to t alone, so coordinates may be published as time goes by.
-
-    Attributes:
-        inner: The counts.
-        until: How many times of each series are published; all when None.  The sensitivity is that
-            of all times, whatever it is.
-    """
-
-    inner: Aggregate
-    until: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.inner.value != Ones() or not self.inner.axes:
-            raise ContractError("Running sums need counts over time.")
-
-    @property
-    def relation(self) -> Relation:
-        """Return which rows."""
-        return self.inner.relation
-
-    @property
-    def axes(self) -> tuple[Expression, ...]:
-        """Return series and, last, time."""
-        return self.inner.axes
-
-    @property
-    def bounds(self) -> ContributionBounds:
-        """Return what one privacy unit keeps."""
-        return self.inner.bounds
-
-    def length(self, dataset: Dataset) -> int:
-        """Return the number of times of the whole horizon."""
-        return domain(self.axes[-1], dataset=dataset).size()
-
-    def published(self, dataset: Dataset) -> int:
-        """Return the number of times that are published; raises if the horizon has fewer."""
-        length = self.length(dataset)
-        until = length if self.until is None else self.until
-        if not 1 <= until <= length:
-            raise ContractError(f"Expected 1 to {length} published periods, got {until}.")
-        return until
-
-
 Measured: TypeAlias = Asked | MomentAggregate | PooledAggregate | FactorizedAggregate
 """What a measurement may noise."""
 
@@ -303,11 +255,7 @@ def combined(
         case PooledAggregate():
             return pooled(aggregate, *sums)
         case FactorizedAggregate():
-            (counts,) = sums
-            length, until = aggregate.length(dataset), aggregate.published(dataset)
-            starts = range(0, len(counts), length)
-            each = (product(counts[at : at + length], until=until) for at in starts)
-            return tuple(itertools.chain.from_iterable(each))
+            return factorized(aggregate, *sums, dataset=dataset)
         case _:
             assert_never(aggregate)
 
@@ -320,8 +268,6 @@ def _moments(
     Moments, cell by cell: with y = x − c, x − L = y + (c−L) and U − x = (U−c) − y, so each
     polynomial is an integer combination of 1, y and y².
     """
-    if isinstance(aggregate, PooledAggregate):
-        return pooled(aggregate, *sums)
     of = domain(aggregate.of, dataset=dataset)
     middle, _ = centre(of)
     a, b = middle - of.lower, of.upper - middle
@@ -410,10 +356,9 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
             _check_pooled(aggregate, dataset=dataset)
         case FactorizedAggregate(inner=inner, bounds=bounds):
             check_aggregate(inner, dataset=dataset)
-            aggregate.published(dataset)
-            length, cells = aggregate.length(dataset), cell_count(inner.axes, dataset=dataset)
-            _check_size(sum(coefficients(length)), bounds=bounds, dataset=dataset)
-            require_short(length, series=cells // length)
+            if inner.value != Ones():
+                raise ContractError("Running sums need counts over time.")
+            _check_size(largest_step(aggregate, dataset=dataset), bounds=bounds, dataset=dataset)
         case _:
             assert_never(aggregate)
 

@@ -59,7 +59,6 @@ from confide.statistics.series import SeriesOf
 from confide.statistics.survival import Method
 from confide.tables.aggregate import (
     Aggregate,
-    FactorizedAggregate,
     KeyedAggregate,
     Measured,
     combined,
@@ -67,6 +66,7 @@ from confide.tables.aggregate import (
 )
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import ColumnOf, DatePart, ValueOf
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import AnyOf, Between, IsIn, Not
 from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset
