@@ -218,7 +218,7 @@ def _incidences(rows: Mapping[str, Sequence[Row]], *, frame: _Frame, words: Word
     """Return a small panel for each type of event, all to one scale."""
     import altair as alt
 
-    across = min(_ACROSS, len(rows))
+    across = 2 if len(rows) == 4 else min(_ACROSS, len(rows))
     top = min(1.0, max(row["high"] for panel in rows.values() for row in panel) or 1.0)
     width = (WIDTH - (across - 1) * _GAP) // across
     heading = {"fontSize": 12.5, "fontWeight": "normal", "color": MUTED, "offset": 8}
