@@ -28,7 +28,9 @@ def place_tracts(folder):
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_is_planned_without_data(name, tmp_path):
     folder = tmp_path / name
-    shutil.copytree(EXAMPLES / name, folder, ignore=shutil.ignore_patterns("data", "out", ".confide"))
+    shutil.copytree(
+        EXAMPLES / name, folder, ignore=shutil.ignore_patterns("data", "out", ".confide")
+    )
     if name == "ny8":
         place_tracts(folder)
     plan = read_study(folder / "study.yaml").plan()
