@@ -11,7 +11,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from confide.plans.chi_squared import chi_squared_tail
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy, SystemEntropy
@@ -19,6 +18,7 @@ from confide.noise.exponential import ExponentialMechanism
 from confide.noise.geometric import geometric
 from confide.noise.mechanism import Mechanism
 from confide.noise.noisy_max import Movement, NoisyMax
+from confide.plans.chi_squared import chi_squared_tail
 from goodness_of_fit import p_value, p_value_of_counts
 from seeded import SeededEntropy
 

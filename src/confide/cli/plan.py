@@ -4,6 +4,7 @@
 """
 
 import math
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -184,18 +185,19 @@ def show_plan(body: dict[str, Any]) -> None:
     run = f", {body['period']}" if body["period"] else ""
     say(f"{body['title'] or body['study']}{run}  ({body['dataset']})", style="bold")
     forecasts = {each["id"]: each for each in body["statistics"]}
-    rows = []
+    alike: dict[tuple[str, ...], list[float]] = {}
     for each in body["measurements"]:
-        sensitivity = each["sensitivity"]
-        rows.append(
-            (
-                f"{each['statistic']}: {each['measured']}",
-                sensitivity["text"],
-                each["noise"],
-                _plus_minus(forecasts[each["statistic"]], measured=each["name"]),
-                f"{100 * float(each['cost-share']):.1f} %",
-            )
+        row = (
+            f"{each['statistic']}: {each['measured']}",
+            each["sensitivity"]["text"],
+            each["noise"],
+            _plus_minus(forecasts[each["statistic"]], measured=each["name"]),
         )
+        alike.setdefault(row, []).append(float(each["cost-share"]))
+    rows = [
+        (_times(row[0], len(shares)), *row[1:], f"{100 * sum(shares):.1f} %")
+        for row, shares in alike.items()
+    ]
     head = (
         "measurement",
         f"one {body['loss']['unit']} moves it by",
@@ -211,8 +213,8 @@ def show_plan(body: dict[str, Any]) -> None:
             say(f"  {each['id']}: {note}")
         if each.get("parts"):
             _show_parts(each)
-    for line in body["reading"]:
-        say(f"  {line}", style="dim")
+    for line, count in Counter(body["reading"]).items():
+        say(f"  {_times(line, count)}", style="dim")
     table(
         ("cap", "limit", "spent", "this", "free after"),
         [_cap_row(cap) for cap in body["caps"]],
@@ -222,6 +224,11 @@ def show_plan(body: dict[str, Any]) -> None:
     say(f"All together: {body['loss']['text']}.", style="bold")
     for sentence in body["loss"]["odds"]:
         say(f"  {sentence}")
+
+
+def _times(line: str, count: int) -> str:
+    """Return a line that stands for several alike."""
+    return line if count == 1 else f"{line} ({count} times)"
 
 
 def _show_parts(statistic: dict[str, Any]) -> None:

@@ -327,7 +327,9 @@ def _shares(rest: Sequence[Ask]) -> dict[str, Fraction]:
     silent = [ask for ask in rest if ask.share is None]
     if stated > 1 or (silent and stated == 1):
         raise ContractError(
-            f"The stated shares add up to {stated}.", hint="Shares must leave room, at most 1."
+            f"The stated shares add up to {float(stated):g}.",
+            hint="A share is a part of what the errors leave, such as share: 0.25; all of them add "
+            "up to at most 1, and to less when a statistic states neither a share nor an error.",
         )
     equal = (1 - stated) / len(silent) if silent else Fraction(0)
     return {ask.statistic.id: ask.share if ask.share is not None else equal for ask in rest}

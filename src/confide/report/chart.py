@@ -62,6 +62,7 @@ from confide.report.survival_chart import survival_curves
 from confide.report.time_panels import running_lines, series_lines
 from confide.report.words import Words
 from confide.statistics.quantiles import Quantiles
+from confide.statistics.survival import Survival
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
 
@@ -203,7 +204,7 @@ def _histogram(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
         frame = Frame(groups=groups, x_title=subject.names[0])
         return over_time(rows, frame=frame, y_title=axis), ()
     if _is_grid(cells):
-        return _grid(subject), _flag_notes(subject)
+        return _grid(subject), _flag_notes(cells, words=subject.words)
     return _groups(subject, cells, bars=True)
 
 
@@ -291,36 +292,18 @@ def _groups(
         zero=bars,
         bars=bars and not two_way,
     )
-    return dots(rows, frame=frame), (*notes, *_flag_notes(subject))
-
-
-def _labels(keys: Iterable[tuple[str, ...]], *, words: Words) -> dict[tuple[str, ...], str]:
-    """Return a label a key; two keys that look alike once shortened are told apart by a number."""
-    found: dict[tuple[str, ...], str] = {}
-    for key in _distinct(keys):
-        text = words.say("key.joint").join(clean(part) for part in key) or words.say("chart.all")
-        alike = sum(label.startswith(text) for label in found.values())
-        found[key] = f"{text} ({alike + 1})" if text in found.values() else text
-    return found
+    return dots(rows, frame=frame), (*notes, *_flag_notes(shown, words=words))
 
 
 def _survival(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
-    unit = subject.names[-1]
-    return survival_curves(subject.cells, time_title=unit, words=subject.words)
+    statistic, dataset = subject.statistic, subject.release.plan.dataset
+    unit = statistic.time_domain(dataset).unit if isinstance(statistic, Survival) else ""
+    return survival_curves(subject.cells, unit=unit, words=subject.words)
 
 
-def _largest(cells: Sequence[Cell], *, words: Words) -> tuple[Sequence[Cell], tuple[str, ...]]:
-    if len(cells) <= MOST_CELLS:
-        return cells, ()
-    known = [cell for cell in cells if cell.value is not None]
-    chosen = sorted(known, key=lambda cell: (-(cell.value or 0.0), cell.key))[:MOST_CELLS]
-    note = words.say("chart.largest", shown=str(len(chosen)), cells=f"{len(cells):,}")
-    return chosen, (note,)
-
-
-def _flag_notes(subject: _Subject) -> tuple[str, ...]:
-    hollow = any(cell.flags and cell.value is not None for cell in subject.cells)
-    return (subject.words.say("chart.hollow"),) if hollow else ()
+def _flag_notes(shown: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
+    hollow = any(cell.flags and cell.value is not None for cell in shown)
+    return (words.say("chart.hollow"),) if hollow else ()
 
 
 def _rates(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
@@ -364,7 +347,10 @@ def _quantiles(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
         x_title=subject.axis(subject.cells),
     )
     chart = ridges(bins, rows=rows, frame=frame, labels=labels, height=band * len(groups))
-    return chart, (subject.words.say("chart.ridges"), *_flag_notes(subject))
+    return chart, (
+        subject.words.say("chart.ridges"),
+        *_flag_notes(subject.cells, words=subject.words),
+    )
 
 
 def _many_quantiles(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
@@ -405,7 +391,7 @@ def _physical_edges(statistic: Quantiles, *, dataset: Dataset) -> list[float]:
 def _degrees(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
     cells = [cell for cell in subject.cells if cell.quantity == "count"]
     titles = (subject.names[0], subject.axis(cells))
-    return degree_bars(cells, titles=titles), _flag_notes(subject)
+    return degree_bars(cells, titles=titles), _flag_notes(subject.cells, words=subject.words)
 
 
 def _levels(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
@@ -430,7 +416,7 @@ def _series(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
     values = [cell for cell in subject.cells if cell.quantity != "count"]
     titles = (subject.names[-1], subject.axis(values))
     chart, notes = series_lines(subject.cells, titles=titles, words=subject.words)
-    return chart, (*notes, *_flag_notes(subject))
+    return chart, (*notes, *_flag_notes(subject.cells, words=subject.words))
 
 
 def _running_counts(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:

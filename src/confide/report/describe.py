@@ -34,10 +34,11 @@ from confide.statistics.top_category import TopCategory
 from confide.statistics.top_features import TopFeatures
 from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
-from confide.tables.bound_contributions import CellBound, OneEvent
+from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
+from confide.tables.expression import BinOf, Expression
 from confide.tables.filter import Everything
 from confide.tables.pooled import PooledAggregate
-from confide.tables.relation import resolve
+from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
 
 _NAMING_GROUPS = ("histogram", "chi-squared-test", "running-counts", "series", "top-category")
@@ -187,20 +188,27 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
     names = []
     if isinstance(statistic, Series | RunningCounts):
         axes = statistic.axes(plan.dataset)
-        return tuple(expression_text(axis, dataset=plan.dataset, words=words) for axis in axes)
+        return tuple(_axis_title(axis, dataset=plan.dataset, words=words) for axis in axes)
     for name in getattr(statistic, "by", ()):
         expression = resolve(name, table=table, dataset=plan.dataset)
         known = {derived.name for derived in plan.dataset.derived}
-        names.append(
-            label(name)
-            if name in known
-            else expression_text(expression, dataset=plan.dataset, words=words)
-        )
+        shown = label(name) if name in known else None
+        names.append(_axis_title(expression, shown, dataset=plan.dataset, words=words))
     if isinstance(statistic, Survival):
         unit = clean(words.unit(statistic.time_domain(plan.dataset).unit))
         time = words.say("head.time-unit", unit=unit) if unit else words.say("head.time")
         names += [words.say("head.event"), time]
     return tuple(names)
+
+
+def _axis_title(
+    axis: Expression, name: str | None = None, *, dataset: Dataset, words: Words
+) -> str:
+    """Return the name of a grouping; of bins with their unit, which their labels leave out."""
+    shown = expression_text(axis, dataset=dataset, words=words) if name is None else name
+    unit = domain(axis.of, dataset=dataset).unit if isinstance(axis, BinOf) else "1"
+    told = clean(words.unit(unit))
+    return words.say("axis.column", column=shown, unit=told) if told else shown
 
 
 def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
@@ -283,7 +291,7 @@ def _worth(measurement: Measurement, dataset: Dataset) -> int | None:
 
 def _once(measurement: Measurement) -> bool:
     match measurement.aggregate.bounds:
-        case CellBound(max_cells=1, max_rows_per_cell=1) | OneEvent():
+        case CellBound(max_cells=1, max_rows_per_cell=1) | RowBound(max_rows=1) | OneEvent():
             return True
         case _:
             return False

@@ -41,6 +41,7 @@ from confide.report.odds_words import (
 from confide.report.section import Section, section
 from confide.report.table import html_table
 from confide.report.words import Words
+from confide.statistics.survival import Survival
 
 
 def page(
@@ -249,7 +250,15 @@ def _table(release: Release, statistic: Statistic, *, name: str, title: str, wor
         tag("h3", words.say("page.table")),
         tag("p", isolated(caption), class_="caption"),
         html_table(table, name=f"{name}t", words=words),
+        _chosen(statistic, cells=len(cells), words=words),
     )
+
+
+def _chosen(statistic: Statistic, *, cells: int, words: Words) -> Html | str:
+    """Return the note that goes with a table of the numbers that one cites."""
+    if not isinstance(statistic, Survival):
+        return ""
+    return tag("p", words.say("page.rows-chosen", numbers=f"{cells:,}"), class_="note")
 
 
 def _points(title: str, sentences: Sequence[str]) -> Html:

@@ -21,8 +21,10 @@ from confide.report.describe import digits, group_titles, kind_of, quantity_text
 from confide.report.findings import bare_text
 from confide.report.markup import Html, tag, trusted
 from confide.report.numbers import clean, fixed, percent
+from confide.report.survival_table import cited
 from confide.report.words import Words
 from confide.statistics.hierarchy.spec import Hierarchy
+from confide.statistics.survival import Survival
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,10 +100,12 @@ class Shown:
 
 
 def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
-    """Return the table of one statistic for readers, every cell of it."""
+    """Return the table of one statistic for readers; of a survival question what one cites."""
     if kind_of(statistic) in CHOICES:
         return _chosen(release, statistic, words=words)
     cells = _told_once(cells_of(release.of(statistic)))
+    if isinstance(statistic, Survival):
+        cells = cited(cells)
     if isinstance(statistic, Hierarchy):  # the file holds all three numbers of an area
         cells = [cell for cell in cells if cell.quantity == "count"]
     groups = group_titles(statistic, plan=release.plan, words=words) if _keyed(cells) else ()

@@ -29,9 +29,9 @@ from fractions import Fraction
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import cautious_variance
 from confide.plans.intervals import (
     Component,
+    cautious_variance,
     median_error,
     noise_component,
     quantile,

@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.plans.chi_squared import chi_squared_tail
 from confide.noise.half_width import least_width
 from confide.noise.mechanism import Mechanism
+from confide.plans.chi_squared import chi_squared_tail
 
 CELLS = 40
 LEAST_EXPECTED = 5

@@ -28,7 +28,6 @@ References:
         https://arxiv.org/abs/1610.07662
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.plans.intervals import cautious_variance
-from confide.plans.intervals import Component, variance
+from confide.plans.intervals import Component, cautious_variance, variance
 from confide.plans.student import student_tail, student_width
 from confide.statistics.hypothesis_tests.null_law import Mixing
 

@@ -21,8 +21,6 @@ References:
     [HLM96] Harrell, Lee, Mark. Multivariable prognostic models. Statistics in Medicine 15(4), 1996.
 """
 
-import math
-
 import numpy as np
 
 from confide.statistics.survival.curves import Array, at_risk

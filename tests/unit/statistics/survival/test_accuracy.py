@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from confide.plans.chi_squared import chi_squared_tail
 from confide.statistics.survival.analysis import (
     concordance_band,
     counted,
@@ -21,7 +22,6 @@ from confide.statistics.survival.analysis import (
     survival_band,
     survival_difference,
 )
-from confide.plans.chi_squared import chi_squared_tail
 from confide.statistics.survival.comparison import (
     concordance,
     log_rank_covariance,

@@ -8,8 +8,8 @@ quotes the call.  ``t``, ``e``, ``g`` are times, relapse and treatment of the pu
 import numpy as np
 import pytest
 
-from confide.plans.intervals import Component
 from confide.plans.chi_squared import chi_squared_tail
+from confide.plans.intervals import Component
 from confide.statistics.survival.comparison import (
     concordance,
     log_hazard_ratio,
@@ -171,4 +171,6 @@ def test_the_tail_of_chi_squared_is_that_of_scipy():
     for freedom in range(1, 9):
         for value in (0.0, 0.3, 2.0, 9.0, 40.0):
             expected = stats.chi2.sf(value, freedom)
-            assert chi_squared_tail(np.array(value), degrees=freedom) == pytest.approx(expected, rel=1e-10)
+            assert chi_squared_tail(np.array(value), degrees=freedom) == pytest.approx(
+                expected, rel=1e-10
+            )
