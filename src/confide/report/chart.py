@@ -19,7 +19,9 @@ from confide.plans.allocate import forecast
 from confide.plans.plan import Statistic
 from confide.release.release import Release
 from confide.report.area_charts import levels, outlines_of, preview, with_preview
-from confide.report.cells import Cell, cells_of
+from confide.report.cells import Cell, cells_of, hollow_note
+from confide.report.characteristics import differences
+from confide.report.choice import CHOICES, chance_of_being_chosen, chosen_text
 from confide.report.choropleth import choropleth
 from confide.report.degree_chart import degree_bars
 from confide.report.describe import (
@@ -46,12 +48,14 @@ from confide.report.marks import (
 )
 from confide.report.numbers import percent
 from confide.report.outlines import Outlines
+from confide.report.quality import usable_parts
 from confide.report.quantile_chart import quantiles
 from confide.report.rate_chart import is_funnel, observed_over_expected, rates
-from confide.report.subject import Drawn, Subject, flag_notes
+from confide.report.subject import Drawn, Subject
 from confide.report.survival_chart import survival_curves
 from confide.report.time_panels import running_lines, series_lines
 from confide.report.words import Words
+from confide.statistics.survival import Survival
 
 EMPTY: Mapping[tuple[str, str], Outlines] = MappingProxyType({})
 
@@ -90,7 +94,7 @@ def figure(
         A chart for a notebook: ``figure(release, "sbp", words=load_words("en")).chart``.
     """
     cells = cells_of(release.of(statistic))
-    if not any(cell.value is not None for cell in cells):
+    if kind_of(statistic) not in CHOICES and all(cell.value is None for cell in cells):
         return None
     subject = Subject(
         release=release, statistic=statistic, words=words, cells=cells, outlines=outlines
@@ -103,6 +107,10 @@ def figure(
 
 def _subtitle(subject: Subject) -> str:
     words, first = subject.words, subject.cells[0]
+    if kind_of(subject.statistic) == "data-quality":
+        return words.say("quality.subtitle", level=percent(first.level))
+    if kind_of(subject.statistic) in CHOICES:
+        return chosen_text(subject.release, subject.statistic, words=words)
     level = percent(first.level)
     covers = {cell.covers for cell in subject.cells}
     if kind_of(subject.statistic) == "histogram" and is_grid(subject.cells):
@@ -134,8 +142,14 @@ def _subtitle(subject: Subject) -> str:
 
 
 def _survival(subject: Subject) -> Drawn:
-    unit = subject.names[-1]
-    return survival_curves(subject.cells, time_title=unit, words=subject.words)
+    statistic, dataset = subject.statistic, subject.release.plan.dataset
+    unit = statistic.time_domain(dataset).unit if isinstance(statistic, Survival) else ""
+    return survival_curves(subject.cells, unit=unit, words=subject.words)
+
+
+def _choice(subject: Subject) -> Drawn:
+    chart = chance_of_being_chosen(subject.release, subject.statistic, words=subject.words)
+    return chart, (subject.words.say("chart.choice"),)
 
 
 def _rates(subject: Subject) -> Drawn:
@@ -155,7 +169,7 @@ def _observed_over_expected(subject: Subject) -> Drawn:
 def _degrees(subject: Subject) -> Drawn:
     cells = [cell for cell in subject.cells if cell.quantity == "count"]
     titles = (subject.names[0], subject.axis(cells))
-    return degree_bars(cells, titles=titles), flag_notes(subject)
+    return degree_bars(cells, titles=titles), hollow_note(subject.cells, words=subject.words)
 
 
 def _levels(subject: Subject) -> Drawn:
@@ -180,7 +194,7 @@ def _series(subject: Subject) -> Drawn:
     values = [cell for cell in subject.cells if cell.quantity != "count"]
     titles = (subject.names[-1], subject.axis(values))
     chart, notes = series_lines(subject.cells, titles=titles, words=subject.words)
-    return chart, (*notes, *flag_notes(subject))
+    return chart, (*notes, *hollow_note(subject.cells, words=subject.words))
 
 
 def _running_counts(subject: Subject) -> Drawn:
@@ -196,6 +210,8 @@ _BUILDERS: Mapping[str, Callable[[Subject], Drawn]] = {
     "proportion": by_group,
     "quantiles": quantiles,
     "key-selection": selected,
+    "table-1": lambda s: (differences(s.cells, words=s.words), ()),
+    "data-quality": lambda s: usable_parts(s.cells, words=s.words),
     "incidence": _rates,
     "standardized-rate": _rates,
     "smr": _observed_over_expected,
@@ -214,4 +230,6 @@ _BUILDERS: Mapping[str, Callable[[Subject], Drawn]] = {
     "area-rate": _areas,
     "series": _series,
     "running-counts": _running_counts,
+    "top-category": _choice,
+    "top-features": _choice,
 }

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 from confide.plans.mechanisms import additive, coordinate, threshold
-from confide.report.cells import Cell, labels_of, largest
+from confide.report.cells import Cell, hollow_note, labels_of, largest
 from confide.report.describe import covers_text, is_over_time, quantity_text
 from confide.report.marks import (
     Chart,
@@ -23,7 +23,7 @@ from confide.report.marks import (
     threshold_line,
 )
 from confide.report.numbers import clean, fixed
-from confide.report.subject import Drawn, Subject, distinct, flag_notes
+from confide.report.subject import Drawn, Subject, distinct
 
 MOST_CELLS = 40
 _MOST_SERIES = 5
@@ -61,7 +61,7 @@ def histogram(subject: Subject) -> Drawn:
         frame = Frame(groups=periods, x_title=subject.names[0])
         return over_time(rows, frame=frame, y_title=axis), ()
     if is_grid(cells):
-        return _grid(subject), flag_notes(subject)
+        return _grid(subject), hollow_note(subject.cells, words=subject.words)
     return groups(subject, cells, bars=True)
 
 
@@ -146,4 +146,4 @@ def groups(subject: Subject, cells: Sequence[Cell], *, bars: bool) -> Drawn:
         zero=bars,
         bars=bars and not two_way,
     )
-    return dots(rows, frame=frame), (*notes, *flag_notes(subject))
+    return dots(rows, frame=frame), (*notes, *hollow_note(shown, words=words))

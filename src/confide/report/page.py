@@ -27,6 +27,7 @@ from confide.report.guarantee import (
     charge_lines,
     guarantee,
 )
+from confide.report.layouts import laid_out
 from confide.report.markup import Html, isolated, tag, trusted
 from confide.report.methods import fact_texts
 from confide.report.numbers import clean, percent
@@ -38,8 +39,9 @@ from confide.report.odds_words import (
     shown_at,
 )
 from confide.report.section import Section, section
-from confide.report.table import html_table, shown
+from confide.report.table import html_table
 from confide.report.words import Words
+from confide.statistics.survival import Survival
 
 
 def page(
@@ -233,22 +235,30 @@ def _figure(
 
 def _table(release: Release, statistic: Statistic, *, name: str, title: str, words: Words) -> Html:
     cells = cells_of(release.of(statistic))
-    table = shown(release, statistic, words=words)
     if not cells:
         return Html()
+    table = laid_out(release, statistic, words=words)
     kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
-    caption = words.say(
-        "table.caption",
-        title=title,
-        level=percent(cells[0].level),
-        covers=words.say("or").join(kinds),
+    level = percent(cells[0].level)
+    caption = (
+        words.say("table.caption", title=title, level=level, covers=words.say("or").join(kinds))
+        if table.numbers
+        else title
     )
     return tag(
         "div",
         tag("h3", words.say("page.table")),
         tag("p", isolated(caption), class_="caption"),
         html_table(table, name=f"{name}t", words=words),
+        _chosen(statistic, cells=len(cells), words=words),
     )
+
+
+def _chosen(statistic: Statistic, *, cells: int, words: Words) -> Html | str:
+    """Return the note that goes with a table of the numbers that one cites."""
+    if not isinstance(statistic, Survival):
+        return ""
+    return tag("p", words.say("page.rows-chosen", numbers=f"{cells:,}"), class_="note")
 
 
 def _points(title: str, sentences: Sequence[str]) -> Html:

@@ -6,12 +6,13 @@
 from collections.abc import Sequence
 
 from confide.plans.mechanisms import vector
+from confide.report.cells import hollow_note
 from confide.report.describe import quantity_text
 from confide.report.group_chart import groups
 from confide.report.marks import Frame, Row, ridges, row_of, side_by_side
 from confide.report.numbers import clean
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
-from confide.report.subject import Drawn, Subject, distinct, flag_notes
+from confide.report.subject import Drawn, Subject, distinct
 from confide.statistics.quantiles import Quantiles
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
@@ -47,7 +48,10 @@ def quantiles(subject: Subject) -> Drawn:
         x_title=subject.axis(subject.cells),
     )
     chart = ridges(bins, rows=rows, frame=frame, labels=labels, height=band * len(keys))
-    return chart, (subject.words.say("chart.ridges"), *flag_notes(subject))
+    return chart, (
+        subject.words.say("chart.ridges"),
+        *hollow_note(subject.cells, words=subject.words),
+    )
 
 
 def _many_quantiles(subject: Subject) -> Drawn:

@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 
 from confide.plans.plan import Statistic
 from confide.release.release import Release
-from confide.report.cells import Cell, hollow_note
+from confide.report.cells import Cell
 from confide.report.describe import group_titles, value_title
 from confide.report.marks import Chart
 from confide.report.outlines import Outlines
@@ -53,8 +53,3 @@ class Subject:
 def distinct(items: Iterable[Item]) -> tuple[Item, ...]:
     """Return each item once, in the order in which they come."""
     return tuple(dict.fromkeys(items))
-
-
-def flag_notes(subject: Subject) -> tuple[str, ...]:
-    """Say what a hollow dot is, if there is one."""
-    return hollow_note(subject.cells, words=subject.words)

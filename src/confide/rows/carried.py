@@ -6,16 +6,26 @@ what reads another table or a patient's value is evaluated before the stream.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from sqlglot import exp
 
 from confide.rows.build import named, own, select
 from confide.rows.evaluate import number_of
 from confide.rows.stream import Late
-from confide.rows.table_rows import Scope, unpacked, words_of
+from confide.rows.table_rows import Scope, one_word, unpacked, words_of
 from confide.rows.terms import cell_and_sums, row_reads
 from confide.tables.aggregate import Aggregate, Value
-from confide.tables.expression import ColumnOf, Expression, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    Expression,
+    Holds,
+    OrMissing,
+    PartOf,
+    QualityOf,
+    ValueOf,
+)
 from confide.tables.filter import sources
 from confide.tables.schema import Table
 
@@ -48,10 +58,10 @@ class Carried:
 def carried_of(reads: Sequence[Expression], *, table: Table, in_words: bool) -> Carried:
     """Return what to carry: columns of the table itself, and expressions that read others."""
     index = {column.name: i for i, column in enumerate(table.columns)}
-    own_reads = [e for e in reads if _of_table(e, table)]
+    own_reads = [e for e in reads if _can_wait(e, table)]
     columns = {index[c.column] for e in own_reads for c in sources(e) if isinstance(c, ColumnOf)}
     words = [
-        f"k{i}"
+        f"k{i}" if one_word(table) is None else "k"
         for i, word in enumerate(words_of(table))
         if in_words and any(part.column in columns for part in word.fields)
     ]
@@ -59,10 +69,22 @@ def carried_of(reads: Sequence[Expression], *, table: Table, in_words: bool) -> 
     return Carried(early=tuple(early), columns=tuple(sorted(columns)), words=tuple(words))
 
 
-def _of_table(expression: Expression, table: Table) -> bool:
-    return all(
-        isinstance(read, ColumnOf) and read.table == table.name for read in sources(expression)
-    )
+def _can_wait(expression: Expression, table: Table) -> bool:
+    """Return whether an expression reads columns of the table that every kept row has.
+
+    A word cannot say that a column is NULL, so whatever has a value in rows without a column, as a
+    condition has, is evaluated before.
+    """
+    match expression:
+        case Holds() | OrMissing() | QualityOf():
+            return False
+        case ColumnOf() | ValueOf() | BinOf() | PartOf():
+            return all(
+                isinstance(read, ColumnOf) and read.table == table.name
+                for read in sources(expression)
+            )
+        case _:
+            assert_never(expression)
 
 
 def evaluated_late(
@@ -87,7 +109,7 @@ def _cells_of(
     table = scope.dataset.table(first.relation.table)
     names = [column.name for column in table.columns]
 
-    def find(read: ColumnOf | ValueOf) -> exp.Expr:
+    def find(read: ColumnOf | ValueOf | QualityOf) -> exp.Expr:
         return own(f"c{names.index(read.column)}" if isinstance(read, ColumnOf) else "")
 
     def value_of(expression: Expression) -> exp.Expr:

@@ -46,7 +46,7 @@ from confide.rows.person_rows import relation_rows
 from confide.rows.prepared.choice import Way, way_of
 from confide.rows.prepared.copies import PLACES, Copies
 from confide.rows.stream import stream_totals
-from confide.rows.table_rows import Scope, copied, table_name, words_of
+from confide.rows.table_rows import Scope, copied, judged, order_of, table_name
 from confide.rows.terms import cell_and_sums, row_reads
 from confide.tables.aggregate import (
     Aggregate,
@@ -61,11 +61,12 @@ from confide.tables.bound_contributions import (
     CellBound,
     ContributionBounds,
     OneEvent,
+    RowBound,
     rows_per_unit,
 )
 from confide.tables.check_aggregate import check_aggregate
 from confide.tables.degrees import DegreeAggregate
-from confide.tables.expression import Expression
+from confide.tables.expression import Expression, QualityOf
 from confide.tables.filter import All, Between, Predicate
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
@@ -119,9 +120,22 @@ def statements(
         _check_unit(aggregate.bounds, dataset=dataset)
         shared.setdefault(_kept_by(aggregate), []).append((position, aggregate))
     return tuple(
-        _statement(group, scope=Scope(dataset=dataset, layout=layout, copies=copies))
+        _statement(group, scope=_scope(group[0][1], dataset=dataset, layout=layout, copies=copies))
         for group in shared.values()
     )
+
+
+def _scope(
+    aggregate: Aggregate | KeyedAggregate,
+    *,
+    dataset: Dataset,
+    layout: Layout,
+    copies: Copies | None,
+) -> Scope:
+    """Return what a statement can name: the source itself where cells are judged as they came."""
+    axes = () if isinstance(aggregate, KeyedAggregate) else aggregate.axes
+    asked = frozenset(axis.of for axis in axes if isinstance(axis, QualityOf))
+    return Scope(dataset=dataset, layout=layout, copies=None if asked else copies, quality=asked)
 
 
 def must_be_known(aggregate: Aggregate) -> frozenset[Expression]:
@@ -170,10 +184,9 @@ def _statement(group: list[tuple[int, Aggregate | KeyedAggregate]], *, scope: Sc
             assert_never(first)
 
 
-def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope) -> Statement:
-    values = list(dict.fromkeys(a.value for _, a in group if not isinstance(a.value, Ones)))
+def _way(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
     of = [expression for value in values for expression in reads(value)]
-    way = way_of(
+    return way_of(
         first.relation,
         bounds=first.bounds,
         reads=(*first.axes, *of),
@@ -181,6 +194,26 @@ def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope
         copies=scope.copies,
         dataset=scope.dataset,
     )
+
+
+def _as_one_row(first: Aggregate, *, scope: Scope) -> Aggregate | None:
+    """Return the same question by rows where each person has one: one row in one cell is one row.
+
+    Of a copy that is one pass; elsewhere counting by person is cheaper than sorting.
+    """
+    table = scope.dataset.table(first.relation.table)
+    alone = CellBound(max_cells=1, max_rows_per_cell=1)
+    if scope.copies is None or first.bounds != alone or not table.one_row_per_patient:
+        return None
+    return replace(first, bounds=RowBound(max_rows=1))
+
+
+def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope) -> Statement:
+    values = list(dict.fromkeys(a.value for _, a in group if not isinstance(a.value, Ones)))
+    as_row = _as_one_row(first, scope=scope)
+    if as_row is not None and _way(as_row, values, scope=scope) is Way.CLUSTERED:
+        first = as_row
+    way = _way(first, values, scope=scope)
     answers = tuple(
         (position, COUNT if isinstance(a.value, Ones) else FIRST_SUM + values.index(a.value))
         for position, a in group
@@ -200,7 +233,10 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         return _ranked(first, values, scope=scope)
     table = scope.dataset.table(first.relation.table)
     ordered = way is not Way.CLUSTERED and needs_order(first.bounds, values=len(values))
-    order = ["h", *(f"k{i}" for i in range(len(words_of(table))))] if ordered else []
+    order: Sequence[str] = ()
+    if ordered:
+        words = ("h",) if isinstance(first.bounds, CellBound) else order_of(table)
+        order = (*words, *judged(table, scope.quality))
     cells = cell_count(first.axes, dataset=scope.dataset)
     given: dict[str, Any] = {
         "bounds": first.bounds,

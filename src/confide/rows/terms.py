@@ -30,19 +30,21 @@ LARGEST_BIGINT = 2**63 - 1
 
 
 def row_reads(first: Aggregate, values: Sequence[Value]) -> tuple[Expression, ...]:
-    """Return the expressions that stand as ``e0, e1, …``: the axes, then those of each value."""
-    return (*first.axes, *(expression for value in values for expression in reads(value)))
+    """Return the expressions that stand as ``e0, e1, …``: the axes, then what values read, once."""
+    return (*first.axes, *_read_by(values))
+
+
+def _read_by(values: Sequence[Value]) -> tuple[Expression, ...]:
+    return tuple(dict.fromkeys(expression for value in values for expression in reads(value)))
 
 
 def cell_and_sums(first: Aggregate, values: Sequence[Value], *, dataset: Dataset) -> list[exp.Expr]:
     """Return ``cell`` and ``s0, s1, …`` from the evaluated ``e0, e1, …``."""
     columns = [named(cast(_cell(first.axes, dataset=dataset), BIGINT), "cell")]
-    place = len(first.axes)
+    place = {e: own(f"e{len(first.axes) + i}") for i, e in enumerate(_read_by(values))}
     for index, value in enumerate(values):
-        width = len(reads(value))
-        read = [own(f"e{place + i}") for i in range(width)]
+        read = [place[expression] for expression in reads(value)]
         columns.append(named(_term(value, read, dataset=dataset), f"s{index}"))
-        place += width
     return columns
 
 

@@ -5,9 +5,11 @@ public cells, and the vectors are summed.  Cells are the product of public axes 
 (the last axis varies fastest); a row whose axis or value is NULL is dropped before bounding.
 
 A :class:`MomentAggregate` is a few such vectors of the same rows, mapped by an integer matrix to
-one vector of which a row moves the sum of all coordinates by a constant; a :class:`PooledAggregate`
-adds public groups of cells of one such vector.  Engines answer their parts.
-A :class:`FactorizedAggregate` is a count over time, times a public integer matrix.
+one vector of which a row moves the sum of all coordinates by a constant; it may count the rows of
+unknown value too, each by the same constant in a coordinate that is theirs alone.  A
+:class:`PooledAggregate` adds public groups of cells of one such vector.  A
+:class:`FactorizedAggregate` is a count over time, times a public integer matrix.  Engines answer
+their parts.
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
@@ -27,12 +29,15 @@ from confide.tables.bound_contributions import (
     ValueRange,
 )
 from confide.tables.degrees import DegreeAggregate
-from confide.tables.expression import ColumnOf, Expression
+from confide.tables.expression import ColumnOf, Expression, Holds, OrMissing, ValueOf
 from confide.tables.factorized import FactorizedAggregate, factorized
 from confide.tables.filter import All, Between
 from confide.tables.pooled import PooledAggregate, pooled
+from confide.tables.ranked import RankedCells, RankedFeatures, scores
 from confide.tables.relation import Relation, centre, domain
 from confide.tables.schema import Dataset
+
+MOST_CELLS = 10**7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +140,7 @@ class MomentAggregate:
         of: Number.
         degree: 1 for means, 2 for means and variances.
         bounds: What one privacy unit keeps.
+        missing: Whether rows of unknown value are kept, in a last coordinate of their cell.
     """
 
     relation: Relation
@@ -142,6 +148,7 @@ class MomentAggregate:
     of: Expression
     degree: int
     bounds: ContributionBounds
+    missing: bool = False
 
     def __post_init__(self) -> None:
         if self.degree not in (1, 2):
@@ -152,7 +159,9 @@ Asked: TypeAlias = Aggregate | KeyedAggregate | DegreeAggregate
 """What an engine answers."""
 
 
-Measured: TypeAlias = Asked | MomentAggregate | PooledAggregate | FactorizedAggregate
+Measured: TypeAlias = (
+    Asked | MomentAggregate | PooledAggregate | FactorizedAggregate | RankedCells | RankedFeatures
+)
 """What a measurement may noise."""
 
 
@@ -214,7 +223,7 @@ def moment_range(aggregate: MomentAggregate, *, dataset: Dataset) -> ValueRange:
         magnitude=(of.upper - of.lower) ** aggregate.degree,
         signed=False,
         unit=step if aggregate.degree == 1 else f"({step})²",
-        components=aggregate.degree + 1,
+        components=_width(aggregate),
     )
 
 
@@ -223,23 +232,63 @@ def parts(aggregate: Measured) -> tuple[Asked, ...]:
     match aggregate:
         case Aggregate() | KeyedAggregate() | DegreeAggregate():
             return (aggregate,)
-        case PooledAggregate(of=of):
-            return (of,)
+        case PooledAggregate(of=pooled):
+            return (pooled,)
         case FactorizedAggregate(inner=inner):
             return (inner,)
-        case MomentAggregate(relation=relation, axes=axes, of=of, degree=degree, bounds=bounds):
-            known = Relation(table=relation.table, where=All(of=(relation.where, Between(of=of))))
+        case MomentAggregate(relation=relation, axes=axes, bounds=bounds):
+            known = Between(of=aggregate.of)
+            if aggregate.missing:  # the same rows, known or not, in cells of their own
+                axes = (*axes, Holds(of=known))
+            else:
+                relation = Relation(table=relation.table, where=All(of=(relation.where, known)))
+            of = _summed(aggregate)
             values: tuple[Value, ...] = (Ones(), Centred(of=of), CentredSquare(of=of))
             return tuple(
-                Aggregate(relation=known, axes=axes, value=value, bounds=bounds)
-                for value in values[: degree + 1]
+                Aggregate(relation=relation, axes=axes, value=value, bounds=bounds)
+                for value in values[: aggregate.degree + 1]
             )
+        case RankedCells(relation=relation, axes=axes, bounds=bounds):
+            return (Aggregate(relation=relation, axes=axes, value=Ones(), bounds=bounds),)
+        case RankedFeatures():
+            return _parts_of_features(aggregate)
         case _:
             assert_never(aggregate)
 
 
+def _summed(aggregate: MomentAggregate) -> Expression:
+    """Return what is summed: an expression that has a value in every row that is kept."""
+    of = aggregate.of
+    if aggregate.missing and isinstance(of, ColumnOf | ValueOf):
+        return OrMissing(of=of)
+    return of
+
+
+def _width(aggregate: MomentAggregate) -> int:
+    """Return the number of coordinates of one cell."""
+    return aggregate.degree + 1 + aggregate.missing
+
+
+def _parts_of_features(ranked: RankedFeatures) -> tuple[Aggregate, ...]:
+    """Return the sums of :func:`confide.tables.ranked.scores`, all over the same complete rows."""
+    outcome = Centred(of=ranked.outcome)
+    read = (*ranked.features, ranked.outcome)
+    known = All(of=(ranked.relation.where, *(Between(of=each) for each in read)))
+    values: list[Value] = [Product(of=(Centred(of=f), outcome)) for f in ranked.features]
+    values += [Ones(), outcome, *(Centred(of=f) for f in ranked.features)]
+    relation = Relation(table=ranked.relation.table, where=known)
+    return tuple(
+        Aggregate(relation=relation, axes=ranked.axes, value=value, bounds=ranked.bounds)
+        for value in values
+    )
+
+
 def combined(
-    aggregate: MomentAggregate | PooledAggregate | FactorizedAggregate,
+    aggregate: MomentAggregate
+    | PooledAggregate
+    | FactorizedAggregate
+    | RankedCells
+    | RankedFeatures,
     sums: Sequence[Sequence[int]],
     *,
     dataset: Dataset,
@@ -252,6 +301,10 @@ def combined(
             return pooled(aggregate, *sums)
         case FactorizedAggregate():
             return factorized(aggregate, *sums, dataset=dataset)
+        case RankedCells():
+            return tuple(*sums)
+        case RankedFeatures():
+            return scores(aggregate, sums, dataset=dataset)
         case _:
             assert_never(aggregate)
 
@@ -265,19 +318,25 @@ def _moments(
     polynomial is an integer combination of 1, y and y².
     """
     of = domain(aggregate.of, dataset=dataset)
-    middle, _ = centre(of)
+    middle, _ = centre(domain(_summed(aggregate), dataset=dataset))
     a, b = middle - of.lower, of.upper - middle
-    if aggregate.degree == 1:
-        return tuple(v for n, s in zip(*sums, strict=True) for v in (b * n - s, a * n + s))
-    return tuple(
-        v
-        for n, s, q in zip(*sums, strict=True)
-        for v in (
+    cells = list(zip(*sums, strict=True))
+    known = cells[1::2] if aggregate.missing else cells
+    polynomials = [
+        (b * n - s, a * n + s)
+        if aggregate.degree == 1
+        else (
             b * b * n - 2 * b * s + q,
             2 * (a * b * n + (b - a) * s - q),
             a * a * n + 2 * a * s + q,
         )
-    )
+        for n, s, q in ((*cell, 0)[:3] for cell in known)
+    ]
+    if not aggregate.missing:
+        return tuple(v for cell in polynomials for v in cell)
+    worth = (of.upper - of.lower) ** aggregate.degree
+    absent = [worth * n for n, *_ in cells[::2]]
+    return tuple(v for cell, n in zip(polynomials, absent, strict=True) for v in (*cell, n))
 
 
 def vector_length(
@@ -298,12 +357,19 @@ def vector_length(
     match aggregate:
         case Aggregate():
             return cells
-        case MomentAggregate(degree=degree):
-            return cells * (degree + 1)
+        case MomentAggregate():
+            return cells * _width(aggregate)
         case FactorizedAggregate():
             return cells // aggregate.length(dataset) * aggregate.published(dataset)
         case _:
             assert_never(aggregate)
+
+
+def ranked_length(ranked: RankedCells | RankedFeatures, *, dataset: Dataset) -> int:
+    """Return the number of candidates."""
+    if isinstance(ranked, RankedFeatures):
+        return len(ranked.features)
+    return cell_count(ranked.axes, dataset=dataset)
 
 
 def _grid(unit: str, scale: str) -> str:

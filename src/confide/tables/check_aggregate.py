@@ -1,13 +1,18 @@
-"""Refuse an aggregate that is undeclared, too large or could overflow.
+"""Whether an aggregate is declared, small enough to publish, and cannot overflow.
 
-*Privacy:* the rules read the contract alone, so a refusal says nothing about anybody; and a sum
-that cannot overflow is exact, which is what its sensitivity is claimed for.
+*Privacy:* a sum that wraps or saturates is another sum, of which nobody knows how far one patient
+moves it; so overflow is excluded before any row is read, from public caps.
+
+References:
+    [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
+        https://doi.org/10.1007/11681878_14
 """
 
 from typing import assert_never
 
 from confide.errors import ContractError, InvalidParameterError
 from confide.tables.aggregate import (
+    MOST_CELLS,
     Aggregate,
     KeyedAggregate,
     Measured,
@@ -19,16 +24,19 @@ from confide.tables.aggregate import (
     reads,
     value_range,
 )
-from confide.tables.bound_contributions import ContributionBounds, rows_per_unit
+from confide.tables.bound_contributions import (
+    ContributionBounds,
+    rows_per_unit,
+)
 from confide.tables.degrees import DegreeAggregate, check_degrees
 from confide.tables.expression import Expression
 from confide.tables.factorized import FactorizedAggregate, largest_step
 from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import RankedCells, RankedFeatures, moves
 from confide.tables.relation import check, column_of, domain
 from confide.tables.schema import Dataset, Kind
 
 LARGEST_SUM = 2**126
-MOST_CELLS = 10**7
 
 
 def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
@@ -62,6 +70,8 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
             if inner.value != Ones():
                 raise ContractError("Running sums need counts over time.")
             _check_size(largest_step(aggregate, dataset=dataset), bounds=bounds, dataset=dataset)
+        case RankedCells() | RankedFeatures():
+            _check_ranked(aggregate, dataset=dataset)
         case _:
             assert_never(aggregate)
 
@@ -86,6 +96,14 @@ def _check_pooled(aggregate: PooledAggregate, *, dataset: Dataset) -> None:
     if len(aggregate.groups) != cell_count(of.axes, dataset=dataset):
         raise InvalidParameterError("Expected a group for each cell that is pooled.")
     _check_size(max(aggregate.weights, default=1), bounds=of.bounds, dataset=dataset)
+
+
+def _check_ranked(ranked: RankedCells | RankedFeatures, *, dataset: Dataset) -> None:
+    for part in parts(ranked):
+        check_aggregate(part, dataset=dataset)
+    if isinstance(ranked, RankedFeatures):
+        largest = max(moves(ranked, dataset=dataset))
+        _check_size(largest, bounds=ranked.bounds, dataset=dataset)
 
 
 def _check_number(expression: Expression, *, dataset: Dataset) -> None:

@@ -12,7 +12,7 @@ from confide.errors import ContractError, InvalidParameterError
 from confide.plans.canonical import decode, encode
 from confide.plans.contribution import question
 from confide.privacy.unit import Entity
-from confide.report.bounding import Grid, grid_of
+from confide.report.grid import Grid, grid_of
 from confide.report.words import load_words
 from confide.tables.aggregate import (
     Aggregate,

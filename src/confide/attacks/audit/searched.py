@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from confide.attacks.audit.searched_rates import rates_of_patients
+from confide.attacks.audit.searched_tables import tables_of_events, tables_of_patients
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Statistic
 from confide.statistics import (
@@ -24,6 +25,8 @@ from confide.statistics import (
     Series,
     Sum,
     Survival,
+    TopCategory,
+    TopFeatures,
     TrendTest,
     TwoMeansTest,
     TwoProportionsTest,
@@ -34,6 +37,7 @@ from confide.statistics.series import SeriesOf
 from confide.statistics.survival import Method
 from confide.tables.expression import ColumnOf, DatePart, ValueOf
 from confide.tables.filter import AnyOf, Between, IsIn, Not
+from confide.tables.ranked import About
 
 
 def statistics_of_patients() -> tuple[Statistic, ...]:
@@ -106,6 +110,18 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             id="quantiles", table="events", column="change", bins=6, per_patient=rows(rows=2)
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
+        *tables_of_patients(),
+        TopCategory(
+            id="top-codes", table="events", by=("code",), per_patient=rows(cells=2), size=2
+        ),
+        TopFeatures(
+            id="top-features",
+            table="events",
+            features=("amount", "change", "strict"),
+            outcome="whole",
+            about=About.CENTRES,
+            per_patient=rows(rows=1),
+        ),
         *rates_of_patients(),
         Survival(
             id="exits",
@@ -216,7 +232,9 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         Mean(id="mean", table="events", column="change", by=("quarter",)),
         Variance(id="variance", table="events", column="amount"),
         Proportion(id="share", table="events", of=high),
+        TopCategory(id="top-code", table="events", by=("code",), counted=Counted.EVENTS),
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
+        *tables_of_events(),
         Survival(id="exits", table="events", time="amount", status="code", censored=("D",), bins=4),
         ChiSquaredTest(id="independence", table="events", by=("code", "band")),
         LinearRegression(

@@ -41,6 +41,7 @@ from confide.tables.aggregate import (
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 
@@ -63,6 +64,8 @@ class Found:
         l1: Largest L1 movement found.
         l2_squared: Largest squared L2 movement found.
         linf: Largest movement of one coordinate found.
+        reach: Largest rise found of one coordinate over another; 0 where nothing is chosen.
+        set_reach: The same of two sets of as many coordinates as are chosen.
         pairs: Pairs searched.
     """
 
@@ -75,17 +78,31 @@ class Found:
     l2_squared: int
     linf: int
     pairs: int
+    reach: int = 0
+    set_reach: int = 0
 
     @property
     def holds(self) -> bool:
         """Whether nothing moved further than claimed."""
         of = self.claimed
-        return self.l1 <= of.l1 and self.l2_squared <= of.l2_squared and self.linf <= of.linf
+        return (
+            self.l1 <= of.l1
+            and self.l2_squared <= of.l2_squared
+            and self.linf <= of.linf
+            and self.reach <= of.reach
+            and self.set_reach <= of.set_reach
+        )
 
     @property
     def attained(self) -> bool:
         """Whether something moved as far as claimed."""
-        return self.l1 == self.claimed.l1 and self.l2_squared == self.claimed.l2_squared
+        of = self.claimed
+        return (
+            self.l1 == of.l1
+            and self.l2_squared == of.l2_squared
+            and self.reach == of.reach
+            and self.set_reach == of.set_reach
+        )
 
 
 def exact_vectors(
@@ -138,6 +155,7 @@ def search(
     Example:
         >>> from confide.attacks.audit.generate import neighbours
         >>> from confide.noise.entropy import SystemEntropy
+        >>> from confide.statistics import Count
         >>> drawn = neighbours(200, entity=Entity.PATIENT, entropy=SystemEntropy())
         >>> found = search([Count(id="n", table="events")], drawn=drawn, entity=Entity.PATIENT)
         >>> [(f.adjacency.value, f.l1, f.claimed.l1) for f in found]
@@ -216,9 +234,12 @@ def _compared(
     adjacency: Adjacency,
 ) -> Found:
     if isinstance(first, dict) or isinstance(second, dict):
-        moved = _moved_keys(dict(first), dict(second))
+        change = _moved_keys(dict(first), dict(second))
     else:
-        moved = np.abs(first - second)
+        change = first - second
+    moved = np.abs(change)
+    aggregate = question.aggregate
+    size = aggregate.size if isinstance(aggregate, RankedCells | RankedFeatures) else 0
     return Found(
         statistic=statistic,
         question=question.name,
@@ -229,7 +250,17 @@ def _compared(
         l2_squared=int((moved * moved).sum(axis=1).max()),
         linf=int(moved.max()),
         pairs=moved.shape[0],
+        reach=_reach(change, size=min(1, size)),
+        set_reach=_reach(change, size=size),
     )
+
+
+def _reach(change: NDArray[Any], *, size: int) -> int:
+    """Return the largest rise of a set of coordinates over another, either way round."""
+    if size == 0:
+        return 0
+    ordered = np.sort(change, axis=1)
+    return int((ordered[:, -size:].sum(axis=1) - ordered[:, :size].sum(axis=1)).max())
 
 
 def _moved_keys(first: dict[str, int], second: dict[str, int]) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from confide.errors import InvalidParameterError
 from confide.rows.engine import Engine
 from confide.rows.prepared.choice import streams
 from confide.tables.aggregate import (
+    MOST_CELLS,
     Aggregate,
     Centred,
     CentredSquare,
@@ -23,7 +24,7 @@ from confide.tables.aggregate import (
     cell_count,
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
-from confide.tables.check_aggregate import MOST_CELLS, check_aggregate
+from confide.tables.check_aggregate import check_aggregate
 from confide.tables.expression import ColumnOf, DatePart, PartOf
 from confide.tables.filter import Between, Everything, Predicate
 from confide.tables.relation import Relation
