@@ -71,7 +71,7 @@ def contents(
     files = {
         CERTIFICATE: canonical_bytes(release.certificate),
         NOISY_PATH: release.noisy.payload(),
-        **tables(release.plan, release.estimates),
+        **tables(release.plan.statistics, release.estimates),
     }
     for statistic in release.plan.statistics:
         files[f"tables/{statistic.id}.parquet"] = parquet_bytes(frame(release, statistic))
