@@ -25,6 +25,7 @@ from confide.noise.entropy import SystemEntropy
 from confide.plans.allocate import Ask, forecast, make_plan
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic, Study
+from confide.plans.reuse import Answer
 from confide.release.certificate import Issuer, certificate
 from confide.release.gate import Gate
 from confide.release.incidents import log_incident
@@ -32,6 +33,13 @@ from confide.release.keys import make_keys, read_order_key, read_signing_key
 from confide.release.noisy import read_payload
 from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release
+from confide.release.reused import (
+    ReusedRelease,
+    earlier_releases,
+    offers,
+    reuse,
+    reuse_certificate,
+)
 from confide.release.site_ledger import ANCHOR, LEDGER, site_ledger
 from confide.release.software import software
 from confide.rows.engine import Engine
@@ -196,13 +204,43 @@ class Workspace:
             certificate=certificate(
                 noisy,
                 entry=stored.entry,
-                issuer=Issuer(
-                    organisation=self.declared.organisation, contact=self.declared.contact
-                ),
+                issuer=self._issuer(),
                 software=software(),
                 signer=self._signer,
             ),
         )
+
+    def offers(self, plan: Plan) -> dict[str, Answer | ContractError]:
+        """Return for each statistic how published releases answer it, or why they do not.
+
+        Reads the ledger alone: no row is read, nothing is charged or recorded.
+        """
+        dataset = plan.dataset
+        sources = earlier_releases(self.ledger, dataset=dataset, audience=plan.study.audience)
+        return offers(plan.statistics, sources, dataset=dataset)
+
+    def reuse(self, plan: Plan) -> ReusedRelease:
+        """Return a release made of published ones; never opens the source, charges nothing.
+
+        Args:
+            plan: What is asked; what it would measure and cost does not matter.
+
+        Raises:
+            ContractError: If they do not answer every statistic; the message names those.
+        """
+        dataset, study = plan.dataset, plan.study
+        sources = earlier_releases(self.ledger, dataset=dataset, audience=study.audience)
+        reused = reuse(study, plan.statistics, sources, dataset=dataset)
+        return ReusedRelease(
+            reused=reused,
+            estimates=reused.estimates(),
+            certificate=reuse_certificate(
+                reused, issuer=self._issuer(), software=software(), signer=self._signer
+            ),
+        )
+
+    def _issuer(self) -> Issuer:
+        return Issuer(organisation=self.declared.organisation, contact=self.declared.contact)
 
     def explain(self, plan: Plan) -> tuple[str, ...]:
         """Return how a plan would be read: from prepared copies or not, and in which passes.
