@@ -29,6 +29,7 @@ from confide.release.noisy import NoisyAggregates
 from confide.release.release import Release
 from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import Count
+from confide.statistics.data_quality import DataQuality
 from confide.statistics.degree_histogram import DegreeHistogram
 from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
@@ -47,6 +48,7 @@ from confide.statistics.series import Series
 from confide.statistics.smr import SMR
 from confide.statistics.standardized_rate import StandardizedRate
 from confide.statistics.survival import Survival
+from confide.statistics.table_one import Characteristic, Summary, TableOne
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.statistics.weighted_mean import WeightedMean
@@ -55,7 +57,6 @@ from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
-    FactorizedAggregate,
     MomentAggregate,
     Plain,
     Product,
@@ -64,6 +65,7 @@ from confide.tables.aggregate import (
 )
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import Between, IsIn
 from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
@@ -277,6 +279,18 @@ def every_statistic() -> tuple[Statistic, ...]:
             title="Prevalence of diabetes by age",
         ),
         Quantiles(id="bmi-quartiles", table="person", column="bmi", by=("sex",), bins=48),
+        TableOne(
+            id="characteristics",
+            table="person",
+            by=("sex",),
+            variables=(
+                Characteristic(column="age_band"),
+                Characteristic(column="systolic", show=tuple(Summary)),
+                Characteristic(column="bmi"),
+                Characteristic(column="diabetes"),
+            ),
+        ),
+        DataQuality(id="quality", table="person", fields=("sex", "systolic", "bmi")),
         *rates(),
         survival_statistic(),
         DegreeHistogram(id="contacts", table="contact", persons="person", at_most=8),
@@ -463,6 +477,8 @@ def _made_up_moments(
     aggregate: MomentAggregate, mechanism: Mechanism, *, dataset: Dataset, persons: int
 ) -> Noisy:
     cells = cell_count(aggregate.axes, dataset=dataset)
+    if aggregate.missing:  # those without a value, those with one, cell by cell
+        cells *= 2
     counts = [persons // cells] * cells
     sums = [[round(n * (-12 + 30 * i / cells)) for i, n in enumerate(counts)]]
     squares = [[n * 4_200 for n in counts]] if aggregate.degree == 2 else []

@@ -173,12 +173,7 @@ class Workspace:
         """Publish the next periods of a growing release; it was charged when it was first run.
 
         Arguments are those of :meth:`release`; of the plan, only ``through`` and the snapshot may
-        have changed.
-
-        Raises:
-            PolicyError: If the step is not the next one; nothing is read.
-            ContractError: If no release of this question grows.
-            ReleaseFailedError: If reading fails; it then grows no more.
+        have changed.  Raises what :meth:`confide.release.gate.Gate.advance` does.
         """
         stored = self._gate().advance(
             plan,

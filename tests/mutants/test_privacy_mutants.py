@@ -46,6 +46,7 @@ from confide.release.gate import Gate
 from confide.release.noisy import NoisyAggregates
 from confide.statistics import (
     AreaRate,
+    Characteristic,
     Count,
     Hierarchy,
     Histogram,
@@ -53,9 +54,11 @@ from confide.statistics import (
     Mean,
     RunningCounts,
     Sum,
+    TableOne,
 )
-from confide.tables.aggregate import Product
+from confide.tables.aggregate import Aggregate, Ones, Product, moment_range
 from confide.tables.bound_contributions import CellOrder, RowBound
+from confide.tables.filter import Between, Not
 from confide.tables.square_root import first_columns
 from seeded import SeededEntropy
 
@@ -468,6 +471,39 @@ def test_a_missing_bound_that_means_no_noise_is_caught() -> None:
     one = Sum(id="s", table="events", column="change", per_patient=PerPatient(rows=1))
     assert every_claim_holds(one, claiming(lambda of: of))
     assert not every_claim_holds(one, unbounded)
+
+
+def missing_bounded_apart(frames, dataset, aggregates):
+    """Moments with their missing rows, each of the two kinds of row with a bound of its own."""
+    asked = []
+    for moments in aggregates:
+        without = Not(of=Between(of=moments.of))
+        relation = replace(moments.relation, where=without)
+        count = Aggregate(relation=relation, axes=moments.axes, value=Ones(), bounds=moments.bounds)
+        asked += [replace(moments, missing=False), count]
+    answers = exact_vectors(frames, dataset, tuple(asked))
+    found = []
+    for moments, known, missing in zip(aggregates, answers[::2], answers[1::2], strict=True):
+        worth = moment_range(moments, dataset=dataset).magnitude
+        rows = zip(known[::3], known[1::3], known[2::3], missing, strict=True)
+        found.append(tuple(v for *own, n in rows for v in (*own, worth * n)))
+    return found
+
+
+def test_missing_rows_with_a_bound_of_their_own_are_caught() -> None:
+    table = TableOne(
+        id="t",
+        table="events",
+        variables=(Characteristic(column="strict"),),
+        per_patient=PerPatient(rows=2),
+    )
+
+    def holds(evaluate):
+        found = search([table], drawn=DRAWN, entity=Entity.PATIENT, evaluate=evaluate)
+        return all(one.holds for one in found)
+
+    assert holds(exact_vectors)
+    assert not holds(missing_bounded_apart)
 
 
 @pytest.mark.parametrize(

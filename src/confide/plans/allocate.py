@@ -45,7 +45,6 @@ from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
 from confide.tables.aggregate import (
     Aggregate,
-    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
     check_aggregate,
@@ -54,6 +53,7 @@ from confide.tables.bound_contributions import rows_per_unit
 from confide.tables.conditions import require_possible
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import Holds
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All
 from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset

@@ -17,7 +17,6 @@ from confide.privacy.unit import Entity
 from confide.tables.aggregate import (
     MOST_CELLS,
     Aggregate,
-    FactorizedAggregate,
     KeyedAggregate,
     Measured,
     MomentAggregate,
@@ -36,6 +35,7 @@ from confide.tables.bound_contributions import (
 )
 from confide.tables.degrees import DegreeAggregate, degree_sensitivity
 from confide.tables.expression import Expression
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset

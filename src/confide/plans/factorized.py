@@ -20,8 +20,9 @@ from typing import assert_never
 
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.sensitivity import Sensitivity
-from confide.tables.aggregate import FactorizedAggregate, cell_count
+from confide.tables.aggregate import cell_count
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
 from confide.tables.square_root import BITS, largest_height, largest_square, largest_sum

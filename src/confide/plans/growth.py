@@ -14,7 +14,7 @@ References:
 
 from confide.plans.canonical import digest
 from confide.plans.plan import Plan
-from confide.tables.aggregate import FactorizedAggregate
+from confide.tables.factorized import FactorizedAggregate
 
 
 def grown_to(plan: Plan) -> int | None:

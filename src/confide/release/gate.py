@@ -55,13 +55,13 @@ from confide.rows.engine import Engine, Exact, ExactAggregates
 from confide.tables.aggregate import (
     Aggregate,
     Asked,
-    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
     combined,
     parts,
 )
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
 
 
@@ -103,6 +103,7 @@ class Gate:
                 it names; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
+        self._check(plan, progress=progress)
         stop = grown_to(plan)
         step = None
         if stop is not None:
@@ -134,6 +135,7 @@ class Gate:
             ReleaseFailedError: If anything fails after reading began; the release then grows no
                 more.
         """
+        self._check(plan, progress=progress)
         stop, question = grown_to(plan), growing_question(plan)
         same = [
             growth
@@ -169,6 +171,12 @@ class Gate:
             hint="Ask for the periods that were published, or for later ones.",
         )
 
+    def _check(self, plan: Plan, *, progress: Callable[[str], None]) -> None:
+        """Refuse a plan that is not sound, or that the source cannot answer; reads no row."""
+        progress("check")
+        require_sound(plan)
+        self.engine.check(_asked(plan), dataset=plan.dataset)
+
     def _pass(
         self,
         plan: Plan,
@@ -177,9 +185,6 @@ class Gate:
         before: StoredRelease | None,
         progress: Callable[[str], None],
     ) -> StoredRelease:
-        progress("check")
-        require_sound(plan)
-        self.engine.check(_asked(plan), dataset=plan.dataset)
         progress("charge")
         held = self.ledger.reserve(request)
         match held:

@@ -3,6 +3,7 @@
 *Privacy:* reads the plan, which is public.
 """
 
+import enum
 import math
 import re
 from collections.abc import Sequence
@@ -28,7 +29,6 @@ from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
-    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
     Ones,
@@ -39,7 +39,15 @@ from confide.tables.aggregate import (
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.degrees import DegreeAggregate, DegreeBounds, How
-from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
+from confide.tables.expression import (
+    ColumnOf,
+    Expression,
+    Holds,
+    OrMissing,
+    QualityOf,
+    ValueOf,
+)
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import expressions, sources
 from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import column_of, domain
@@ -47,12 +55,20 @@ from confide.tables.schema import Column, Dataset, Kind
 from confide.tables.square_root import ONE
 
 
+class _Role(enum.Enum):
+    """What becomes of a row that lacks a column."""
+
+    NEEDED = "drop"  # it is left out
+    APART = "apart"  # it is counted as missing
+    ASKED = "condition"  # a comparison is false
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Use:
-    """A column that a statistic reads, and whether a row without it is left out."""
+    """A column that a statistic reads, and what becomes of a row without it."""
 
     source: ColumnOf | ValueOf
-    needed: bool
+    role: _Role
 
 
 def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
@@ -63,7 +79,7 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
         match use.source:
             case ColumnOf():
                 column = column_of(use.source, plan.dataset)
-                sentences += _column(column, needed=use.needed, words=words)
+                sentences += _column(column, role=use.role, words=words)
             case ValueOf():
                 pass  # told with the expressions below
             case _:
@@ -150,13 +166,19 @@ def kept_text(bounds: ContributionBounds | DegreeBounds, *, words: Words) -> str
 
 def _uses(measurements: Sequence[Measurement]) -> tuple[_Use, ...]:
     """Return every column that a statistic reads, in order of first use."""
-    needed: dict[ColumnOf | ValueOf, None] = {}
+    roles: dict[ColumnOf | ValueOf, _Role] = {}
     for expression in read_by(measurements):
-        if not isinstance(expression, Holds):
-            needed |= dict.fromkeys(sources(expression))
-    asked = dict.fromkeys(s for e in _asked(measurements) for s in sources(e))
-    kept = [_Use(source=source, needed=True) for source in needed]
-    return (*kept, *(_Use(source=s, needed=False) for s in asked if s not in needed))
+        match expression:
+            case Holds():
+                continue
+            case OrMissing() | QualityOf():
+                role = _Role.APART
+            case _:
+                role = _Role.NEEDED
+        roles |= {source: role for source in sources(expression) if source not in roles}
+    for expression in _asked(measurements):
+        roles |= {s: _Role.ASKED for s in sources(expression) if s not in roles}
+    return tuple(_Use(source=source, role=role) for source, role in roles.items())
 
 
 def _asked(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
@@ -169,7 +191,7 @@ def _asked(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
     return tuple(dict.fromkeys(held))
 
 
-def _column(column: Column, *, needed: bool, words: Words) -> list[str]:
+def _column(column: Column, *, role: _Role, words: Words) -> list[str]:
     name = label(column.name)
     source = clean(column.because, most=200) or words.say("bounded.no-source")
     match column.kind:
@@ -196,7 +218,7 @@ def _column(column: Column, *, needed: bool, words: Words) -> list[str]:
             )
         case _:
             assert_never(column.kind)
-    return [sentence, _nulls(column, needed=needed, words=words)]
+    return [sentence, _nulls(column, role=role, words=words)]
 
 
 def _after_a_number(unit: str, *, words: Words) -> str:
@@ -204,12 +226,12 @@ def _after_a_number(unit: str, *, words: Words) -> str:
     return f" {shown}" if shown else ""
 
 
-def _nulls(column: Column, *, needed: bool, words: Words) -> str:
+def _nulls(column: Column, *, role: _Role, words: Words) -> str:
     name = label(column.name)
     if column.nulls is not None:
         constant = value_text(column.nulls, of=column.domain(), words=words)
         return words.say("bounded.nulls.constant", column=name, value=constant)
-    return words.say(f"bounded.nulls.{'drop' if needed else 'condition'}", column=name)
+    return words.say(f"bounded.nulls.{role.value}", column=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +324,10 @@ def noise_text(measurement: Measurement, *, dataset: Dataset, words: Words) -> s
 def measured_text(measurement: Measurement, *, words: Words) -> str:
     """Return what a measurement is called."""
     aggregate = measurement.aggregate
+    variable, _, what = measurement.name.rpartition("/")
+    if variable and f"measured.of.{what}" in words.templates:
+        name = words.say(f"measured.of.{what}")
+        return words.say("measured.of-variable", name=name, variable=label(variable))
     of_level, _, level = measurement.name.partition("/")
     if level:
         return words.say(f"measured.{of_level}-by", level=label(level))

@@ -23,6 +23,7 @@ from confide.plans.plan import Statistic
 from confide.release.release import Release
 from confide.report.area_charts import levels, outlines_of, preview, with_preview
 from confide.report.cells import Cell, cells_of, labels_of, largest
+from confide.report.characteristics import differences
 from confide.report.choropleth import choropleth
 from confide.report.degree_chart import degree_bars
 from confide.report.describe import (
@@ -53,10 +54,11 @@ from confide.report.marks import (
 )
 from confide.report.numbers import clean, fixed, percent
 from confide.report.outlines import Outlines
+from confide.report.quality import usable_parts
 from confide.report.rate_chart import is_funnel, observed_over_expected, rates
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
 from confide.report.survival_chart import survival_curves
-from confide.report.time_panels import Panel, time_panels
+from confide.report.time_panels import running_lines, series_lines
 from confide.report.words import Words
 from confide.statistics.quantiles import Quantiles
 from confide.tables.relation import domain, resolve
@@ -139,6 +141,8 @@ def figure(
 
 def _subtitle(subject: _Subject) -> str:
     words, first = subject.words, subject.cells[0]
+    if kind_of(subject.statistic) == "data-quality":
+        return words.say("quality.subtitle", level=percent(first.level))
     level = percent(first.level)
     covers = {cell.covers for cell in subject.cells}
     if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):
@@ -415,34 +419,14 @@ def _areas(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
 
 
 def _series(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
-    """Return the line of values, and below it how many rows each period has."""
-    cells = [cell for cell in subject.cells if cell.quantity != "count"]
-    rows = [cell for cell in subject.cells if cell.quantity == "count"]
-    panels = [Panel(cells=cells, title=subject.axis(cells), low=True)]
-    if rows:
-        unit = value_title(subject.statistic, unit=rows[0].unit, words=subject.words)
-        panels.append(Panel(cells=rows, title=clean(subject.words.unit(rows[0].unit)) or unit))
-    gaps = any(cell.value is None for cell in cells)
-    notes = (subject.words.say("chart.gaps"),) if gaps else ()
-    return time_panels(panels, x_title=subject.names[-1]), (*notes, *_flag_notes(subject))
+    values = [cell for cell in subject.cells if cell.quantity != "count"]
+    titles = (subject.names[-1], subject.axis(values))
+    chart, notes = series_lines(subject.cells, titles=titles, words=subject.words)
+    return chart, (*notes, *_flag_notes(subject))
 
 
 def _running_counts(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
-    """Return one panel a quantity; of many series the largest few."""
-    by_series = {cell.key[:-1]: cell.value or 0.0 for cell in subject.cells[: len(subject.cells)]}
-    chosen = sorted(by_series, key=lambda key: -by_series[key])[:_MOST_SERIES]
-    joint = subject.words.say("key.joint")
-    panels = []
-    for quantity in _distinct(cell.quantity for cell in subject.cells):
-        cells = [c for c in subject.cells if c.quantity == quantity and c.key[:-1] in chosen]
-        names = [joint.join(clean(part) for part in cell.key[:-1]) for cell in cells]
-        title = quantity_text(quantity, words=subject.words)
-        panels.append(Panel(cells=cells, title=title, series=names))
-    notes: tuple[str, ...] = ()
-    if len(by_series) > len(chosen):
-        parts = {"shown": str(len(chosen)), "cells": f"{len(by_series):,}"}
-        notes = (subject.words.say("chart.largest", **parts),)
-    return time_panels(panels, x_title=subject.names[-1]), notes
+    return running_lines(subject.cells, x_title=subject.names[-1], words=subject.words)
 
 
 def _distinct(items: Iterable[Item]) -> tuple[Item, ...]:
@@ -458,6 +442,8 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "proportion": _by_group,
     "quantiles": _quantiles,
     "key-selection": _selected,
+    "table-1": lambda subject: (differences(subject.cells, words=subject.words), ()),
+    "data-quality": lambda subject: usable_parts(subject.cells, words=subject.words),
     "incidence": _rates,
     "standardized-rate": _rates,
     "smr": _observed_over_expected,

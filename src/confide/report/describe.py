@@ -19,6 +19,7 @@ from confide.report.numbers import clean, decimals_for, fixed, percent
 from confide.report.words import Words
 from confide.statistics import STATISTICS
 from confide.statistics.area_rate.spec import AreaRate
+from confide.statistics.data_quality import DataQuality
 from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
 from confide.statistics.hypothesis_tests.trend import TrendTest
@@ -28,6 +29,7 @@ from confide.statistics.regression.linear import LinearRegression
 from confide.statistics.running_counts import RunningCounts
 from confide.statistics.series import Series
 from confide.statistics.survival import Survival
+from confide.statistics.table_one import TableOne
 from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent
@@ -120,6 +122,8 @@ def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) 
 def _shared_subject(statistic: Statistic, *, kind: str, plan: Plan, words: Words) -> str:
     """Return what a statistic of a condition, of several columns or of one column asks."""
     match statistic:
+        case TableOne(table=table) | DataQuality(table=table):
+            return words.say(f"title.{kind}", table=label(table))
         case Proportion(of=of) | WeightedProportion(of=of) | TwoProportionsTest(of=of):
             share = condition_text(of, dataset=plan.dataset, words=words, brief=True)
             return words.say(f"title.{kind}", condition=share)
@@ -153,6 +157,8 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
     """Return the names of a statistic's groups, for axes and table heads."""
     if kind_of(statistic) == "key-selection":
         return (label(str(getattr(statistic, "key", ""))),)
+    if isinstance(statistic, TableOne | DataQuality):
+        return tuple(words.say(f"head.{name}") for name in statistic.key_names)
     if isinstance(statistic, LinearRegression):
         return (words.say("head.term"),)
     if kind_of(statistic) == "degree-histogram":
@@ -232,6 +238,8 @@ class Total:
 
 def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
     """Return the least noisy total of a statistic's counts; None when it counts nothing."""
+    if isinstance(statistic, TableOne | DataQuality):
+        return None  # its own total is published
     found: list[Total] = []
     for measurement, values in zip(noisy.plan.measurements, noisy.values, strict=True):
         each = _worth(measurement, noisy.plan.dataset)

@@ -27,6 +27,7 @@ from confide.report.guarantee import (
     charge_lines,
     guarantee,
 )
+from confide.report.layouts import laid_out
 from confide.report.markup import Html, isolated, tag, trusted
 from confide.report.methods import fact_texts
 from confide.report.numbers import clean, percent
@@ -38,7 +39,7 @@ from confide.report.odds_words import (
     shown_at,
 )
 from confide.report.section import Section, section
-from confide.report.table import html_table, shown
+from confide.report.table import html_table
 from confide.report.words import Words
 
 
@@ -233,9 +234,9 @@ def _figure(
 
 def _table(release: Release, statistic: Statistic, *, name: str, title: str, words: Words) -> Html:
     cells = cells_of(release.of(statistic))
-    table = shown(release, statistic, words=words)
     if not cells:
         return Html()
+    table = laid_out(release, statistic, words=words)
     kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
     caption = words.say(
         "table.caption",
@@ -276,6 +277,14 @@ def _guarantee(release: Release, *, words: Words) -> Html:
     )
 
 
+def _continued(release: Release, *, words: Words) -> Html:
+    """Return the sentence of a release that an earlier entry was charged for; else nothing."""
+    earlier = release.certificate["accounting"].get("continues")
+    if earlier is None:
+        return trusted("")
+    return tag("p", words.say("page.continues", entry=str(earlier)))
+
+
 def _accounting(release: Release, *, words: Words) -> Html:
     head = [words.say(f"head.{name}") for name in ("scope", "before", "amount", "after", "cap")]
     rows = [
@@ -297,6 +306,7 @@ def _accounting(release: Release, *, words: Words) -> Html:
         "section",
         tag("h2", words.say("page.accounting"), id="accounting"),
         tag("p", words.say("page.accounting-text")),
+        _continued(release, words=words),
         tag("p", said),
         _plain_table([*head, words.say("head.cap-as-loss")], rows, labels=1),
         tag("p", words.say("page.hash"), " ", tag("code", str(entry["hash"])), class_="note"),

@@ -25,6 +25,7 @@ from confide.report.odds_words import loss_text, shown_at
 from confide.report.population import about
 from confide.report.survival_words import survival_headline
 from confide.report.words import Words
+from confide.tables.relation import OVERALL
 from confide.tables.survey_weight import weight_of
 
 
@@ -161,8 +162,8 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
             return survival_headline(usable, words=words)
         case _ if kind in (*TESTS, "linear-regression"):
             return finding(usable, kind=kind, words=words)
-        case "running-counts":
-            return _latest(usable, words=words)
+        case _ if kind in _SPECIAL:
+            return _SPECIAL[kind](usable, words=words)
         case _:
             main = [cell for cell in usable if cell.quantity == cells[0].quantity]
             return _range(main, words=words) if main else words.say("headline.none")
@@ -177,6 +178,26 @@ def _latest(usable: Sequence[Cell], *, words: Words) -> str:
     if len(latest) == 1:
         return words.say("headline.running", **parts)
     return words.say("headline.running-of", count=f"{len(latest):,}", **parts)
+
+
+def _described(usable: Sequence[Cell], *, words: Words) -> str:
+    """Return how many rows a Table 1 describes."""
+    named = len({cell.key[0] for cell in usable}) - 1
+    whole = next(cell for cell in usable if cell.key == ("", "", OVERALL))
+    return words.say_count("headline.table-1", named, **_number(whole, 0, words=words))
+
+
+def _spoilt(usable: Sequence[Cell], *, words: Words) -> str:
+    """Return which field is most often unusable."""
+    spoilt = [
+        cell
+        for cell in usable
+        if cell.quantity == "share" and cell.key[1] != "ok" and cell.key[2] == OVERALL
+    ]
+    worst = max(spoilt or usable, key=_value)
+    field, state, _ = worst.key
+    number = _number(worst, digits([worst]), words=words)
+    return words.say("headline.data-quality", field=label(field), state=clean(state), **number)
 
 
 def _medians(usable: Sequence[Cell], *, words: Words) -> str:
@@ -276,3 +297,6 @@ def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
             loss=loss_text(shown, words=words),
         ),
     )
+
+
+_SPECIAL = {"running-counts": _latest, "table-1": _described, "data-quality": _spoilt}

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_ROWS = 60
+_DENSE = 7
+"""Tables with more columns are set smaller."""
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _BOX = re.compile(r'(<div id="[^"]*") style="[^"]*"')
 
@@ -84,12 +86,14 @@ class Shown:
         rows: One a cell.
         text_columns: How many columns at the left are labels.
         numbers: How many columns after them are numbers.
+        notes: Footnotes.
     """
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     text_columns: int
     numbers: int
+    notes: tuple[str, ...] = ()
 
 
 def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
@@ -116,11 +120,13 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     head += [words.say("head.noise-interval", level=level)] if inner else []
     head += [] if shared is not None else [words.say("head.unit")]
     head += [words.say("head.flags")] if flagged else []
+    alike: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        alike.setdefault((cell.quantity, cell.unit), []).append(cell)
+    decimals = {kind: digits(same) for kind, same in alike.items()}
     rows = []
     for cell in cells:
-        places = digits(
-            [other for other in cells if (other.quantity, other.unit) == (cell.quantity, cell.unit)]
-        )
+        places = decimals[cell.quantity, cell.unit]
         row = [clean(part) for part in itertools.compress(cell.key, used)]
         row += [quantity_text(cell.quantity, words=words)] if several else []
         row += _numbers(cell, places=places, words=words)
@@ -174,10 +180,11 @@ def html_table(table: Shown, *, name: str, words: Words, most: int = MOST_ROWS) 
         most: Rows shown at most.
     """
     body = great_table(table, name=name, rows=table.rows[:most])
-    if len(table.rows) <= most:
-        return body
-    note = words.say("page.rows-left-out", shown=str(most), rows=f"{len(table.rows):,}")
-    return tag("div", body, tag("p", note, class_="note"))
+    notes = list(table.notes)
+    if len(table.rows) > most:
+        rows = f"{len(table.rows):,}"
+        notes.append(words.say("page.rows-left-out", shown=str(most), rows=rows))
+    return tag("div", body, [tag("p", note, class_="note") for note in notes]) if notes else body
 
 
 def great_table(table: Shown, *, name: str, rows: Sequence[Sequence[str]]) -> Html:
@@ -199,4 +206,5 @@ def great_table(table: Shown, *, name: str, rows: Sequence[Sequence[str]]) -> Ht
         numeric = fields[table.text_columns : table.text_columns + table.numbers]
         built = built.cols_align("right", columns=numeric)
         markup = built.as_raw_html()
-    return trusted(_BOX.sub(r'\1 class="table"', _STYLE.sub("", markup)))
+    kind = "table dense" if len(table.head) > _DENSE else "table"
+    return trusted(_BOX.sub(rf'\1 class="{kind}"', _STYLE.sub("", markup)))

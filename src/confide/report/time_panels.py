@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from confide.report.cells import Cell
+from confide.report.describe import quantity_text
 from confide.report.marks import Chart, Row, row_of
 from confide.report.numbers import clean
 from confide.report.style import MAIN, PALE, PAPER, SERIES, WIDTH
+from confide.report.words import Words
+from confide.statistics.running_counts import RUNNING
 
 _TALL, _SHORT = 220, 110
+_MOST_SERIES = 5
 _MOST_DOTS = 120  # more periods than that are a line without dots
 
 
@@ -32,7 +36,41 @@ class Panel:
     low: bool = False
 
 
-def time_panels(panels: Sequence[Panel], *, x_title: str) -> Chart:
+def series_lines(
+    cells: Sequence[Cell], *, titles: tuple[str, str], words: Words
+) -> tuple[Chart, tuple[str, ...]]:
+    """Return the line of values and, below it, how many rows each period has; and notes.
+
+    ``titles`` are those of the time axis and of the values.
+    """
+    x_title, value_title = titles
+    values = [cell for cell in cells if cell.quantity != "count"]
+    rows = [cell for cell in cells if cell.quantity == "count"]
+    panels = [Panel(cells=values, title=value_title, low=True)]
+    if rows:
+        panels.append(Panel(cells=rows, title=clean(words.unit(rows[0].unit))))
+    gaps = any(cell.value is None for cell in values)
+    return _stacked(panels, x_title=x_title), (words.say("chart.gaps"),) if gaps else ()
+
+
+def running_lines(
+    cells: Sequence[Cell], *, x_title: str, words: Words
+) -> tuple[Chart, tuple[str, ...]]:
+    """Return one panel a quantity, of many series those that are largest at the end; and notes."""
+    last = {cell.key[:-1]: cell.value or 0.0 for cell in cells if cell.quantity == RUNNING}
+    chosen = sorted(last, key=lambda key: (-last[key], key))[:_MOST_SERIES]
+    panels = []
+    for quantity in dict.fromkeys(cell.quantity for cell in cells):
+        own = [c for c in cells if c.quantity == quantity and c.key[:-1] in chosen]
+        names = [words.say("key.joint").join(clean(part) for part in c.key[:-1]) for c in own]
+        panels.append(Panel(cells=own, title=quantity_text(quantity, words=words), series=names))
+    notes: tuple[str, ...] = ()
+    if len(last) > len(chosen):
+        notes = (words.say("chart.largest", shown=str(len(chosen)), cells=f"{len(last):,}"),)
+    return _stacked(panels, x_title=x_title), notes
+
+
+def _stacked(panels: Sequence[Panel], *, x_title: str) -> Chart:
     """Return the panels; the first is the tallest, the last has the time axis."""
     import altair as alt
 

@@ -36,30 +36,52 @@ from confide.tables.expression import (
     DatePart,
     Expression,
     Holds,
+    OrMissing,
     PartOf,
+    QualityOf,
     ValueOf,
 )
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
-from confide.tables.relation import EPOCH, date_of, day_range, part_index
+from confide.tables.relation import EPOCH, date_of, day_range, domain, part_index
 from confide.tables.schema import Dataset
 
 LARGEST_PRODUCT = 2**62
-Reference: TypeAlias = Callable[[ColumnOf | ValueOf], exp.Expr]
+Reference: TypeAlias = Callable[[ColumnOf | ValueOf | QualityOf], exp.Expr]
 
 
 def number_of(expression: Expression, *, of: Reference, dataset: Dataset) -> exp.Expr:
     """Return the canonical integer of an expression; ``of`` finds columns and values."""
     match expression:
-        case ColumnOf() | ValueOf():
+        case ColumnOf() | ValueOf() | QualityOf():
             return of(expression)
         case BinOf(of=inner, edges=edges):
-            return _bin(of(inner), edges)
+            within = domain(inner, dataset=dataset)
+            sure = edges[0] <= within.lower and within.upper <= edges[-1]
+            return _bin(of(inner), edges, sure=sure)
         case PartOf(of=inner, part=part):
             return _in_range(of(inner), expression, part=part, dataset=dataset)
         case Holds(of=predicate):
             return case((holds(predicate, of=of, dataset=dataset), num(1)), default=num(0))
+        case OrMissing(of=inner):
+            value = number_of(inner, of=of, dataset=dataset)
+            return call("coalesce", value, num(domain(expression, dataset=dataset).upper))
         case _:
             assert_never(expression)
+
+
+def is_known(expression: Expression, *, of: Reference, dataset: Dataset) -> exp.Expr:
+    """Return whether an expression has a value; for a bin without looking for it."""
+    match expression:
+        case BinOf(of=inner, edges=edges):
+            value, within = of(inner), domain(inner, dataset=dataset)
+            parts = [present(value)]
+            if within.lower < edges[0]:
+                parts.append(_sure(at_most(num(edges[0]), value)))
+            if edges[-1] < within.upper:
+                parts.append(_sure(at_most(value, num(edges[-1]))))
+            return every(*parts)
+        case _:
+            return present(number_of(expression, of=of, dataset=dataset))
 
 
 def holds(predicate: Predicate, *, of: Reference, dataset: Dataset) -> exp.Expr:
@@ -95,23 +117,33 @@ def _sure(condition: exp.Expr) -> exp.Expr:
     return call("coalesce", condition, exp.false())
 
 
-def _bin(value: exp.Expr, edges: tuple[int, ...]) -> exp.Expr:
+def _bin(value: exp.Expr, edges: tuple[int, ...], *, sure: bool) -> exp.Expr:
     """Return the bin of a value; NULL outside.  Even cuts divide, others halve the list.
 
     With n bins over W steps cut at ⌊W·i/n⌋, x steps from the start are in bin ⌊(n(x+1) − 1)/W⌋:
     x ≥ ⌊W·i/n⌋ if and only if x + 1 > W·i/n, that is i < n(x+1)/W.
+
+    Args:
+        value: Canonical integer, or NULL.
+        edges: Increasing.
+        sure: Whether no value lies outside the edges.
     """
     last = len(edges) - 2
     start, width, bins = edges[0], edges[-1] - edges[0], last + 1
     even = edges == tuple(start + width * i // bins for i in range(bins + 1))
     if even and bins * (width + 1) < LARGEST_PRODUCT:
         steps = minus(times(plus(minus(value, num(start)), num(1)), num(bins)), num(1))
-        inside = call("least", over(steps, num(width)), num(last))
+        place = over(steps, num(width))
+        # the last edge belongs to the last bin; NULL is in none, as it is in no comparison
+        inside = case((less(num(last), place), num(last)), default=place)
+        unknown: list[tuple[exp.Expr, exp.Expr]] = []
     else:
         inside = _halve(value, edges, 0, last)
-    outside = some(less(value, num(edges[0])), less(num(edges[-1]), value))
-    # LEAST skips NULL, so NULL is answered first
-    return case((missing(value), NULL), (outside, NULL), default=inside)
+        unknown = [(missing(value), NULL)]  # comparing NULL would lead to the last bin
+    if not sure:
+        outside = some(less(value, num(edges[0])), less(num(edges[-1]), value))
+        unknown.append((outside, NULL))
+    return case(*unknown, default=inside) if unknown else inside
 
 
 def _halve(value: exp.Expr, edges: tuple[int, ...], low: int, high: int) -> exp.Expr:

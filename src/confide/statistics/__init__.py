@@ -14,6 +14,7 @@ from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
 from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import Count
+from confide.statistics.data_quality import DataQuality
 from confide.statistics.degree_histogram import DegreeHistogram
 from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
@@ -32,17 +33,18 @@ from confide.statistics.series import Series
 from confide.statistics.smr import SMR
 from confide.statistics.standardized_rate import StandardizedRate
 from confide.statistics.survival import Survival
+from confide.statistics.table_one import Characteristic, Summary, TableOne
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.statistics.weighted_mean import WeightedMean
 from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import (
     Aggregate,
-    FactorizedAggregate,
     KeyedAggregate,
     MomentAggregate,
 )
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset
@@ -56,6 +58,8 @@ STATISTICS: Mapping[str, type[Any]] = {
     "proportion": Proportion,
     "quantiles": Quantiles,
     "key-selection": KeySelection,
+    "table-1": TableOne,
+    "data-quality": DataQuality,
     "incidence": Incidence,
     "standardized-rate": StandardizedRate,
     "smr": SMR,
@@ -79,8 +83,10 @@ __all__ = [
     "SMR",
     "STATISTICS",
     "AreaRate",
+    "Characteristic",
     "ChiSquaredTest",
     "Count",
+    "DataQuality",
     "DegreeHistogram",
     "Hierarchy",
     "Histogram",
@@ -94,7 +100,9 @@ __all__ = [
     "Series",
     "StandardizedRate",
     "Sum",
+    "Summary",
     "Survival",
+    "TableOne",
     "TrendTest",
     "TwoMeansTest",
     "TwoProportionsTest",

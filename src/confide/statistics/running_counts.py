@@ -44,9 +44,10 @@ from confide.plans.periods import CUT_PERIOD, completed, cut_periods, period_axi
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
-from confide.tables.aggregate import Aggregate, FactorizedAggregate, Ones, cell_keys
+from confide.tables.aggregate import Aggregate, Ones, cell_keys
 from confide.tables.bound_contributions import CellBound, CellOrder, ContributionBounds, RowBound
 from confide.tables.expression import DatePart, Expression
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset

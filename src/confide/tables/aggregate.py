@@ -5,9 +5,11 @@ public cells, and the vectors are summed.  Cells are the product of public axes 
 (the last axis varies fastest); a row whose axis or value is NULL is dropped before bounding.
 
 A :class:`MomentAggregate` is a few such vectors of the same rows, mapped by an integer matrix to
-one vector of which a row moves the sum of all coordinates by a constant; a :class:`PooledAggregate`
-adds public groups of cells of one such vector.  Engines answer their parts.
-A :class:`FactorizedAggregate` is a count over time, times a public integer matrix.
+one vector of which a row moves the sum of all coordinates by a constant; it may count the rows of
+unknown value too, each by the same constant in a coordinate that is theirs alone.  A
+:class:`PooledAggregate` adds public groups of cells of one such vector.  A
+:class:`FactorizedAggregate` is a count over time, times a public integer matrix.  Engines answer
+their parts.
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
@@ -28,12 +30,12 @@ from confide.tables.bound_contributions import (
     rows_per_unit,
 )
 from confide.tables.degrees import DegreeAggregate, check_degrees
-from confide.tables.expression import ColumnOf, Expression
+from confide.tables.expression import ColumnOf, Expression, Holds, OrMissing, ValueOf
+from confide.tables.factorized import FactorizedAggregate, factorized, largest_step
 from confide.tables.filter import All, Between
 from confide.tables.pooled import PooledAggregate, pooled
 from confide.tables.relation import Relation, centre, check, column_of, domain
 from confide.tables.schema import Dataset, Kind
-from confide.tables.square_root import coefficients, product, require_short
 
 LARGEST_SUM = 2**126
 MOST_CELLS = 10**7
@@ -139,6 +141,7 @@ class MomentAggregate:
         of: Number.
         degree: 1 for means, 2 for means and variances.
         bounds: What one privacy unit keeps.
+        missing: Whether rows of unknown value are kept, in a last coordinate of their cell.
     """
 
     relation: Relation
@@ -146,6 +149,7 @@ class MomentAggregate:
     of: Expression
     degree: int
     bounds: ContributionBounds
+    missing: bool = False
 
     def __post_init__(self) -> None:
         if self.degree not in (1, 2):
@@ -154,54 +158,6 @@ class MomentAggregate:
 
 Asked: TypeAlias = Aggregate | KeyedAggregate | DegreeAggregate
 """What an engine answers."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactorizedAggregate:
-    """Counts over time, times the matrix of :mod:`confide.tables.square_root`.
-
-    The last axis is time; for each combination of the other axes a series.  Coordinate t of C·x
-    depends on the times up to t alone, so coordinates may be published as time goes by.
-
-    Attributes:
-        inner: The counts.
-        until: How many times of each series are published; all when None.  The sensitivity is that
-            of all times, whatever it is.
-    """
-
-    inner: Aggregate
-    until: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.inner.value != Ones() or not self.inner.axes:
-            raise ContractError("Running sums need counts over time.")
-
-    @property
-    def relation(self) -> Relation:
-        """Return which rows."""
-        return self.inner.relation
-
-    @property
-    def axes(self) -> tuple[Expression, ...]:
-        """Return series and, last, time."""
-        return self.inner.axes
-
-    @property
-    def bounds(self) -> ContributionBounds:
-        """Return what one privacy unit keeps."""
-        return self.inner.bounds
-
-    def length(self, dataset: Dataset) -> int:
-        """Return the number of times of the whole horizon."""
-        return domain(self.axes[-1], dataset=dataset).size()
-
-    def published(self, dataset: Dataset) -> int:
-        """Return the number of times that are published; raises if the horizon has fewer."""
-        length = self.length(dataset)
-        until = length if self.until is None else self.until
-        if not 1 <= until <= length:
-            raise ContractError(f"Expected 1 to {length} published periods, got {until}.")
-        return until
 
 
 Measured: TypeAlias = Asked | MomentAggregate | PooledAggregate | FactorizedAggregate
@@ -266,7 +222,7 @@ def moment_range(aggregate: MomentAggregate, *, dataset: Dataset) -> ValueRange:
         magnitude=(of.upper - of.lower) ** aggregate.degree,
         signed=False,
         unit=step if aggregate.degree == 1 else f"({step})²",
-        components=aggregate.degree + 1,
+        components=_width(aggregate),
     )
 
 
@@ -275,19 +231,37 @@ def parts(aggregate: Measured) -> tuple[Asked, ...]:
     match aggregate:
         case Aggregate() | KeyedAggregate() | DegreeAggregate():
             return (aggregate,)
-        case PooledAggregate(of=of):
-            return (of,)
+        case PooledAggregate(of=pooled):
+            return (pooled,)
         case FactorizedAggregate(inner=inner):
             return (inner,)
-        case MomentAggregate(relation=relation, axes=axes, of=of, degree=degree, bounds=bounds):
-            known = Relation(table=relation.table, where=All(of=(relation.where, Between(of=of))))
+        case MomentAggregate(relation=relation, axes=axes, bounds=bounds):
+            known = Between(of=aggregate.of)
+            if aggregate.missing:  # the same rows, known or not, in cells of their own
+                axes = (*axes, Holds(of=known))
+            else:
+                relation = Relation(table=relation.table, where=All(of=(relation.where, known)))
+            of = _summed(aggregate)
             values: tuple[Value, ...] = (Ones(), Centred(of=of), CentredSquare(of=of))
             return tuple(
-                Aggregate(relation=known, axes=axes, value=value, bounds=bounds)
-                for value in values[: degree + 1]
+                Aggregate(relation=relation, axes=axes, value=value, bounds=bounds)
+                for value in values[: aggregate.degree + 1]
             )
         case _:
             assert_never(aggregate)
+
+
+def _summed(aggregate: MomentAggregate) -> Expression:
+    """Return what is summed: an expression that has a value in every row that is kept."""
+    of = aggregate.of
+    if aggregate.missing and isinstance(of, ColumnOf | ValueOf):
+        return OrMissing(of=of)
+    return of
+
+
+def _width(aggregate: MomentAggregate) -> int:
+    """Return the number of coordinates of one cell."""
+    return aggregate.degree + 1 + aggregate.missing
 
 
 def combined(
@@ -303,11 +277,7 @@ def combined(
         case PooledAggregate():
             return pooled(aggregate, *sums)
         case FactorizedAggregate():
-            (counts,) = sums
-            length, until = aggregate.length(dataset), aggregate.published(dataset)
-            starts = range(0, len(counts), length)
-            each = (product(counts[at : at + length], until=until) for at in starts)
-            return tuple(itertools.chain.from_iterable(each))
+            return factorized(aggregate, *sums, dataset=dataset)
         case _:
             assert_never(aggregate)
 
@@ -320,22 +290,26 @@ def _moments(
     Moments, cell by cell: with y = x − c, x − L = y + (c−L) and U − x = (U−c) − y, so each
     polynomial is an integer combination of 1, y and y².
     """
-    if isinstance(aggregate, PooledAggregate):
-        return pooled(aggregate, *sums)
     of = domain(aggregate.of, dataset=dataset)
-    middle, _ = centre(of)
+    middle, _ = centre(domain(_summed(aggregate), dataset=dataset))
     a, b = middle - of.lower, of.upper - middle
-    if aggregate.degree == 1:
-        return tuple(v for n, s in zip(*sums, strict=True) for v in (b * n - s, a * n + s))
-    return tuple(
-        v
-        for n, s, q in zip(*sums, strict=True)
-        for v in (
+    cells = list(zip(*sums, strict=True))
+    known = cells[1::2] if aggregate.missing else cells
+    polynomials = [
+        (b * n - s, a * n + s)
+        if aggregate.degree == 1
+        else (
             b * b * n - 2 * b * s + q,
             2 * (a * b * n + (b - a) * s - q),
             a * a * n + 2 * a * s + q,
         )
-    )
+        for n, s, q in ((*cell, 0)[:3] for cell in known)
+    ]
+    if not aggregate.missing:
+        return tuple(v for cell in polynomials for v in cell)
+    worth = (of.upper - of.lower) ** aggregate.degree
+    absent = [worth * n for n, *_ in cells[::2]]
+    return tuple(v for cell, n in zip(polynomials, absent, strict=True) for v in (*cell, n))
 
 
 def vector_length(
@@ -356,8 +330,8 @@ def vector_length(
     match aggregate:
         case Aggregate():
             return cells
-        case MomentAggregate(degree=degree):
-            return cells * (degree + 1)
+        case MomentAggregate():
+            return cells * _width(aggregate)
         case FactorizedAggregate():
             return cells // aggregate.length(dataset) * aggregate.published(dataset)
         case _:
@@ -410,10 +384,9 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
             _check_pooled(aggregate, dataset=dataset)
         case FactorizedAggregate(inner=inner, bounds=bounds):
             check_aggregate(inner, dataset=dataset)
-            aggregate.published(dataset)
-            length, cells = aggregate.length(dataset), cell_count(inner.axes, dataset=dataset)
-            _check_size(sum(coefficients(length)), bounds=bounds, dataset=dataset)
-            require_short(length, series=cells // length)
+            if inner.value != Ones():
+                raise ContractError("Running sums need counts over time.")
+            _check_size(largest_step(aggregate, dataset=dataset), bounds=bounds, dataset=dataset)
         case _:
             assert_never(aggregate)
 

@@ -265,6 +265,8 @@ def test_a_step_verifies_and_names_the_entry_that_was_charged(folder, tmp_path):
     save(second, tmp_path / "out")
     checked = verify(second.certificate, folder=tmp_path / "out")
     assert checked.holds, [check for check in checked.checks if not check.holds]
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "which was charged for all of its periods; nothing was charged now" in page
     accounting = second.certificate["accounting"]
     assert accounting["continues"] == first.certificate["accounting"]["entry"]
     assert {charge["amount"] for charge in accounting["charges"]} == {"0"}

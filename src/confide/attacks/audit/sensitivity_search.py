@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from confide.attacks.audit.generate import Neighbours
 from confide.attacks.audit.generated_schema import base, database_axes, schema
 from confide.attacks.audit.searched_rates import rates_of_patients
+from confide.attacks.audit.searched_tables import tables_of_events, tables_of_patients
 from confide.errors import UnsupportedError
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Question, Statistic
@@ -59,7 +60,6 @@ from confide.statistics.series import SeriesOf
 from confide.statistics.survival import Method
 from confide.tables.aggregate import (
     Aggregate,
-    FactorizedAggregate,
     KeyedAggregate,
     Measured,
     combined,
@@ -67,6 +67,7 @@ from confide.tables.aggregate import (
 )
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import ColumnOf, DatePart, ValueOf
+from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import AnyOf, Between, IsIn, Not
 from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset
@@ -341,6 +342,7 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             id="quantiles", table="events", column="change", bins=6, per_patient=rows(rows=2)
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
+        *tables_of_patients(),
         *rates_of_patients(),
         Survival(
             id="exits",
@@ -452,6 +454,7 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         Variance(id="variance", table="events", column="amount"),
         Proportion(id="share", table="events", of=high),
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
+        *tables_of_events(),
         Survival(id="exits", table="events", time="amount", status="code", censored=("D",), bins=4),
         ChiSquaredTest(id="independence", table="events", by=("code", "band")),
         LinearRegression(
