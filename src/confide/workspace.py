@@ -26,22 +26,14 @@ from confide.plans.allocate import Ask, forecast, make_plan
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer
-from confide.release.certificate import Issuer, certificate
+from confide.release.certificate import Issuer
 from confide.release.gate import Gate
 from confide.release.incidents import log_incident
 from confide.release.keys import make_keys, read_order_key, read_signing_key
-from confide.release.noisy import read_payload
 from confide.release.refusal import told_in_epsilon
-from confide.release.release import Release
-from confide.release.reused import (
-    ReusedRelease,
-    earlier_releases,
-    offers,
-    reuse,
-    reuse_certificate,
-)
+from confide.release.release import Release, certified
+from confide.release.reused import ReusedRelease, offers, reused_release
 from confide.release.site_ledger import ANCHOR, LEDGER, site_ledger
-from confide.release.software import software
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
 
@@ -192,47 +184,19 @@ class Workspace:
         )
 
     def _certified(self, stored: StoredRelease) -> Release:
-        noisy = read_payload(stored.payload)
-        return Release(
-            noisy=noisy,
-            estimates=noisy.estimates(),
-            certificate=certificate(
-                noisy,
-                entry=stored.entry,
-                issuer=self._issuer(),
-                software=software(),
-                signer=self._signer,
-            ),
-        )
+        return certified(stored, issuer=self._issuer(), signer=self._signer)
 
     def offers(self, plan: Plan) -> dict[str, Answer | ContractError]:
-        """Return for each statistic how published releases answer it, or why they do not.
-
-        Reads the ledger alone: no row is read, nothing is charged or recorded.
-        """
-        dataset = plan.dataset
-        sources = earlier_releases(self.ledger, dataset=dataset, audience=plan.study.audience)
-        return offers(plan.statistics, sources, dataset=dataset)
+        """Return for each statistic how published releases answer it, or why they do not: free."""
+        return offers(self.ledger, plan)
 
     def reuse(self, plan: Plan) -> ReusedRelease:
         """Return a release made of published ones; never opens the source, charges nothing.
 
-        Args:
-            plan: What is asked; what it would measure and cost does not matter.
-
         Raises:
             ContractError: If they do not answer every statistic; the message names those.
         """
-        dataset, study = plan.dataset, plan.study
-        sources = earlier_releases(self.ledger, dataset=dataset, audience=study.audience)
-        reused = reuse(study, plan.statistics, sources, dataset=dataset)
-        return ReusedRelease(
-            reused=reused,
-            estimates=reused.estimates(),
-            certificate=reuse_certificate(
-                reused, issuer=self._issuer(), software=software(), signer=self._signer
-            ),
-        )
+        return reused_release(self.ledger, plan, issuer=self._issuer(), signer=self._signer)
 
     def _issuer(self) -> Issuer:
         return Issuer(organisation=self.declared.organisation, contact=self.declared.contact)

@@ -8,14 +8,14 @@ snapshot is a declared name, never a digest of the data: "unchanged" would itsel
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from confide.budget.ledger import Ledger, State
 from confide.errors import ConfideError, ContractError, UnknownNameError
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
 from confide.plans.estimates import Estimate
-from confide.plans.plan import Statistic, Study
+from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer, Earlier, Same, Summed, answer
 from confide.plans.simulation import Simulation
 from confide.release.certificate import Issuer, guarantee_of, signed
@@ -23,6 +23,7 @@ from confide.release.export import tables
 from confide.release.facts import public_facts
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates, read_payload
+from confide.release.software import software
 from confide.tables.schema import Dataset
 
 FORMAT = "confide-reused-1"
@@ -193,10 +194,15 @@ def is_same_data(one: Dataset, other: Dataset) -> bool:
     return compared(one) == compared(other)
 
 
-def offers(
+def offers(ledger: Ledger, plan: Plan) -> dict[str, Answer | ContractError]:
+    """Return how each statistic of a plan follows from published releases, or why it does not."""
+    sources = earlier_releases(ledger, dataset=plan.dataset, audience=plan.study.audience)
+    return _answers(plan.statistics, sources, dataset=plan.dataset)
+
+
+def _answers(
     statistics: Sequence[Statistic], sources: Sequence[Source], *, dataset: Dataset
 ) -> dict[str, Answer | ContractError]:
-    """Return how each statistic follows from earlier releases, or why it does not."""
     earlier = [measured for source in sources for measured in source.measured()]
     found: dict[str, Answer | ContractError] = {}
     for statistic in statistics:
@@ -219,7 +225,7 @@ def reuse(
     Raises:
         ContractError: If they do not answer every statistic; the message names those.
     """
-    found = offers(statistics, sources, dataset=dataset)
+    found = _answers(statistics, sources, dataset=dataset)
     lacking = [str(reason) for reason in found.values() if isinstance(reason, ContractError)]
     if lacking:
         raise ContractError(
@@ -237,20 +243,27 @@ def reuse(
     )
 
 
-def reuse_certificate(
-    reused: Reused, *, issuer: Issuer, software: Mapping[str, str], signer: SigningKey
-) -> Json:
-    """Return the signed certificate of a release made of earlier ones."""
+def reused_release(
+    ledger: Ledger, plan: Plan, *, issuer: Issuer, signer: SigningKey
+) -> ReusedRelease:
+    """Return what published releases say of a plan's statistics; the ledger is only read.
+
+    Raises:
+        ContractError: If they do not answer every statistic; the message names those.
+    """
+    sources = earlier_releases(ledger, dataset=plan.dataset, audience=plan.study.audience)
+    reused = reuse(plan.study, plan.statistics, sources, dataset=plan.dataset)
     body = {
         "issuer": {
             "organisation": issuer.organisation,
             "contact": issuer.contact,
             "key": signer.name,
         },
-        "software": dict(software),
+        "software": software(),
         "sources": [_source(source) for source in reused.sources],
     }
-    return signed(body | derived_reuse(reused), signer=signer)
+    certificate = signed(body | derived_reuse(reused), signer=signer)
+    return ReusedRelease(reused=reused, estimates=reused.estimates(), certificate=certificate)
 
 
 def derived_reuse(reused: Reused) -> dict[str, Json]:
