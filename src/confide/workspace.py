@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from confide.budget.ledger import LedgerTerms, Spent, StoredRelease
+from confide.budget.ledger import LedgerTerms, Spent
 from confide.budget.sqlite import SQLiteLedger
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
@@ -152,7 +152,7 @@ class Workspace:
             )
         except BudgetExhaustedError as refusal:
             raise told_in_epsilon(refusal, plan=plan) from None
-        return self._certified(stored)
+        return certified(stored, issuer=self._issuer(), signer=self._signer)
 
     def advance(
         self,
@@ -173,7 +173,7 @@ class Workspace:
             request_key=request or plan.digest()[:32],
             progress=progress,
         )
-        return self._certified(stored)
+        return certified(stored, issuer=self._issuer(), signer=self._signer)
 
     def _gate(self) -> Gate:
         return Gate(
@@ -182,9 +182,6 @@ class Workspace:
             entropy=SystemEntropy(),
             report_incident=functools.partial(log_incident, self._folder / "incidents.log"),
         )
-
-    def _certified(self, stored: StoredRelease) -> Release:
-        return certified(stored, issuer=self._issuer(), signer=self._signer)
 
     def offers(self, plan: Plan) -> dict[str, Answer | ContractError]:
         """Return for each statistic how published releases answer it, or why they do not: free."""

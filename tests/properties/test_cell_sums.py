@@ -11,7 +11,7 @@ from confide.errors import ContractError
 from confide.privacy.unit import Entity
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
 from confide.tables.cell_sums import cell_sums
-from confide.tables.expression import BinOf, DatePart, Holds, PartOf
+from confide.tables.expression import BinOf, DatePart, Holds, OrMissing, PartOf
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not
 from reference_engine import Reference
 from rows_world import EVENTS, KEY, PERSON, ask, col, dataset, days, val
@@ -27,9 +27,24 @@ WEEKS = PartOf(of=DAY, part=DatePart.WEEK, since=days(2020, 1, 1), until=days(20
 OLD = Between(of=AGE, lower=60)
 ANY = val("any ß")
 
+FINE_OR_NONE, SEX_OR_NONE = OrMissing(of=FINE), OrMissing(of=SEX)
+CODE_OR_NONE = OrMissing(of=CODE)
+
 AXES = {
-    "person": [FINE, COARSE, ASKEW, SEX, ANY, Holds(of=OLD)],
-    "events": [FINE, COARSE, SEX, CODE, ANY, MONTHS, QUARTERS, WEEKS, Holds(of=OLD)],
+    "person": [FINE, COARSE, ASKEW, SEX, ANY, Holds(of=OLD), FINE_OR_NONE, SEX_OR_NONE],
+    "events": [
+        FINE,
+        COARSE,
+        SEX,
+        CODE,
+        ANY,
+        FINE_OR_NONE,
+        CODE_OR_NONE,
+        MONTHS,
+        QUARTERS,
+        WEEKS,
+        Holds(of=OLD),
+    ],
 }
 CONDITIONS = {
     "person": [
@@ -188,6 +203,15 @@ def test_rows_that_no_published_cell_holds_are_not_counted_as_none():
     assert "unknown or outside" in refusal(total, by_age)
     known = ask("person", bounds=once, where=Between(of=AGE))
     assert cell_sums(known, by_age, dataset=dataset()).counts() == (5,)
+
+
+def test_a_cell_for_the_missing_makes_a_total():
+    once = CellBound(max_cells=1)
+    everyone = ask("person", bounds=once)
+    by_age = ask("person", axes=[FINE_OR_NONE], bounds=once)
+    assert cell_sums(everyone, by_age, dataset=dataset()).counts() == (6,)
+    known = ask("person", axes=[FINE], bounds=once)
+    assert cell_sums(known, by_age, dataset=dataset()).counts() == (1, 1, 1, 1, 1)
 
 
 def test_other_rows_bounds_and_tables_are_refused():

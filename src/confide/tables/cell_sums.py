@@ -24,8 +24,8 @@ unit: 2 and 3 hold.
 *How 3 is made sure:* an axis that is constant per patient may be filtered and coarsened; any other
 must be summed over whole.
 
-*How 1 is made sure:* a cell of an axis is a range of values of one expression (a bin is a range of
-numbers, a month a range of days).  Each condition of Q that P lacks must be true on all of such a
+*How 1 is made sure:* a cell of an axis is made of ranges of values of one expression
+(:mod:`spans`).  Each condition of Q that P lacks must be true on all of such a
 cell or false on all of it; each axis of Q must be constant on it; and values outside every cell,
 the unknown one included, must be excluded by a condition or by an axis of Q.
 
@@ -44,7 +44,7 @@ from confide.tables.expression import Expression
 from confide.tables.filter import All, Everything, Predicate
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
-from confide.tables.spans import Lack, Span, cells_of, outside, truth_on, value_on
+from confide.tables.spans import Lack, Spans, cells_of, outside, truth_in, value_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,9 @@ def cell_sums(asked: Aggregate, published: Aggregate, *, dataset: Dataset) -> Ce
     if not set(shared) <= set(conditions):
         raise ContractError("it is about other rows")
     more = [part for part in conditions if part not in shared]
-    spans = [cells_of(axis, dataset=dataset) for axis in published.axes]
+    spans = [
+        cells_of(axis, table=published.relation.table, dataset=dataset) for axis in published.axes
+    ]
     live = [_not_false(shared, cells, dataset=dataset) for cells in spans]
     taken = [list(cells) for cells in live]
     for condition in more:
@@ -177,19 +179,19 @@ def _conjuncts(where: Predicate) -> tuple[Predicate, ...]:
 
 
 def _not_false(
-    conditions: Sequence[Predicate], cells: Sequence[Span | None], *, dataset: Dataset
+    conditions: Sequence[Predicate], cells: Sequence[Spans], *, dataset: Dataset
 ) -> list[bool]:
     """Return which cells can have rows at all."""
     return [
-        span is not None
-        and not any(truth_on(each, span, dataset=dataset) is False for each in conditions)
-        for span in cells
+        bool(cell)
+        and not any(truth_in(each, cell, dataset=dataset) is False for each in conditions)
+        for cell in cells
     ]
 
 
 def _take(
     condition: Predicate,
-    spans: Sequence[Sequence[Span | None]],
+    spans: Sequence[Sequence[Spans]],
     live: Sequence[Sequence[bool]],
     taken: Sequence[list[bool]],
     *,
@@ -198,8 +200,8 @@ def _take(
     """Keep the cells of the axis that decides a condition for which it holds."""
     for cells, there, kept in zip(spans, live, taken, strict=True):
         truths = [
-            truth_on(condition, span, dataset=dataset) if span is not None and alive else False
-            for span, alive in zip(cells, there, strict=True)
+            truth_in(condition, cell, dataset=dataset) if alive else False
+            for cell, alive in zip(cells, there, strict=True)
         ]
         if None not in truths:
             kept[:] = [had and bool(truth) for had, truth in zip(kept, truths, strict=True)]
@@ -209,7 +211,7 @@ def _take(
 
 def _place(
     axis: Expression,
-    spans: Sequence[Sequence[Span | None]],
+    spans: Sequence[Sequence[Spans]],
     taken: Sequence[list[bool]],
     offsets: Sequence[list[int]],
     *,
@@ -219,15 +221,15 @@ def _place(
     """Add the place of an asked axis to the cells of the published axis that decides it."""
     for cells, kept, offset in zip(spans, taken, offsets, strict=True):
         places = [
-            value_on(axis, span, dataset=dataset) if span is not None and there else Lack.UNKNOWN
-            for span, there in zip(cells, kept, strict=True)
+            value_in(axis, cell, dataset=dataset) if there else Lack.UNKNOWN
+            for cell, there in zip(cells, kept, strict=True)
         ]
         if Lack.OPEN not in places:
-            for cell, place in enumerate(places):
+            for at, place in enumerate(places):
                 if isinstance(place, Lack):
-                    kept[cell] = False
+                    kept[at] = False
                 else:
-                    offset[cell] += step * place
+                    offset[at] += step * place
             return
     raise ContractError("its cells are not part of the groups that are asked for")
 
@@ -237,7 +239,7 @@ def _require_covered(
 ) -> None:
     """Refuse where a row outside every cell of an axis could match what is asked."""
     for span in outside(axis, table=asked.relation.table, dataset=dataset):
-        dropped = any(truth_on(each, span, dataset=dataset) is False for each in conditions)
-        empty = any(value_on(each, span, dataset=dataset) is Lack.UNKNOWN for each in asked.axes)
+        dropped = any(truth_in(each, (span,), dataset=dataset) is False for each in conditions)
+        empty = any(value_in(each, (span,), dataset=dataset) is Lack.UNKNOWN for each in asked.axes)
         if not dropped and not empty:
             raise ContractError("rows whose group is unknown or outside are in none of its cells")

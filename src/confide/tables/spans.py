@@ -1,8 +1,9 @@
 """What public facts say of all rows of one public cell: values of expressions, truth of predicates.
 
-A cell of an axis is a span: a range of values of one expression (a bin is a range of numbers, a
-month a range of days, a category one value), or that the expression is unknown.  Bins and calendar
-parts are step functions that never fall, so one that is equal at both ends is constant between.
+A cell of an axis is made of spans: ranges of values of one expression (a bin is a range of numbers,
+a month a range of days, a category one value), or that the expression is unknown; a cell "missing"
+is what lies outside all bins, and the unknown value.  Bins and calendar parts are step functions
+that never fall, so one that is equal at both ends of a span is constant on it.
 
 *Privacy:* looks at declarations alone, never at a row.
 """
@@ -13,7 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from confide.tables.expression import BinOf, ColumnOf, DatePart, Expression, Holds, PartOf, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    DatePart,
+    Expression,
+    Holds,
+    OrMissing,
+    PartOf,
+    QualityOf,
+    ValueOf,
+)
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
 from confide.tables.relation import EPOCH, column_of, date_of, day_range, domain, part_index
@@ -40,13 +51,31 @@ class Lack(enum.Enum):
 
 
 Found: TypeAlias = "int | Lack"
+Spans: TypeAlias = tuple[Span, ...]
+"""A cell; without spans, one that no row can be in."""
 
 
-def value_on(expression: Expression, span: Span, *, dataset: Dataset) -> Found:
+def value_in(expression: Expression, cell: Spans, *, dataset: Dataset) -> Found:
+    """Return the one value that an expression has in a cell, counted from its least."""
+    found = {_value(expression, span, dataset=dataset) for span in cell}
+    return found.pop() if len(found) == 1 else Lack.OPEN
+
+
+def truth_in(predicate: Predicate, cell: Spans, *, dataset: Dataset) -> bool | None:
+    """Return whether a predicate holds in all of a cell, or in none of it; None if neither."""
+    found = {_truth(predicate, span, dataset=dataset) for span in cell}
+    return found.pop() if len(found) == 1 else None
+
+
+def _value(expression: Expression, span: Span, *, dataset: Dataset) -> Found:
     """Return the one value that an expression has on all of a span, counted from its least."""
     if isinstance(expression, Holds):
-        truth = truth_on(expression.of, span, dataset=dataset)
+        truth = _truth(expression.of, span, dataset=dataset)
         return Lack.OPEN if truth is None else int(truth)
+    if isinstance(expression, OrMissing):
+        inner = _value(expression.of, span, dataset=dataset)
+        size = domain(expression.of, dataset=dataset).size()
+        return size if inner is Lack.UNKNOWN else inner
     if span.low is None or span.high is None:
         return Lack.UNKNOWN if _reads(expression, span.of) else Lack.OPEN
     if expression == span.of:
@@ -81,7 +110,7 @@ def _position(expression: BinOf | PartOf, value: int, *, dataset: Dataset) -> in
             assert_never(expression)
 
 
-def truth_on(predicate: Predicate, span: Span, *, dataset: Dataset) -> bool | None:
+def _truth(predicate: Predicate, span: Span, *, dataset: Dataset) -> bool | None:
     """Return whether a predicate holds on all of a span, or on none of it; None if neither."""
     if span.of == Holds(of=predicate):
         return bool(span.low)
@@ -103,12 +132,12 @@ def truth_on(predicate: Predicate, span: Span, *, dataset: Dataset) -> bool | No
             inside = len({value for value in values if low <= value <= high})
             return {0: False, high - low + 1: True}.get(inside)
         case All(of=parts):
-            return _every([truth_on(part, span, dataset=dataset) for part in parts])
+            return _every([_truth(part, span, dataset=dataset) for part in parts])
         case AnyOf(of=parts):
-            found = [truth_on(part, span, dataset=dataset) for part in parts]
+            found = [_truth(part, span, dataset=dataset) for part in parts]
             return _negated(_every([_negated(truth) for truth in found]))
         case Not(of=part):
-            return _negated(truth_on(part, span, dataset=dataset))
+            return _negated(_truth(part, span, dataset=dataset))
         case _:
             assert_never(predicate)
 
@@ -117,7 +146,7 @@ def _range(of: Expression, span: Span, *, dataset: Dataset) -> tuple[int, int] |
     """Return least and greatest value of an expression on a span; None if unknown or undecided."""
     if of == span.of and span.low is not None and span.high is not None:
         return span.low, span.high
-    value = value_on(of, span, dataset=dataset)
+    value = _value(of, span, dataset=dataset)
     if isinstance(value, Lack):
         return None
     there = value + domain(of, dataset=dataset).lower
@@ -125,7 +154,7 @@ def _range(of: Expression, span: Span, *, dataset: Dataset) -> tuple[int, int] |
 
 
 def _is_unknown(of: Expression, span: Span, *, dataset: Dataset) -> bool:
-    return value_on(of, span, dataset=dataset) is Lack.UNKNOWN
+    return _value(of, span, dataset=dataset) is Lack.UNKNOWN
 
 
 def _every(truths: Sequence[bool | None]) -> bool | None:
@@ -138,12 +167,15 @@ def _negated(truth: bool | None) -> bool | None:
     return None if truth is None else not truth
 
 
-def cells_of(axis: Expression, *, dataset: Dataset) -> tuple[Span | None, ...]:
-    """Return the values that each cell of an axis stands for; None where there are none."""
+def cells_of(axis: Expression, *, table: str, dataset: Dataset) -> tuple[Spans, ...]:
+    """Return the values that each cell of an axis of a table stands for."""
     match axis:
-        case ColumnOf() | ValueOf() | Holds():
+        case OrMissing(of=inner):
+            known = cells_of(inner, table=table, dataset=dataset)
+            return (*known, outside(inner, table=table, dataset=dataset))
+        case ColumnOf() | ValueOf() | Holds() | QualityOf():
             of = domain(axis, dataset=dataset)
-            return tuple(Span(of=axis, low=v, high=v) for v in range(of.lower, of.upper + 1))
+            return tuple((Span(of=axis, low=v, high=v),) for v in range(of.lower, of.upper + 1))
         case BinOf(of=inner, edges=edges):
             of = domain(inner, dataset=dataset)
             ends = [edge - 1 for edge in edges[1:-1]] + [edges[-1]]
@@ -154,14 +186,13 @@ def cells_of(axis: Expression, *, dataset: Dataset) -> tuple[Span | None, ...]:
         case PartOf(of=inner, part=part):
             first, last = day_range(axis, dataset=dataset)
             start = part_index(date_of(first), part)
-            days = [
-                _first_day(start + i, part) for i in range(1, domain(axis, dataset=dataset).size())
-            ]
+            later = range(1, domain(axis, dataset=dataset).size())
+            days = [_first_day(start + i, part) for i in later]
             ranges = list(zip([first, *days], [*(day - 1 for day in days), last], strict=True))
         case _:
             assert_never(axis)
     return tuple(
-        Span(of=inner, low=low, high=high) if low <= high else None for low, high in ranges
+        (Span(of=inner, low=low, high=high),) if low <= high else () for low, high in ranges
     )
 
 
@@ -183,10 +214,10 @@ def _first_day(index: int, part: DatePart) -> int:
     return day.toordinal() - EPOCH
 
 
-def outside(axis: Expression, *, table: str, dataset: Dataset) -> tuple[Span, ...]:
+def outside(axis: Expression, *, table: str, dataset: Dataset) -> Spans:
     """Return the values that lie in no cell of an axis, the unknown one included."""
     match axis:
-        case Holds():
+        case Holds() | QualityOf() | OrMissing():
             return ()
         case ColumnOf() | ValueOf():
             return (Span(of=axis),) if _can_be_unknown(axis, table=table, dataset=dataset) else ()
