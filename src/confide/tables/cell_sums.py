@@ -19,7 +19,8 @@ to neither.
 constant per patient, as a patient then has one cell, and 1 where k = r = 1.  Any other
 ``CellBound(k, r)`` does not: its sum counts a patient once for each kept cell, which is *no* number
 of patients, so it is refused.  With the event as privacy unit every row is kept and is alone in its
-unit: 2 and 3 hold.
+unit: 2 and 3 hold.  Where the quality of a column is counted it is part of the order in which rows
+are kept, so such counts add up only to others of the same qualities.
 
 *How 3 is made sure:* an axis that is constant per patient may be filtered and coarsened; any other
 must be summed over whole.
@@ -40,7 +41,7 @@ from typing import assert_never
 from confide.errors import ContractError
 from confide.tables.aggregate import Aggregate, Ones, cell_count
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
-from confide.tables.expression import Expression
+from confide.tables.expression import Expression, QualityOf
 from confide.tables.filter import All, Everything, Predicate
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
@@ -135,6 +136,8 @@ def _require_same_kept(asked: Aggregate, published: Aggregate, *, dataset: Datas
         raise ContractError("it is about another table")
     if asked.value != Ones() or published.value != Ones():
         raise ContractError("only counts add up")
+    if _judged(asked) != _judged(published):
+        raise ContractError("it keeps other rows of a patient")
     if isinstance(asked.bounds, OneEvent) and isinstance(published.bounds, OneEvent):
         return
     wanted, kept = (_kept(each, dataset=dataset) for each in (asked, published))
@@ -142,6 +145,11 @@ def _require_same_kept(asked: Aggregate, published: Aggregate, *, dataset: Datas
         raise ContractError("a patient counts once in each of several cells")
     if wanted != kept:
         raise ContractError("it keeps another number of rows of a patient")
+
+
+def _judged(aggregate: Aggregate) -> set[Expression]:
+    """Return the columns whose quality is part of the order in which rows are kept."""
+    return {axis for axis in aggregate.axes if isinstance(axis, QualityOf)}
 
 
 def _kept(aggregate: Aggregate, *, dataset: Dataset) -> int | None:
