@@ -19,8 +19,8 @@ to neither.
 constant per patient, as a patient then has one cell, and 1 where k = r = 1.  Any other
 ``CellBound(k, r)`` does not: its sum counts a patient once for each kept cell, which is *no* number
 of patients, so it is refused.  With the event as privacy unit every row is kept and is alone in its
-unit: 2 and 3 hold.  Where the quality of a column is counted it is part of the order in which rows
-are kept, so such counts add up only to others of the same qualities.
+unit: 2 and 3 hold.  Of rows that are equal in all columns, the qualities that are counted
+choose the one that is kept; so counts by quality follow only from counts by the same qualities.
 
 *How 3 is made sure:* an axis that is constant per patient may be filtered and coarsened; any other
 must be summed over whole.
@@ -136,7 +136,7 @@ def _require_same_kept(asked: Aggregate, published: Aggregate, *, dataset: Datas
         raise ContractError("it is about another table")
     if asked.value != Ones() or published.value != Ones():
         raise ContractError("only counts add up")
-    if _judged(asked) != _judged(published):
+    if _judged(asked) and _judged(asked) != _judged(published):
         raise ContractError("it keeps other rows of a patient")
     if isinstance(asked.bounds, OneEvent) and isinstance(published.bounds, OneEvent):
         return
@@ -148,7 +148,7 @@ def _require_same_kept(asked: Aggregate, published: Aggregate, *, dataset: Datas
 
 
 def _judged(aggregate: Aggregate) -> set[Expression]:
-    """Return the columns whose quality is part of the order in which rows are kept."""
+    """Return the qualities that choose between rows that are equal otherwise."""
     return {axis for axis in aggregate.axes if isinstance(axis, QualityOf)}
 
 
