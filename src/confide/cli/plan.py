@@ -49,6 +49,7 @@ def plan(
 def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
     """Return everything that is known of a plan before it runs."""
     from confide.cli.deliver import loss_body
+    from confide.cli.reuse import offered
 
     dataset = planned.dataset
     spent = workspace.spent()
@@ -71,6 +72,7 @@ def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
         "caps": caps,
         "fits": all(cap["fits"] for cap in caps),
         "released-as": released,
+        "offers": offered(planned, workspace=workspace),
         "reading": _reading(planned, workspace=workspace),
     }
 
@@ -180,6 +182,8 @@ def cap_name(use: "ScopeSpent") -> str:
 
 def show_plan(body: dict[str, Any]) -> None:
     """Print a plan for people."""
+    from confide.cli.reuse import show_offered
+
     run = f", {body['period']}" if body["period"] else ""
     say(f"{body['title'] or body['study']}{run}  ({body['dataset']})", style="bold")
     forecasts = {each["id"]: each for each in body["statistics"]}
@@ -212,6 +216,7 @@ def show_plan(body: dict[str, Any]) -> None:
             _show_parts(each)
     for line in body["reading"]:
         say(f"  {line}", style="dim")
+    show_offered(body["offers"], of=len(body["statistics"]))
     table(
         ("cap", "limit", "spent", "this", "free after"),
         [_cap_row(cap) for cap in body["caps"]],
