@@ -9,7 +9,7 @@ import io
 from collections.abc import Sequence
 
 from confide.plans.estimates import Estimate
-from confide.plans.plan import Plan, Statistic
+from confide.plans.plan import Statistic
 
 NUMBERS = ("value", "standard_error", "lower", "upper")
 
@@ -79,11 +79,11 @@ def inert(text: str) -> str:
     return f"'{text}" if risky else text
 
 
-def tables(plan: Plan, estimates: Sequence[Estimate]) -> dict[str, bytes]:
+def tables(statistics: Sequence[Statistic], estimates: Sequence[Estimate]) -> dict[str, bytes]:
     """Return the CSV of every statistic, by path below the output folder."""
     return {
         f"tables/{statistic.id}.csv": csv_bytes(
             statistic, [e for e in estimates if e.statistic == statistic.id]
         )
-        for statistic in plan.statistics
+        for statistic in statistics
     }
