@@ -379,7 +379,7 @@ def _physical_edges(statistic: Quantiles, *, dataset: Dataset) -> list[float]:
 def _degrees(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
     cells = [cell for cell in subject.cells if cell.quantity == "count"]
     titles = (subject.names[0], subject.axis(cells))
-    return degree_bars(cells, titles=titles), _flag_notes(subject.cells, words=subject.words)
+    return degree_bars(cells, titles=titles), _flag_notes(cells, words=subject.words)
 
 
 def _levels(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
