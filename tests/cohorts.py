@@ -29,6 +29,7 @@ from confide.release.noisy import NoisyAggregates
 from confide.release.release import Release
 from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import Count
+from confide.statistics.data_quality import DataQuality
 from confide.statistics.degree_histogram import DegreeHistogram
 from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
@@ -47,6 +48,9 @@ from confide.statistics.series import Series
 from confide.statistics.smr import SMR
 from confide.statistics.standardized_rate import StandardizedRate
 from confide.statistics.survival import Survival
+from confide.statistics.table_one import Characteristic, Summary, TableOne
+from confide.statistics.top_category import TopCategory
+from confide.statistics.top_features import TopFeatures
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.statistics.weighted_mean import WeightedMean
@@ -66,6 +70,7 @@ from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import Between, IsIn
 from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
 from confide.tables.spine import Spine
 from confide.tables.square_root import product
@@ -277,6 +282,18 @@ def every_statistic() -> tuple[Statistic, ...]:
             title="Prevalence of diabetes by age",
         ),
         Quantiles(id="bmi-quartiles", table="person", column="bmi", by=("sex",), bins=48),
+        TableOne(
+            id="characteristics",
+            table="person",
+            by=("sex",),
+            variables=(
+                Characteristic(column="age_band"),
+                Characteristic(column="systolic", show=tuple(Summary)),
+                Characteristic(column="bmi"),
+                Characteristic(column="diabetes"),
+            ),
+        ),
+        DataQuality(id="quality", table="person", fields=("sex", "systolic", "bmi")),
         *rates(),
         survival_statistic(),
         DegreeHistogram(id="contacts", table="contact", persons="person", at_most=8),
@@ -300,6 +317,10 @@ def every_statistic() -> tuple[Statistic, ...]:
         *comparisons(),
         Hierarchy(id="regions", table="person", spine="city", where=HAS_DIABETES),
         AreaRate(id="diabetes-rate", table="person", spine="city", of=HAS_DIABETES, per=1000),
+        TopCategory(
+            id="top-wards", table="visit", by=("ward",), per_patient=PerPatient(cells=3), size=2
+        ),
+        TopFeatures(id="top-features", table="person", features=("age", "systolic"), outcome="bmi"),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
     )
 
@@ -416,6 +437,8 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
     aggregate, mechanism = measurement.aggregate, measurement.mechanism
     if isinstance(mechanism, KeyThreshold):
         return {key: count for key, count in DRUGS.items() if count >= mechanism.threshold()}
+    if isinstance(aggregate, RankedCells | RankedFeatures):
+        return tuple(range(aggregate.size))
     if isinstance(aggregate, MomentAggregate):
         return _made_up_moments(aggregate, mechanism, dataset=dataset, persons=persons)
     if isinstance(aggregate, DegreeAggregate):
@@ -463,6 +486,8 @@ def _made_up_moments(
     aggregate: MomentAggregate, mechanism: Mechanism, *, dataset: Dataset, persons: int
 ) -> Noisy:
     cells = cell_count(aggregate.axes, dataset=dataset)
+    if aggregate.missing:  # those without a value, those with one, cell by cell
+        cells *= 2
     counts = [persons // cells] * cells
     sums = [[round(n * (-12 + 30 * i / cells)) for i, n in enumerate(counts)]]
     squares = [[n * 4_200 for n in counts]] if aggregate.degree == 2 else []

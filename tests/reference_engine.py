@@ -4,6 +4,7 @@ It shares no code with ``confide.rows``; both are held against each other on tho
 Tables are lists of dicts from source column to Python value (int, float, str, date, bool, None).
 """
 
+import dataclasses
 import datetime as dt
 import hashlib
 import hmac
@@ -27,7 +28,15 @@ from confide.tables.aggregate import (
     reads,
 )
 from confide.tables.bound_contributions import CellBound, CellOrder, OneEvent, RowBound
-from confide.tables.expression import BinOf, ColumnOf, Holds, PartOf, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    Holds,
+    OrMissing,
+    PartOf,
+    QualityOf,
+    ValueOf,
+)
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
 from confide.tables.relation import centre, date_of, domain, part_index
@@ -101,31 +110,44 @@ class Reference:
 
     def row_place(self, table, row):
         if "h" not in row:
-            row["h"] = self.place(row["p"], row_limbs(table, row))
+            bits = [
+                c.domain().size().bit_length() for c in table.columns if c.kind is not Kind.TEXT
+            ]
+            alone = sum(bits) <= 40 and len(bits) == len(table.columns)
+            unused = max(0, 31 - (62 - sum(bits))) if alone and bits else 0
+            row["h"] = self.place(row["p"], row_limbs(table, row)) >> unused
         return row["h"]
 
-    def order(self, table, row):
-        return (self.row_place(table, row), tuple(sortable(row[c.name]) for c in table.columns))
+    def order(self, table, row, judged=()):
+        return (
+            self.row_place(table, row),
+            tuple(sortable(row[c.name]) for c in table.columns),
+            tuple(row["quality"][c.name] for c in table.columns if c.name in judged),
+        )
 
     # -- tables
 
-    def cleaned(self, name):
-        if name not in self._cleaned:
-            self._cleaned[name] = self._clean(self.dataset.table(name))
-        return self._cleaned[name]
+    def cleaned(self, name, judged=frozenset()):
+        if (name, judged) not in self._cleaned:
+            self._cleaned[name, judged] = self._clean(self.dataset.table(name), judged)
+        return self._cleaned[name, judged]
 
-    def _clean(self, table):
+    def _clean(self, table, judged):
         per_event = self.dataset.unit.entity is Entity.EVENT
         rows = []
         for index, raw in enumerate(self.tables.get(table.source, [])):
             row = {c.name: clean(raw.get(c.source), c, flaw=self.flaw) for c in table.columns}
+            row["quality"] = {
+                c.name: quality(raw.get(c.source), c) for c in table.columns if c.name in judged
+            }
             row["p"] = index if per_event else self.person(raw.get(self.id_column(table)))
             row["#"] = index
             if row["p"] is not None:
                 rows.append(row)
         if table.one_row_per_patient and not per_event and self.flaw != "fan-out":
             rows = [
-                min(own, key=lambda r: self.order(table, r)) for own in by_person(rows).values()
+                min(own, key=lambda r: self.order(table, r, judged))
+                for own in by_person(rows).values()
             ]
         return rows
 
@@ -203,6 +225,12 @@ class Reference:
                 return part_index(date_of(value), part) - first
             case Holds(of=predicate):
                 return int(self.holds(predicate, row, table))
+            case OrMissing(of=inner):
+                value = self.number(inner, row, table)
+                past = domain(inner, dataset=self.dataset).upper + 1
+                return past if value is None else value
+            case QualityOf(of=ColumnOf(column=column)):
+                return row["quality"][column]
 
     def holds(self, predicate, row, table):
         match predicate:
@@ -234,7 +262,8 @@ class Reference:
     def _dense(self, a: Aggregate):
         table = self.dataset.table(a.relation.table)
         domains = [domain(axis, dataset=self.dataset) for axis in a.axes]
-        rows = self.cleaned(table.name)
+        judged = frozenset(axis.of.column for axis in a.axes if isinstance(axis, QualityOf))
+        rows = self.cleaned(table.name, judged)
         if self.flaw == "fan-out":
             rows = self._fanned(a, rows, table.name)
         kept = []
@@ -358,6 +387,14 @@ def clean(value, column: Column, *, flaw=""):
             return days if column.lower <= days <= column.upper else None
         case Kind.NUMBER:
             return clean_number(value, column, flaw=flaw)
+
+
+def quality(value, column: Column):
+    """0 for a cell that is used as it is, 1 for a missing one, 2 for any other."""
+    if as_text(value) is None or (column.kind is Kind.NUMBER and value == "nan"):
+        return 1
+    raw = dataclasses.replace(column, nulls=None, other=None, outside=Outside.DROP)
+    return 0 if clean(value, raw) is not None else 2
 
 
 def clean_number(value, column, *, flaw=""):

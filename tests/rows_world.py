@@ -21,7 +21,16 @@ from confide.tables.aggregate import (
     Product,
 )
 from confide.tables.bound_contributions import CellBound, CellOrder, RowBound
-from confide.tables.expression import BinOf, ColumnOf, DatePart, Holds, PartOf, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    DatePart,
+    Holds,
+    OrMissing,
+    PartOf,
+    QualityOf,
+    ValueOf,
+)
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
 from confide.tables.relation import Relation
@@ -47,6 +56,7 @@ DAYS = [
 NUMBER_TEXTS = [None, "", "12", " 12 ", "1e2", "nan", "inf", "-0", "twelve", "0x12", "12,5", "\0"]
 DATE_TEXTS = [None, "", "2020-02-29", "2020-02-29 23:59:59", "2020-02-30", "yesterday", "\0"]
 WIDE = [f"c{i}" for i in range(40)]
+JUDGED = ("code", "pressure", "typed", "day", "written", "wide")
 
 
 def days(*ymd: int) -> int:
@@ -237,6 +247,15 @@ def menu() -> tuple[Aggregate | KeyedAggregate, ...]:
                 )
             ),
         ),
+        ask(axes=[db, OrMissing(of=col("sex", "person"))], bounds=CellBound(max_cells=1)),
+        ask(axes=[db, OrMissing(of=BinOf(of=col("pressure"), edges=(510, 511, 550, 599)))]),
+        ask(axes=[OrMissing(of=PartOf(of=col("day"), part=DatePart.YEAR)), OrMissing(of=col("wide"))]),
+        ask(axes=[db, Holds(of=Between(of=col("pressure"), upper=550))]),
+        ask(axes=[db, Holds(of=known)], value=Centred(of=OrMissing(of=col("pressure")))),
+        ask(axes=[db, Holds(of=known)], value=CentredSquare(of=OrMissing(of=col("pressure")))),
+        ask("person", axes=[of_person, QualityOf(of=col("age", "person"))]),
+        *(ask(axes=[db, QualityOf(of=col(name))]) for name in JUDGED),
+        ask(axes=[db, QualityOf(of=col("strict")), QualityOf(of=col("big"))], bounds=two),
         KeyedAggregate(
             relation=Relation(table="events"), key=col("note"), bounds=CellBound(max_cells=2)
         ),

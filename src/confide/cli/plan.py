@@ -85,7 +85,8 @@ def _reading(planned: "Plan", *, workspace: "Workspace") -> list[str]:
 
 
 def _measurement(each: "Measurement", *, planned: "Plan") -> dict[str, Any]:
-    from confide.report.bounding import grid_of, law_text, measured_text
+    from confide.report.bounding import law_text, measured_text
+    from confide.report.grid import grid_of, moved_text
     from confide.report.words import load_words
 
     words = load_words("en")
@@ -99,7 +100,7 @@ def _measurement(each: "Measurement", *, planned: "Plan") -> dict[str, Any]:
             "l1": str(sensitivity.l1),
             "l2": f"{math.sqrt(sensitivity.l2_squared):.6g}",
             "unit": sensitivity.unit,
-            "text": grid.text(sensitivity.l1, words=words),
+            "text": moved_text(each, grid=grid, words=words),
             "because": sensitivity.because,
         },
         "noise": law_text(each.mechanism, grid=grid, words=words),

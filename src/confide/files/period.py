@@ -12,7 +12,7 @@ from typing import Any
 from confide.errors import ContractError, UnknownNameError
 from confide.files.texts import Section
 from confide.plans.plan import Study
-from confide.tables.expression import BinOf, DatePart, Holds, PartOf
+from confide.tables.expression import ColumnOf, DatePart, PartOf, ValueOf
 from confide.tables.filter import All, Everything, IsIn, Predicate
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
@@ -40,7 +40,7 @@ def in_period(
         ContractError: If the column is no date.
     """
     date = resolve(section.column, table=table, dataset=dataset)
-    if isinstance(date, BinOf | PartOf | Holds):
+    if not isinstance(date, ColumnOf | ValueOf):
         raise ContractError(
             f"The period's column {section.column!r} is not a date.",
             hint="Name a date column, not a bin or part of one.",

@@ -8,7 +8,16 @@ from typing import assert_never
 
 from confide.plans.canonical import Json
 from confide.tables.conditions import shown
-from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    Expression,
+    Holds,
+    OrMissing,
+    PartOf,
+    QualityOf,
+    ValueOf,
+)
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, PerPatientValue
 from confide.tables.relation import date_of, domain
@@ -118,6 +127,10 @@ def _name(expression: Expression, *, dataset: Dataset) -> str:
             return f"{part.value} of {_name(of, dataset=dataset)}"
         case Holds(of=predicate):
             return f"({_condition(predicate, dataset=dataset)})"
+        case OrMissing(of=of):
+            return f"{_name(of, dataset=dataset)} or missing"
+        case QualityOf(of=of):
+            return f"quality of {_name(of, dataset=dataset)}"
         case _:
             assert_never(expression)
 

@@ -23,6 +23,8 @@ from confide.plans.plan import Statistic
 from confide.release.release import Release
 from confide.report.area_charts import levels, outlines_of, preview, with_preview
 from confide.report.cells import Cell, cells_of, labels_of, largest
+from confide.report.characteristics import differences
+from confide.report.choice import CHOICES, chance_of_being_chosen, chosen_text
 from confide.report.choropleth import choropleth
 from confide.report.degree_chart import degree_bars
 from confide.report.describe import (
@@ -53,6 +55,7 @@ from confide.report.marks import (
 )
 from confide.report.numbers import clean, fixed, percent
 from confide.report.outlines import Outlines
+from confide.report.quality import usable_parts
 from confide.report.rate_chart import is_funnel, observed_over_expected, rates
 from confide.report.style import RIDGE, RIDGE_LINE, RIDGE_NAME
 from confide.report.survival_chart import survival_curves
@@ -127,7 +130,7 @@ def figure(
         A chart for a notebook: ``figure(release, "sbp", words=load_words("en")).chart``.
     """
     cells = cells_of(release.of(statistic))
-    if not any(cell.value is not None for cell in cells):
+    if kind_of(statistic) not in CHOICES and all(cell.value is None for cell in cells):
         return None
     subject = _Subject(
         release=release, statistic=statistic, words=words, cells=cells, outlines=outlines
@@ -140,6 +143,10 @@ def figure(
 
 def _subtitle(subject: _Subject) -> str:
     words, first = subject.words, subject.cells[0]
+    if kind_of(subject.statistic) == "data-quality":
+        return words.say("quality.subtitle", level=percent(first.level))
+    if kind_of(subject.statistic) in CHOICES:
+        return chosen_text(subject.release, subject.statistic, words=words)
     level = percent(first.level)
     covers = {cell.covers for cell in subject.cells}
     if kind_of(subject.statistic) == "histogram" and _is_grid(subject.cells):
@@ -238,6 +245,11 @@ def _selected(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
     tau = threshold(mechanisms["keys"]).threshold()
     text = subject.words.say("chart.threshold", threshold=fixed(tau, decimals=0))
     return chart + threshold_line(float(tau), text=text), notes
+
+
+def _choice(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
+    chart = chance_of_being_chosen(subject.release, subject.statistic, words=subject.words)
+    return chart, (subject.words.say("chart.choice"),)
 
 
 def _moments(subject: _Subject) -> tuple[Chart, tuple[str, ...]]:
@@ -424,6 +436,8 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "proportion": _by_group,
     "quantiles": _quantiles,
     "key-selection": _selected,
+    "table-1": lambda subject: (differences(subject.cells, words=subject.words), ()),
+    "data-quality": lambda subject: usable_parts(subject.cells, words=subject.words),
     "incidence": _rates,
     "standardized-rate": _rates,
     "smr": _observed_over_expected,
@@ -442,4 +456,6 @@ _BUILDERS: Mapping[str, Callable[[_Subject], tuple[Chart, tuple[str, ...]]]] = {
     "area-rate": _areas,
     "series": _series,
     "running-counts": _running_counts,
+    "top-category": _choice,
+    "top-features": _choice,
 }

@@ -7,7 +7,16 @@ from typing import assert_never
 
 from confide.report.numbers import MINUS, clean
 from confide.report.words import Words
-from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    Expression,
+    Holds,
+    OrMissing,
+    PartOf,
+    QualityOf,
+    ValueOf,
+)
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.relation import date_of, domain
 from confide.tables.schema import Dataset, Domain, Kind
@@ -42,6 +51,11 @@ def expression_text(expression: Expression, *, dataset: Dataset, words: Words) -
             return words.say(f"part.{part.value}", name=name)
         case Holds(of=predicate):
             return condition_text(predicate, dataset=dataset, words=words)
+        case OrMissing(of=inner):
+            return expression_text(inner, dataset=dataset, words=words)
+        case QualityOf(of=column):
+            name = expression_text(column, dataset=dataset, words=words)
+            return words.say("part.quality", name=name)
         case _:
             assert_never(expression)
 

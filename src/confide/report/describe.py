@@ -19,6 +19,7 @@ from confide.report.numbers import clean, decimals_for, fixed, percent
 from confide.report.words import Words
 from confide.statistics import STATISTICS
 from confide.statistics.area_rate.spec import AreaRate
+from confide.statistics.data_quality import DataQuality
 from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
 from confide.statistics.hypothesis_tests.trend import TrendTest
@@ -28,6 +29,9 @@ from confide.statistics.regression.linear import LinearRegression
 from confide.statistics.running_counts import RunningCounts
 from confide.statistics.series import Series
 from confide.statistics.survival import Survival
+from confide.statistics.table_one import TableOne
+from confide.statistics.top_category import TopCategory
+from confide.statistics.top_features import TopFeatures
 from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
@@ -36,6 +40,9 @@ from confide.tables.filter import Everything
 from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
+
+_NAMING_GROUPS = ("histogram", "chi-squared-test", "running-counts", "series", "top-category")
+"""Kinds whose title names their groups already."""
 
 
 def kind_of(statistic: Statistic) -> str:
@@ -73,7 +80,7 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     condition = condition_text(where, dataset=plan.dataset, words=words, brief=True)
     subject = _subject(statistic, condition=condition, plan=plan, words=words)
     by, kind = getattr(statistic, "by", ()), kind_of(statistic)
-    if by and kind not in ("histogram", "chi-squared-test", "running-counts", "series"):
+    if by and kind not in _NAMING_GROUPS:
         groups = words.listed([label(name) for name in by])
         subject = words.say("title.by", subject=subject, groups=groups)
     if condition and kind != "count":
@@ -121,6 +128,13 @@ def _subject(statistic: Statistic, *, condition: str, plan: Plan, words: Words) 
 def _shared_subject(statistic: Statistic, *, kind: str, plan: Plan, words: Words) -> str:
     """Return what a statistic of a condition, of several columns or of one column asks."""
     match statistic:
+        case TableOne(table=table) | DataQuality(table=table):
+            return words.say(f"title.{kind}", table=label(table))
+        case TopCategory(by=by, size=size):
+            groups = words.listed([label(name) for name in by])
+            return _best(kind, size, words=words, groups=groups)
+        case TopFeatures(outcome=outcome, size=size):
+            return _best(kind, size, words=words, outcome=label(outcome))
         case Proportion(of=of) | WeightedProportion(of=of) | TwoProportionsTest(of=of):
             share = condition_text(of, dataset=plan.dataset, words=words, brief=True)
             return words.say(f"title.{kind}", condition=share)
@@ -145,6 +159,12 @@ def _events(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     return column or condition or words.say("title.events")
 
 
+def _best(kind: str, size: int, /, *, words: Words, **among: str) -> str:
+    if size == 1:
+        return words.say(f"title.{kind}", **among)
+    return words.say(f"title.several-{kind}", count=str(size), **among)
+
+
 def _counted(statistic: Statistic) -> str:
     counted = getattr(statistic, "counted", None)
     return "events" if counted is not None and counted.value == "events" else "patients"
@@ -154,12 +174,16 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
     """Return the names of a statistic's groups, for axes and table heads."""
     if kind_of(statistic) == "key-selection":
         return (label(str(getattr(statistic, "key", ""))),)
+    if isinstance(statistic, TableOne | DataQuality):
+        return tuple(words.say(f"head.{name}") for name in statistic.key_names)
     if isinstance(statistic, LinearRegression):
         return (words.say("head.term"),)
     if kind_of(statistic) == "degree-histogram":
         return (words.say("axis.degree"),)
     if isinstance(statistic, Hierarchy | AreaRate):
         return tuple(label(name) for name in statistic.key_names)
+    if kind_of(statistic) == "top-features":
+        return (words.say("head.feature"),)
     table = str(getattr(statistic, "table", ""))
     names = []
     if isinstance(statistic, Series | RunningCounts):
@@ -240,6 +264,8 @@ class Total:
 
 def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
     """Return the least noisy total of a statistic's counts; None when it counts nothing."""
+    if isinstance(statistic, TableOne | DataQuality):
+        return None  # its own total is published
     found: list[Total] = []
     for measurement, values in zip(noisy.plan.measurements, noisy.values, strict=True):
         each = _worth(measurement, noisy.plan.dataset)

@@ -166,6 +166,40 @@ def threshold_line(at: float, *, text: str) -> Chart:
     return alt.layer(rule.encode(x="at:Q"), label.encode(x="at:Q", y=alt.value(0), text="text:N"))
 
 
+def zone(*ends: float) -> Chart:
+    """Return a line at 0 and dashed ones at the ends of a zone around it, across all groups."""
+    import altair as alt
+
+    dashed = alt.Chart(alt.Data(values=[{"at": end} for end in ends])).mark_rule(
+        color=MUTED, strokeDash=[3, 4], strokeWidth=1
+    )
+    zero = alt.Chart(alt.Data(values=[{"at": 0.0}])).mark_rule(color=MUTED, strokeWidth=1)
+    return alt.layer(dashed.encode(x="at:Q"), zero.encode(x="at:Q"))
+
+
+def stacked_bars(rows: Sequence[Row], *, states: tuple[str, ...], x_title: str) -> Chart:
+    """Return one bar a group, cut into states in their order, with the first one's interval."""
+    import altair as alt
+
+    groups = tuple(dict.fromkeys(str(row["group"]) for row in rows))
+    colours = alt.Scale(domain=list(states), range=[PALE, MAIN, WARNING][: len(states)])
+    y = alt.Y("group:N", sort=None, title=None, axis=alt.Axis(minExtent=room_for(groups)))
+    across = alt.Scale(domain=[0, 100])
+    ends = alt.Data(values=[row for row in rows if row["low"] is not None])
+    rule = alt.Chart(ends).mark_rule(strokeWidth=OUTER, color=INK)
+    bars = alt.Chart(alt.Data(values=list(rows))).mark_bar(height={"band": 0.66})
+    stack = bars.encode(
+        x=alt.X("value:Q", stack="zero", title=x_title, scale=across),
+        y=y,
+        color=alt.Color("state:N", scale=colours, sort=None, legend=alt.Legend(title=None)),
+        order=alt.Order("order:Q"),
+    )
+    interval = rule.encode(x=alt.X("low:Q", scale=across), x2="high:Q", y=y)
+    return alt.layer(stack, interval).properties(
+        width=WIDTH - max(0, room_for(groups) - WIDTH // 3), height=alt.Step(ROW)
+    )
+
+
 def over_time(rows: Sequence[Row], *, frame: Frame, y_title: str) -> Chart:
     """Return a line with a band, one point a calendar part, earliest first."""
     import altair as alt

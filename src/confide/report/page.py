@@ -27,6 +27,7 @@ from confide.report.guarantee import (
     charge_lines,
     guarantee,
 )
+from confide.report.layouts import laid_out
 from confide.report.markup import Html, isolated, tag, trusted
 from confide.report.methods import fact_texts
 from confide.report.numbers import clean, percent
@@ -38,7 +39,7 @@ from confide.report.odds_words import (
     shown_at,
 )
 from confide.report.section import Section, section
-from confide.report.table import html_table, shown
+from confide.report.table import html_table
 from confide.report.words import Words
 from confide.statistics.survival import Survival
 
@@ -234,15 +235,15 @@ def _figure(
 
 def _table(release: Release, statistic: Statistic, *, name: str, title: str, words: Words) -> Html:
     cells = cells_of(release.of(statistic))
-    table = shown(release, statistic, words=words)
     if not cells:
         return Html()
+    table = laid_out(release, statistic, words=words)
     kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
-    caption = words.say(
-        "table.caption",
-        title=title,
-        level=percent(cells[0].level),
-        covers=words.say("or").join(kinds),
+    level = percent(cells[0].level)
+    caption = (
+        words.say("table.caption", title=title, level=level, covers=words.say("or").join(kinds))
+        if table.numbers
+        else title
     )
     return tag(
         "div",

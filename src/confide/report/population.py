@@ -19,15 +19,27 @@ from confide.tables.aggregate import (
     reads,
 )
 from confide.tables.degrees import DegreeAggregate
-from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    Expression,
+    Holds,
+    OrMissing,
+    PartOf,
+    QualityOf,
+    ValueOf,
+)
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
 from confide.tables.pooled import PooledAggregate
-from confide.tables.relation import column_of, day_range, domain
-from confide.tables.schema import Column, Dataset, Kind, Outside
+from confide.tables.ranked import RankedCells, RankedFeatures
+from confide.tables.relation import domain
+from confide.tables.schema import Dataset
+from confide.tables.unknown import beyond, can_be_unknown
 
 _MOST_BINS = 12
+_MOST_NAMES = 20
 
 
 def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
@@ -42,10 +54,12 @@ def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     unsure = dict.fromkeys(
         expression_text(expression, dataset=dataset, words=words)
         for expression in (*present, *read_by(measurements))
-        if can_be_unknown(expression, dataset=dataset)
+        if can_be_unknown(expression, dataset=dataset, where=asked)
     )
     if unsure:
-        known = words.listed(list(unsure))
+        names = list(unsure)
+        few = names if len(names) <= _MOST_NAMES else [*names[:_MOST_NAMES], "…", names[-1]]
+        known = words.listed(few)
         if where:
             return words.say(f"about.{what}.some-known", where=where, known=known, **parts)
         return words.say(f"about.{what}.known", known=known, **parts)
@@ -75,6 +89,8 @@ def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
         match measurement.aggregate:
             case Aggregate(axes=axes, value=value):
                 found |= dict.fromkeys((*reads(value), *axes))
+            case MomentAggregate(axes=axes, of=ColumnOf() | ValueOf() as of, missing=True):
+                found |= dict.fromkeys((OrMissing(of=of), *axes))
             case PooledAggregate(of=pooled):
                 found |= dict.fromkeys(pooled.axes)
             case FactorizedAggregate(axes=axes):
@@ -85,53 +101,13 @@ def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
                 found[key] = None
             case DegreeAggregate():
                 pass
+            case RankedCells(axes=axes):
+                found |= dict.fromkeys(axes)
+            case RankedFeatures(features=features, outcome=outcome):
+                found |= dict.fromkeys((*features, outcome))
             case _:
                 assert_never(measurement.aggregate)
     return tuple(found)
-
-
-def can_be_unknown(expression: Expression, *, dataset: Dataset) -> bool:
-    """Return whether a row can lack the value, so that a statistic leaves the row out.
-
-    Example:
-        >>> from confide.tables.expression import Holds
-        >>> from confide.tables.filter import Everything
-        >>> can_be_unknown(Holds(of=Everything()), dataset=None)  # a condition is yes or no
-        False
-    """
-    match expression:
-        case Holds():
-            return False
-        case ColumnOf():
-            return _column_can(column_of(expression, dataset))
-        case ValueOf(name=name):
-            return not isinstance(dataset.value(name), HasAny | CountOf)
-        case BinOf(of=inner):
-            return _beyond(expression, dataset=dataset) or can_be_unknown(inner, dataset=dataset)
-        case PartOf(of=inner):
-            of = domain(inner, dataset=dataset)
-            whole = day_range(expression, dataset=dataset) == (of.lower, of.upper)
-            return not whole or can_be_unknown(inner, dataset=dataset)
-        case _:
-            assert_never(expression)
-
-
-def _beyond(bins: BinOf, *, dataset: Dataset) -> bool:
-    """Return whether a known value can be in none of the bins."""
-    of = domain(bins.of, dataset=dataset)
-    return of.lower < bins.edges[0] or of.upper > bins.edges[-1]
-
-
-def _column_can(column: Column) -> bool:
-    match column.kind:
-        case Kind.NUMBER:
-            return column.nulls is None or column.outside is Outside.DROP
-        case Kind.CATEGORY:
-            return column.nulls is None or column.other is None
-        case Kind.DATE | Kind.TEXT:  # a date outside its range is left out whatever nulls become
-            return True
-        case _:
-            assert_never(column.kind)
 
 
 def made_of(expressions: Sequence[Expression], *, dataset: Dataset, words: Words) -> list[str]:
@@ -153,7 +129,7 @@ def _made_of(expression: Expression, *, dataset: Dataset, words: Words) -> Itera
                 "bins": words.listed(
                     bins if len(bins) <= _MOST_BINS else (*bins[:2], "…", bins[-1])
                 ),
-                "rest": words.say("made.rest") if _beyond(expression, dataset=dataset) else "",
+                "rest": words.say("made.rest") if beyond(expression, dataset=dataset) else "",
             }
             yield (
                 words.say("made.own-bins", **parts)
@@ -161,11 +137,11 @@ def _made_of(expression: Expression, *, dataset: Dataset, words: Words) -> Itera
                 else words.say("made.bins", name=name, **parts)
             )
             yield from _made_of(inner, dataset=dataset, words=words)
-        case PartOf(of=inner):
+        case PartOf(of=inner) | OrMissing(of=inner):
             yield from _made_of(inner, dataset=dataset, words=words)
         case ValueOf(name=name):
             yield from _value(name, dataset=dataset, words=words)
-        case ColumnOf() | Holds():
+        case ColumnOf() | Holds() | QualityOf():
             return
         case _:
             assert_never(expression)

@@ -17,6 +17,7 @@ from confide.privacy.measure import Measure
 from confide.release.release import Release
 from confide.report.bounding import bounded, kept_text
 from confide.report.cells import Cell, cells_of
+from confide.report.choice import CHOICES
 from confide.report.conditions import label
 from confide.report.describe import digits, kind_of, quantity_text, title_of
 from confide.report.findings import TESTS, finding
@@ -26,6 +27,7 @@ from confide.report.population import about
 from confide.report.survival_words import survival_headline
 from confide.report.words import Words
 from confide.tables.bound_contributions import CellBound, RowBound
+from confide.tables.relation import OVERALL
 from confide.tables.survey_weight import weight_of
 
 
@@ -67,7 +69,7 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
     return Section(
         title=title_of(statistic, plan=plan, words=words),
         about=_about(statistic, plan=plan, words=words),
-        headline=headline(cells, kind=kind, words=words),
+        headline=_headline(cells, kind=kind, words=words),
         fit=words.each(f"fit.{kind}", **placed["fit"]),
         unfit=(*_noise_only(cells, words=words), *words.each(f"unfit.{kind}", **placed["unfit"])),
         bounded=bounded(statistic, plan=plan, words=words),
@@ -109,7 +111,7 @@ def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
 
 def _noise_only(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
     """Return the warning that goes with intervals that no sampling is part of."""
-    if any(cell.covers is not Covers.NOISE for cell in cells):
+    if any(cell.covers is not Covers.NOISE or cell.quantity == "selected" for cell in cells):
         return ()
     return (words.say("unfit.noise-only"),)
 
@@ -118,6 +120,13 @@ def _width_parts(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
     width = max((cell.half_width for cell in cells), default=0.0)
     unit = cells[0].unit if cells else "persons"
     return {"width": words.amount(fixed(math.ceil(2 * width), decimals=0), unit)}
+
+
+def _headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
+    if kind not in CHOICES:
+        return headline(cells, kind=kind, words=words)
+    names = [_key(cell, words=words) for cell in cells]
+    return words.say("headline.choice", chosen=words.listed(names))
 
 
 def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
@@ -169,8 +178,8 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
             return survival_headline(usable, words=words)
         case _ if kind in (*TESTS, "linear-regression"):
             return finding(usable, kind=kind, words=words)
-        case "running-counts":
-            return _latest(usable, words=words)
+        case _ if kind in _SPECIAL:
+            return _SPECIAL[kind](usable, words=words)
         case _:
             main = [cell for cell in usable if cell.quantity == cells[0].quantity]
             return _range(main, words=words) if main else words.say("headline.none")
@@ -185,6 +194,26 @@ def _latest(usable: Sequence[Cell], *, words: Words) -> str:
     if len(latest) == 1:
         return words.say("headline.running", **parts)
     return words.say("headline.running-of", count=f"{len(latest):,}", **parts)
+
+
+def _described(usable: Sequence[Cell], *, words: Words) -> str:
+    """Return how many rows a Table 1 describes."""
+    named = len({cell.key[0] for cell in usable}) - 1
+    whole = next(cell for cell in usable if cell.key == ("", "", OVERALL))
+    return words.say_count("headline.table-1", named, **_number(whole, 0, words=words))
+
+
+def _spoilt(usable: Sequence[Cell], *, words: Words) -> str:
+    """Return which field is most often unusable."""
+    spoilt = [
+        cell
+        for cell in usable
+        if cell.quantity == "share" and cell.key[1] != "ok" and cell.key[2] == OVERALL
+    ]
+    worst = max(spoilt or usable, key=_value)
+    field, state, _ = worst.key
+    number = _number(worst, digits([worst]), words=words)
+    return words.say("headline.data-quality", field=label(field), state=clean(state), **number)
 
 
 def _medians(usable: Sequence[Cell], *, words: Words) -> str:
@@ -284,3 +313,6 @@ def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
             loss=loss_text(shown, words=words),
         ),
     )
+
+
+_SPECIAL = {"running-counts": _latest, "table-1": _described, "data-quality": _spoilt}

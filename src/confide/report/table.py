@@ -16,7 +16,8 @@ from confide.plans.plan import Statistic
 from confide.release.export import distinct_names
 from confide.release.release import Release
 from confide.report.cells import Cell, cells_of
-from confide.report.describe import digits, group_titles, quantity_text
+from confide.report.choice import CHOICES
+from confide.report.describe import digits, group_titles, kind_of, quantity_text
 from confide.report.findings import bare_text
 from confide.report.markup import Html, tag, trusted
 from confide.report.numbers import clean, fixed, percent
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_ROWS = 60
+_DENSE = 7
+"""Tables with more columns are set smaller."""
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _BOX = re.compile(r'(<div id="[^"]*") style="[^"]*"')
 
@@ -71,16 +74,20 @@ class Shown:
         rows: One a cell.
         text_columns: How many columns at the left are labels.
         numbers: How many columns after them are numbers.
+        notes: Footnotes.
     """
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     text_columns: int
     numbers: int
+    notes: tuple[str, ...] = ()
 
 
 def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     """Return the table of one statistic for readers; of a survival question what one cites."""
+    if kind_of(statistic) in CHOICES:
+        return _chosen(release, statistic, words=words)
     cells = _told_once(cells_of(release.of(statistic)))
     if isinstance(statistic, Survival):
         cells = cited(cells)
@@ -121,6 +128,13 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
         rows.append(tuple(row))
     numbers = 4 if inner else 3
     return Shown(head=tuple(head), rows=tuple(rows), text_columns=labels, numbers=numbers)
+
+
+def _chosen(release: Release, statistic: Statistic, *, words: Words) -> Shown:
+    """Return the names of what was chosen: there are no numbers."""
+    head = group_titles(statistic, plan=release.plan, words=words)
+    rows = tuple(tuple(clean(part) for part in e.key) for e in release.of(statistic))
+    return Shown(head=head, rows=rows, text_columns=len(head), numbers=0)
 
 
 def _told_once(cells: Sequence[Cell]) -> Sequence[Cell]:
@@ -165,10 +179,11 @@ def html_table(table: Shown, *, name: str, words: Words, most: int = MOST_ROWS) 
         most: Rows shown at most.
     """
     body = great_table(table, name=name, rows=table.rows[:most])
-    if len(table.rows) <= most:
-        return body
-    note = words.say("page.rows-left-out", shown=str(most), rows=f"{len(table.rows):,}")
-    return tag("div", body, tag("p", note, class_="note"))
+    notes = list(table.notes)
+    if len(table.rows) > most:
+        rows = f"{len(table.rows):,}"
+        notes.append(words.say("page.rows-left-out", shown=str(most), rows=rows))
+    return tag("div", body, [tag("p", note, class_="note") for note in notes]) if notes else body
 
 
 def great_table(table: Shown, *, name: str, rows: Sequence[Sequence[str]]) -> Html:
@@ -190,4 +205,5 @@ def great_table(table: Shown, *, name: str, rows: Sequence[Sequence[str]]) -> Ht
         numeric = fields[table.text_columns : table.text_columns + table.numbers]
         built = built.cols_align("right", columns=numeric)
         markup = built.as_raw_html()
-    return trusted(_BOX.sub(r'\1 class="table"', _STYLE.sub("", markup)))
+    kind = "table dense" if len(table.head) > _DENSE else "table"
+    return trusted(_BOX.sub(rf'\1 class="{kind}"', _STYLE.sub("", markup)))

@@ -137,6 +137,26 @@ def canonical(value: exp.Expr, *, column: Column, physical: Physical) -> exp.Exp
             return value
 
 
+def quality(raw: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
+    """Return whether a cell is ok (0), missing (1) or neither (2), before clipping and policies."""
+    value = parsed(raw, column=column, physical=physical)
+    absent = missing(text(raw, physical=physical))
+    match column.kind:
+        case Kind.NUMBER:
+            absent = some(absent, exp.IsNan(this=value))
+            within = _inside(nearest(value, floor=call("floor", value)), column)
+        case Kind.DATE:
+            within = _inside(_days(value), column)
+        case Kind.CATEGORY if physical is Physical.INTEGER:
+            within = some(*(run.branch(value)[0] for run in runs(column)))
+        case Kind.CATEGORY:
+            known = [string(code) for code, _ in codes(column)]
+            within = exp.In(this=value, expressions=known) if known else exp.false()
+        case Kind.TEXT:
+            within = exp.true()
+    return case((absent, num(1)), (within, num(0)), default=num(2))
+
+
 def looked_up(value: exp.Expr, *, index: exp.Expr, column: Column) -> exp.Expr:
     """Return the canonical integer of a category whose code list was joined."""
     absent = (missing(value), _policy(column.nulls))
@@ -245,6 +265,17 @@ def person(raw: exp.Expr, *, found: Found, ids: Ids) -> exp.Expr:
             return whole
 
 
+def _inside(point: exp.Expr, column: Column) -> exp.Expr:
+    domain = column.domain()
+    return every(at_most(num(domain.lower), point), at_most(point, num(domain.upper)))
+
+
+def _days(value: exp.Expr) -> exp.Expr:
+    """Return the days since 1970-01-01; NULL for an infinite date."""
+    epoch = cast(string("1970-01-01"), DATE)
+    return exp.DateDiff(this=value, expression=epoch, unit=exp.var("day"))
+
+
 def _scaled(value: exp.Expr, scale: Fraction) -> exp.Expr:
     """Return value / scale: one exact-operand multiplication where the inverse is an integer."""
     if scale.denominator != 1:
@@ -256,14 +287,11 @@ def _scaled(value: exp.Expr, scale: Fraction) -> exp.Expr:
 
 
 def _date(value: exp.Expr, column: Column) -> exp.Expr:
-    domain = column.domain()
-    epoch = cast(string("1970-01-01"), DATE)
-    days = exp.DateDiff(this=value, expression=epoch, unit=exp.var("day"))
-    inside = every(at_most(num(domain.lower), days), at_most(days, num(domain.upper)))
+    days = _days(value)
     return cast(
         case(
             (missing(value), _policy(column.nulls)),
-            (inside, days),  # the days of an infinite date are NULL: not inside
+            (_inside(days, column), days),  # the days of an infinite date are NULL: not inside
             default=NULL,
         ),
         BIGINT,

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from confide.errors import ContractError
 from confide.rows.build import (
     STAR,
     call,
@@ -38,7 +39,7 @@ from confide.rows.keyed_order import with_place, with_point
 from confide.rows.layout import Layout
 from confide.rows.table_rows import Scope, cleaned_rows, table_rows
 from confide.tables.degrees import DegreeAggregate, How, check_degrees
-from confide.tables.expression import ColumnOf, ValueOf
+from confide.tables.expression import ColumnOf, QualityOf, ValueOf
 from confide.tables.schema import Dataset
 
 Fetch: TypeAlias = Callable[[exp.Query], Mapping[str, NDArray[Any]]]
@@ -93,9 +94,17 @@ def _pairs(aggregate: DegreeAggregate, *, scope: Scope) -> exp.Select:
     """Return each pair of different persons with a matching contact once, ``a`` before ``b``."""
     table = scope.dataset.table(aggregate.relation.table)
 
-    def find(read: ColumnOf | ValueOf) -> exp.Expr:
+    def find(read: ColumnOf | ValueOf | QualityOf) -> exp.Expr:
         names = [column.name for column in table.columns]
-        return own(f"c{names.index(read.column)}" if isinstance(read, ColumnOf) else read.name)
+        match read:
+            case ColumnOf(column=name):
+                return own(f"c{names.index(name)}")
+            case ValueOf(name=name):
+                return own(name)
+            case QualityOf():
+                raise ContractError("A contact is not chosen by the quality of its cells.")
+            case _:
+                assert_never(read)
 
     ends = (own("p"), own("q"))
     query = select(

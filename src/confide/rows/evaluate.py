@@ -36,7 +36,9 @@ from confide.tables.expression import (
     DatePart,
     Expression,
     Holds,
+    OrMissing,
     PartOf,
+    QualityOf,
     ValueOf,
 )
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
@@ -44,13 +46,13 @@ from confide.tables.relation import EPOCH, date_of, day_range, domain, part_inde
 from confide.tables.schema import Dataset
 
 LARGEST_PRODUCT = 2**62
-Reference: TypeAlias = Callable[[ColumnOf | ValueOf], exp.Expr]
+Reference: TypeAlias = Callable[[ColumnOf | ValueOf | QualityOf], exp.Expr]
 
 
 def number_of(expression: Expression, *, of: Reference, dataset: Dataset) -> exp.Expr:
     """Return the canonical integer of an expression; ``of`` finds columns and values."""
     match expression:
-        case ColumnOf() | ValueOf():
+        case ColumnOf() | ValueOf() | QualityOf():
             return of(expression)
         case BinOf(of=inner, edges=edges):
             within = domain(inner, dataset=dataset)
@@ -60,6 +62,9 @@ def number_of(expression: Expression, *, of: Reference, dataset: Dataset) -> exp
             return _in_range(of(inner), expression, part=part, dataset=dataset)
         case Holds(of=predicate):
             return case((holds(predicate, of=of, dataset=dataset), num(1)), default=num(0))
+        case OrMissing(of=inner):
+            value = number_of(inner, of=of, dataset=dataset)
+            return call("coalesce", value, num(domain(expression, dataset=dataset).upper))
         case _:
             assert_never(expression)
 

@@ -33,12 +33,14 @@ from confide.rows.build import (
     num,
     own,
     own_table,
+    plus,
     ranked,
     select,
+    times,
 )
 from confide.rows.evaluate import holds, is_known, number_of
-from confide.rows.table_rows import Scope, packed, table_rows, words_of
-from confide.tables.expression import ColumnOf, Expression, ValueOf
+from confide.rows.table_rows import Scope, judged, one_word, packed, table_rows, words_of
+from confide.tables.expression import ColumnOf, Expression, QualityOf, ValueOf
 from confide.tables.filter import Predicate, expressions, sources
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
 from confide.tables.relation import Relation, check, domain
@@ -72,7 +74,7 @@ def relation_rows(
     """
     base = scope.dataset.table(relation.table)
 
-    def find(read: ColumnOf | ValueOf) -> exp.Expr:
+    def find(read: ColumnOf | ValueOf | QualityOf) -> exp.Expr:
         return _found(scope, read, base)
 
     def value(expression: Expression) -> exp.Expr:
@@ -86,9 +88,15 @@ def relation_rows(
         columns.append(named(num(1), "row"))  # counting events reads no column
     if ordered:
         columns.append(own("h", "b"))
-        for i, word in enumerate(words_of(base)):
-            made = own(f"k{i}", "b") if scope.copies is None else packed(word, of="b")
-            columns.append(named(made, f"k{i}"))
+        made = [
+            own(f"k{i}", "b") if scope.copies is None else packed(word, of="b")
+            for i, word in enumerate(words_of(base))
+        ]
+        columns.extend(named(word, f"k{i}") for i, word in enumerate(made))
+        below = one_word(base)
+        if below is not None:
+            columns.append(named(plus(times(own("h", "b"), num(1 << below.bits)), made[0]), "k"))
+        columns.extend(own(name, "b") for name in judged(base, scope.quality))
     columns.extend(own(name, "b") for name in carried)
     name = table_rows(scope, base, ordered=ordered)
     sides = _sides(scope, (*reads, *known, *expressions(relation.where)), base)
@@ -185,7 +193,7 @@ def _refuse_unless_date(scope: Scope, expression: Expression, what: str) -> None
         raise ContractError(f"{what} is not a date.")
 
 
-def _found(scope: Scope, read: ColumnOf | ValueOf, base: Table) -> exp.Expr:
+def _found(scope: Scope, read: ColumnOf | ValueOf | QualityOf, base: Table) -> exp.Expr:
     """Return the canonical integer that a column or per-patient value has in a row."""
     match read:
         case ColumnOf(table=table, column=name):
@@ -193,6 +201,8 @@ def _found(scope: Scope, read: ColumnOf | ValueOf, base: Table) -> exp.Expr:
             index = [column.name for column in of.columns].index(name)
             side = "b" if table == base.name else table_rows(scope, of, ordered=True)
             return own(f"c{index}", side)
+        case QualityOf(of=ColumnOf(column=name)):
+            return own(f"q{[column.name for column in base.columns].index(name)}", "b")
         case ValueOf(name=name):
             value = scope.dataset.value(name)
             match value:

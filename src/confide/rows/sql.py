@@ -53,7 +53,16 @@ from confide.rows.person_rows import relation_rows
 from confide.rows.prepared.choice import Way, way_of
 from confide.rows.prepared.copies import PLACES, Copies
 from confide.rows.stream import Late, stream_totals
-from confide.rows.table_rows import Scope, copied, table_name, unpacked, words_of
+from confide.rows.table_rows import (
+    Scope,
+    copied,
+    judged,
+    one_word,
+    order_of,
+    table_name,
+    unpacked,
+    words_of,
+)
 from confide.tables.aggregate import (
     Aggregate,
     Asked,
@@ -66,7 +75,6 @@ from confide.tables.aggregate import (
     Product,
     Value,
     cell_count,
-    check_aggregate,
     reads,
     value_range,
 )
@@ -76,8 +84,18 @@ from confide.tables.bound_contributions import (
     OneEvent,
     rows_per_unit,
 )
+from confide.tables.check_aggregate import check_aggregate
 from confide.tables.degrees import DegreeAggregate
-from confide.tables.expression import ColumnOf, Expression, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    Expression,
+    Holds,
+    OrMissing,
+    PartOf,
+    QualityOf,
+    ValueOf,
+)
 from confide.tables.filter import All, Between, Predicate, sources
 from confide.tables.relation import centre, domain
 from confide.tables.schema import Dataset, Table
@@ -132,9 +150,22 @@ def statements(
         _check_unit(aggregate.bounds, dataset=dataset)
         shared.setdefault(_kept_by(aggregate), []).append((position, aggregate))
     return tuple(
-        _statement(group, scope=Scope(dataset=dataset, layout=layout, copies=copies))
+        _statement(group, scope=_scope(group[0][1], dataset=dataset, layout=layout, copies=copies))
         for group in shared.values()
     )
+
+
+def _scope(
+    aggregate: Aggregate | KeyedAggregate,
+    *,
+    dataset: Dataset,
+    layout: Layout,
+    copies: Copies | None,
+) -> Scope:
+    """Return what a statement can name: the source itself where cells are judged as they came."""
+    axes = () if isinstance(aggregate, KeyedAggregate) else aggregate.axes
+    asked = frozenset(axis.of for axis in axes if isinstance(axis, QualityOf))
+    return Scope(dataset=dataset, layout=layout, copies=None if asked else copies, quality=asked)
 
 
 def must_be_known(aggregate: Aggregate) -> frozenset[Expression]:
@@ -236,10 +267,10 @@ class _Carried:
 def _carried(reads: Sequence[Expression], *, table: Table, in_words: bool) -> _Carried:
     """Return what to carry: columns of the table itself, and expressions that read others."""
     index = {column.name: i for i, column in enumerate(table.columns)}
-    own_reads = [e for e in reads if _of_table(e, table)]
+    own_reads = [e for e in reads if _can_wait(e, table)]
     columns = {index[c.column] for e in own_reads for c in sources(e) if isinstance(c, ColumnOf)}
     words = [
-        f"k{i}"
+        f"k{i}" if one_word(table) is None else "k"
         for i, word in enumerate(words_of(table))
         if in_words and any(part.column in columns for part in word.fields)
     ]
@@ -247,10 +278,22 @@ def _carried(reads: Sequence[Expression], *, table: Table, in_words: bool) -> _C
     return _Carried(early=tuple(early), columns=tuple(sorted(columns)), words=tuple(words))
 
 
-def _of_table(expression: Expression, table: Table) -> bool:
-    return all(
-        isinstance(read, ColumnOf) and read.table == table.name for read in sources(expression)
-    )
+def _can_wait(expression: Expression, table: Table) -> bool:
+    """Return whether an expression reads columns of the table that every kept row has.
+
+    A word cannot say that a column is NULL, so whatever has a value in rows without a column, as a
+    condition has, is evaluated before.
+    """
+    match expression:
+        case Holds() | OrMissing() | QualityOf():
+            return False
+        case ColumnOf() | ValueOf() | BinOf() | PartOf():
+            return all(
+                isinstance(read, ColumnOf) and read.table == table.name
+                for read in sources(expression)
+            )
+        case _:
+            assert_never(expression)
 
 
 def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope) -> exp.Query:
@@ -258,7 +301,10 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         return _ranked(first, values, scope=scope)
     table = scope.dataset.table(first.relation.table)
     ordered = way is not Way.CLUSTERED and needs_order(first.bounds, values=len(values))
-    order = ["h", *(f"k{i}" for i in range(len(words_of(table))))] if ordered else []
+    order: Sequence[str] = ()
+    if ordered:
+        words = ("h",) if isinstance(first.bounds, CellBound) else order_of(table)
+        order = (*words, *judged(table, scope.quality))
     cells = cell_count(first.axes, dataset=scope.dataset)
     given: dict[str, Any] = {
         "bounds": first.bounds,
@@ -302,7 +348,11 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
 
 
 def _reads(first: Aggregate, values: Sequence[Value]) -> tuple[Expression, ...]:
-    return (*first.axes, *(expression for value in values for expression in reads(value)))
+    return (*first.axes, *_read_by(values))
+
+
+def _read_by(values: Sequence[Value]) -> tuple[Expression, ...]:
+    return tuple(dict.fromkeys(expression for value in values for expression in reads(value)))
 
 
 def _known(first: Aggregate) -> list[Expression]:
@@ -345,7 +395,7 @@ def _evaluated(
     table = scope.dataset.table(first.relation.table)
     names = [column.name for column in table.columns]
 
-    def find(read: ColumnOf | ValueOf) -> exp.Expr:
+    def find(read: ColumnOf | ValueOf | QualityOf) -> exp.Expr:
         return own(f"c{names.index(read.column)}" if isinstance(read, ColumnOf) else "")
 
     def value_of(expression: Expression) -> exp.Expr:
@@ -367,12 +417,10 @@ def _evaluated(
 def _cell_and_sums(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> list[exp.Expr]:
     """Return ``cell`` and ``s0, s1, …`` from the evaluated ``e0, e1, …``."""
     columns = [named(cast(_cell(first.axes, dataset=scope.dataset), BIGINT), "cell")]
-    place = len(first.axes)
+    place = {e: own(f"e{len(first.axes) + i}") for i, e in enumerate(_read_by(values))}
     for index, value in enumerate(values):
-        width = len(reads(value))
-        read = [own(f"e{place + i}") for i in range(width)]
+        read = [place[expression] for expression in reads(value)]
         columns.append(named(_term(value, read, dataset=scope.dataset), f"s{index}"))
-        place += width
     return columns
 
 

@@ -45,14 +45,18 @@ from confide.rows.clean import (
     nearest,
     parsed,
     person,
+    quality,
 )
 from confide.rows.keyed_order import LIMB, limbs_of, limbs_of_text, with_place, with_point
 from confide.rows.layout import Layout
 from confide.rows.prepared.copies import Copies
+from confide.tables.expression import ColumnOf
 from confide.tables.schema import Dataset, Kind, Table
 
 WORD = 62
 """Bits of one word: two limbs."""
+MOST_BELOW_A_PLACE = 40
+"""A word of so many bits leaves 22 for the place, so that both are one sort key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +67,7 @@ class Scope:
         dataset: Public facts.
         layout: Where the tables lie.
         copies: Prepared copies to read instead of the source, if there are.
+        quality: Columns whose cells are also judged as they came, which copies do not hold.
         named: Common table expressions by name, in order of use.
         open_values: Per-patient values being compiled, to refuse circles.
     """
@@ -70,6 +75,7 @@ class Scope:
     dataset: Dataset
     layout: Layout
     copies: Copies | None = None
+    quality: frozenset[ColumnOf] = frozenset()
     named: dict[str, exp.Query] = field(default_factory=dict)
     open_values: tuple[str, ...] = ()
 
@@ -103,6 +109,7 @@ def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
             rows = _placed(scope, table, rows)
         if reduced:
             keys = [own("h"), *(own(f"c{i}") for i in range(len(table.columns)))]
+            keys += map(own, judged(table, scope.quality))
             numbered = select(STAR, ranked(keys, by=("p",)), of=rows)
             rows = select(STAR, of=numbered, where=[at_most(own("rk"), num(1))])
         scope.named[name] = rows
@@ -147,6 +154,10 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
             clean.append(own("q", "r"))
     for index, column in enumerate(table.columns):
         found = located.columns[column.source]
+        if f"q{index}" in judged(table, scope.quality):
+            word = quality(own(found.name, "s"), column=column, physical=found.physical)
+            raw.append(named(word, f"q{index}"))
+            clean.append(own(f"q{index}", "r"))
         read = parsed(own(found.name, "s"), column=column, physical=found.physical)
         raw.append(named(read, f"r{index}"))
         cell = own(f"r{index}", "r")
@@ -171,6 +182,16 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
     if table.other_id and not scope.per_event:
         usable.append(present(own("q", "r")))
     return select(*clean, of=rows, alias="r", joins=joins, where=usable)
+
+
+def judged(table: Table, quality: frozenset[ColumnOf]) -> tuple[str, ...]:
+    """Name the columns ``q0, q1, …`` that say how the cells of a table were as they came.
+
+    Rows of a person that are equal in all declared columns are ordered by them where they are asked
+    for; rows equal in these too are interchangeable.
+    """
+    wanted = {read.column for read in quality if read.table == table.name}
+    return tuple(f"q{i}" for i, column in enumerate(table.columns) if column.name in wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,8 +272,29 @@ def packed(word: Word, *, of: str) -> exp.Expr:
     return num(0) if value is None else value
 
 
+def one_word(table: Table) -> Word | None:
+    """Return the only word of a table, if the place fits above it in one integer; else None."""
+    words = words_of(table)
+    if len(words) == 1 and not words[0].text and words[0].bits <= MOST_BELOW_A_PLACE:
+        return words[0]
+    return None
+
+
+def place_bits(table: Table) -> int:
+    """Return how many bits of the keyed order are used; ties are ordered by the words."""
+    word = one_word(table)
+    return LIMB if word is None else min(LIMB, WORD - word.bits)
+
+
+def order_of(table: Table) -> tuple[str, ...]:
+    """Name what rows of a person are sorted by: ``k``, or ``h`` and the words."""
+    if one_word(table) is not None:
+        return ("k",)
+    return ("h", *(f"k{i}" for i in range(len(words_of(table)))))
+
+
 def unpacked(table: Table, columns: Iterable[int]) -> list[exp.Expr]:
-    """Return columns, by index, from the words ``k0, k1, …`` of rows in which they are known."""
+    """Return columns, by index, from ``k`` or the words ``k0, k1, …``; they must be known."""
     wanted = set(columns)
     found: list[exp.Expr] = []
     for number, word in enumerate(words_of(table)):
@@ -262,10 +304,10 @@ def unpacked(table: Table, columns: Iterable[int]) -> list[exp.Expr]:
             if word.text:
                 found.append(named(own(f"k{number}"), f"c{part.column}"))
                 continue
-            digit: exp.Expr = own(f"k{number}")
+            digit: exp.Expr = own(f"k{number}" if one_word(table) is None else "k")
             if part.shift:
                 digit = shifted_right(digit, part.shift)
-            if part is not word.fields[0]:
+            if part is not word.fields[0] or one_word(table) is not None:
                 digit = bit_and(digit, num((1 << part.bits) - 1))
             found.append(named(plus(digit, num(part.least - 1)), f"c{part.column}"))
     return found
@@ -296,4 +338,7 @@ def _placed(scope: Scope, table: Table, rows: exp.Select) -> exp.Select:
     rows = with_point(select(STAR, *values, of=rows), person="p", ids=scope.layout.ids)
     columns = [own("p"), *(own(f"c{i}") for i in range(len(table.columns)))]
     columns += [own(f"k{i}") for i in range(len(words))]
-    return select(*columns, own("h"), of=with_place(rows, limbs))
+    columns += map(own, judged(table, scope.quality))
+    unused = LIMB - place_bits(table)
+    h = own("h") if not unused else named(shifted_right(own("h"), unused), "h")
+    return select(*columns, h, of=with_place(rows, limbs))

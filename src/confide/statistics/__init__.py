@@ -9,11 +9,14 @@ from typing import Any
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
 from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import Count
+from confide.statistics.data_quality import DataQuality
 from confide.statistics.degree_histogram import DegreeHistogram
 from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
@@ -32,6 +35,9 @@ from confide.statistics.series import Series
 from confide.statistics.smr import SMR
 from confide.statistics.standardized_rate import StandardizedRate
 from confide.statistics.survival import Survival
+from confide.statistics.table_one import Characteristic, Summary, TableOne
+from confide.statistics.top_category import TopCategory
+from confide.statistics.top_features import TopFeatures
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.statistics.weighted_mean import WeightedMean
@@ -45,6 +51,7 @@ from confide.tables.degrees import DegreeAggregate
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
 
 STATISTICS: Mapping[str, type[Any]] = {
@@ -56,6 +63,8 @@ STATISTICS: Mapping[str, type[Any]] = {
     "proportion": Proportion,
     "quantiles": Quantiles,
     "key-selection": KeySelection,
+    "table-1": TableOne,
+    "data-quality": DataQuality,
     "incidence": Incidence,
     "standardized-rate": StandardizedRate,
     "smr": SMR,
@@ -72,6 +81,8 @@ STATISTICS: Mapping[str, type[Any]] = {
     "area-rate": AreaRate,
     "series": Series,
     "running-counts": RunningCounts,
+    "top-category": TopCategory,
+    "top-features": TopFeatures,
 }
 """Every statistic, by the word that study files use."""
 
@@ -79,8 +90,10 @@ __all__ = [
     "SMR",
     "STATISTICS",
     "AreaRate",
+    "Characteristic",
     "ChiSquaredTest",
     "Count",
+    "DataQuality",
     "DegreeHistogram",
     "Hierarchy",
     "Histogram",
@@ -94,7 +107,11 @@ __all__ = [
     "Series",
     "StandardizedRate",
     "Sum",
+    "Summary",
     "Survival",
+    "TableOne",
+    "TopCategory",
+    "TopFeatures",
     "TrendTest",
     "TwoMeansTest",
     "TwoProportionsTest",
@@ -122,6 +139,10 @@ _NAMES: dict[str, Any] = {
         DiscreteLaplace,
         DiscreteGaussian,
         KeyThreshold,
+        SetSelection,
+        Peeling,
+        RankedCells,
+        RankedFeatures,
     )
 } | {"Predicate": Predicate}
 

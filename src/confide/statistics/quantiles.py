@@ -28,6 +28,7 @@ from fractions import Fraction
 
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
+from confide.plans.cumulative import interpolated, inverted, monotone
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.intervals import (
     Component,
@@ -199,14 +200,15 @@ class Quantiles:
         of, edges = self._domain(to), self.edges(to)
         cumulative = [0, *itertools.accumulate(counts)]
         number, level = cumulative[-1], float(self.level)
-        low, high = _inverted(
-            cumulative,
-            q=float(q),
-            noise=noise,
-            sampling=max(number, 0) if covers is Covers.SAMPLING_AND_NOISE else 0,
-            level=level,
+        sampling = max(number, 0) if covers is Covers.SAMPLING_AND_NOISE else 0
+        low, high = inverted(
+            [count - float(q) * number for count in cumulative],
+            widths=[
+                _width(t, bins=len(counts), q=float(q), noise=noise, sampling=sampling, level=level)
+                for t in range(len(cumulative))
+            ],
         )
-        point = _interpolated(_monotone(cumulative), edges, target=float(q) * number)
+        point = interpolated(monotone(cumulative), edges, target=float(q) * number)
         lower, upper = edges[low], edges[high]
         few = number < 10 * math.sqrt(noise.variance * len(counts))
         return Estimate(
@@ -224,50 +226,6 @@ class Quantiles:
             unit=of.unit,
             flags=("denominator too small",) if few or number < 1 else (),
         )
-
-
-def _monotone(cumulative: Sequence[int]) -> list[float]:
-    """Return the least-squares increasing sequence (pool adjacent violators)."""
-    blocks: list[tuple[float, int]] = []
-    for value in cumulative:
-        blocks.append((float(value), 1))
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            (a, i), (b, j) = blocks.pop(-2), blocks.pop()
-            blocks.append(((a * i + b * j) / (i + j), i + j))
-    return [value for value, size in blocks for _ in range(size)]
-
-
-def _interpolated(cumulative: Sequence[float], edges: Sequence[int], *, target: float) -> float:
-    for i in range(1, len(cumulative)):
-        if cumulative[i] >= target:
-            below, above = cumulative[i - 1], cumulative[i]
-            share = (target - below) / (above - below) if above > below else 0.5
-            return edges[i - 1] + min(1.0, max(0.0, share)) * (edges[i] - edges[i - 1])
-    return float(edges[-1])
-
-
-def _inverted(
-    cumulative: Sequence[int], *, q: float, noise: Component, sampling: float, level: float
-) -> tuple[int, int]:
-    """Return the indices of the outermost edges that stay when rejected ones are left out.
-
-    From the left, edges t are left out while C(t) is significantly below qN, so the quantile is
-    above t; from the right while it is significantly above.
-    """
-    bins = len(cumulative) - 1
-
-    def rejected(t: int, *, sign: int) -> bool:
-        difference = sign * (cumulative[t] - q * cumulative[-1])
-        return difference > 0 and difference > _width(
-            t, bins=bins, q=q, noise=noise, sampling=sampling, level=level
-        )
-
-    lower, upper = 0, bins
-    while lower < bins - 1 and rejected(lower + 1, sign=-1):
-        lower += 1
-    while upper > lower + 1 and rejected(upper - 1, sign=1):
-        upper -= 1
-    return lower, upper
 
 
 def _width(

@@ -5,9 +5,11 @@ public cells, and the vectors are summed.  Cells are the product of public axes 
 (the last axis varies fastest); a row whose axis or value is NULL is dropped before bounding.
 
 A :class:`MomentAggregate` is a few such vectors of the same rows, mapped by an integer matrix to
-one vector of which a row moves the sum of all coordinates by a constant; a :class:`PooledAggregate`
-adds public groups of cells of one such vector.  Engines answer their parts.
-A :class:`FactorizedAggregate` is a count over time, times a public integer matrix.
+one vector of which a row moves the sum of all coordinates by a constant; it may count the rows of
+unknown value too, each by the same constant in a coordinate that is theirs alone.  A
+:class:`PooledAggregate` adds public groups of cells of one such vector.  A
+:class:`FactorizedAggregate` is a count over time, times a public integer matrix.  Engines answer
+their parts.
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
@@ -21,21 +23,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from confide.errors import ContractError, InvalidParameterError
+from confide.errors import InvalidParameterError
 from confide.tables.bound_contributions import (
     ContributionBounds,
     ValueRange,
-    rows_per_unit,
 )
-from confide.tables.degrees import DegreeAggregate, check_degrees
-from confide.tables.expression import ColumnOf, Expression
-from confide.tables.factorized import FactorizedAggregate, factorized, largest_step
+from confide.tables.degrees import DegreeAggregate
+from confide.tables.expression import ColumnOf, Expression, Holds, OrMissing, ValueOf
+from confide.tables.factorized import FactorizedAggregate, factorized
 from confide.tables.filter import All, Between
 from confide.tables.pooled import PooledAggregate, pooled
-from confide.tables.relation import Relation, centre, check, column_of, domain
-from confide.tables.schema import Dataset, Kind
+from confide.tables.ranked import RankedCells, RankedFeatures, scores
+from confide.tables.relation import Relation, centre, domain
+from confide.tables.schema import Dataset
 
-LARGEST_SUM = 2**126
 MOST_CELLS = 10**7
 
 
@@ -139,6 +140,7 @@ class MomentAggregate:
         of: Number.
         degree: 1 for means, 2 for means and variances.
         bounds: What one privacy unit keeps.
+        missing: Whether rows of unknown value are kept, in a last coordinate of their cell.
     """
 
     relation: Relation
@@ -146,6 +148,7 @@ class MomentAggregate:
     of: Expression
     degree: int
     bounds: ContributionBounds
+    missing: bool = False
 
     def __post_init__(self) -> None:
         if self.degree not in (1, 2):
@@ -156,7 +159,9 @@ Asked: TypeAlias = Aggregate | KeyedAggregate | DegreeAggregate
 """What an engine answers."""
 
 
-Measured: TypeAlias = Asked | MomentAggregate | PooledAggregate | FactorizedAggregate
+Measured: TypeAlias = (
+    Asked | MomentAggregate | PooledAggregate | FactorizedAggregate | RankedCells | RankedFeatures
+)
 """What a measurement may noise."""
 
 
@@ -218,7 +223,7 @@ def moment_range(aggregate: MomentAggregate, *, dataset: Dataset) -> ValueRange:
         magnitude=(of.upper - of.lower) ** aggregate.degree,
         signed=False,
         unit=step if aggregate.degree == 1 else f"({step})²",
-        components=aggregate.degree + 1,
+        components=_width(aggregate),
     )
 
 
@@ -227,23 +232,63 @@ def parts(aggregate: Measured) -> tuple[Asked, ...]:
     match aggregate:
         case Aggregate() | KeyedAggregate() | DegreeAggregate():
             return (aggregate,)
-        case PooledAggregate(of=of):
-            return (of,)
+        case PooledAggregate(of=pooled):
+            return (pooled,)
         case FactorizedAggregate(inner=inner):
             return (inner,)
-        case MomentAggregate(relation=relation, axes=axes, of=of, degree=degree, bounds=bounds):
-            known = Relation(table=relation.table, where=All(of=(relation.where, Between(of=of))))
+        case MomentAggregate(relation=relation, axes=axes, bounds=bounds):
+            known = Between(of=aggregate.of)
+            if aggregate.missing:  # the same rows, known or not, in cells of their own
+                axes = (*axes, Holds(of=known))
+            else:
+                relation = Relation(table=relation.table, where=All(of=(relation.where, known)))
+            of = _summed(aggregate)
             values: tuple[Value, ...] = (Ones(), Centred(of=of), CentredSquare(of=of))
             return tuple(
-                Aggregate(relation=known, axes=axes, value=value, bounds=bounds)
-                for value in values[: degree + 1]
+                Aggregate(relation=relation, axes=axes, value=value, bounds=bounds)
+                for value in values[: aggregate.degree + 1]
             )
+        case RankedCells(relation=relation, axes=axes, bounds=bounds):
+            return (Aggregate(relation=relation, axes=axes, value=Ones(), bounds=bounds),)
+        case RankedFeatures():
+            return _parts_of_features(aggregate)
         case _:
             assert_never(aggregate)
 
 
+def _summed(aggregate: MomentAggregate) -> Expression:
+    """Return what is summed: an expression that has a value in every row that is kept."""
+    of = aggregate.of
+    if aggregate.missing and isinstance(of, ColumnOf | ValueOf):
+        return OrMissing(of=of)
+    return of
+
+
+def _width(aggregate: MomentAggregate) -> int:
+    """Return the number of coordinates of one cell."""
+    return aggregate.degree + 1 + aggregate.missing
+
+
+def _parts_of_features(ranked: RankedFeatures) -> tuple[Aggregate, ...]:
+    """Return the sums of :func:`confide.tables.ranked.scores`, all over the same complete rows."""
+    outcome = Centred(of=ranked.outcome)
+    read = (*ranked.features, ranked.outcome)
+    known = All(of=(ranked.relation.where, *(Between(of=each) for each in read)))
+    values: list[Value] = [Product(of=(Centred(of=f), outcome)) for f in ranked.features]
+    values += [Ones(), outcome, *(Centred(of=f) for f in ranked.features)]
+    relation = Relation(table=ranked.relation.table, where=known)
+    return tuple(
+        Aggregate(relation=relation, axes=ranked.axes, value=value, bounds=ranked.bounds)
+        for value in values
+    )
+
+
 def combined(
-    aggregate: MomentAggregate | PooledAggregate | FactorizedAggregate,
+    aggregate: MomentAggregate
+    | PooledAggregate
+    | FactorizedAggregate
+    | RankedCells
+    | RankedFeatures,
     sums: Sequence[Sequence[int]],
     *,
     dataset: Dataset,
@@ -256,6 +301,10 @@ def combined(
             return pooled(aggregate, *sums)
         case FactorizedAggregate():
             return factorized(aggregate, *sums, dataset=dataset)
+        case RankedCells():
+            return tuple(*sums)
+        case RankedFeatures():
+            return scores(aggregate, sums, dataset=dataset)
         case _:
             assert_never(aggregate)
 
@@ -269,19 +318,25 @@ def _moments(
     polynomial is an integer combination of 1, y and y².
     """
     of = domain(aggregate.of, dataset=dataset)
-    middle, _ = centre(of)
+    middle, _ = centre(domain(_summed(aggregate), dataset=dataset))
     a, b = middle - of.lower, of.upper - middle
-    if aggregate.degree == 1:
-        return tuple(v for n, s in zip(*sums, strict=True) for v in (b * n - s, a * n + s))
-    return tuple(
-        v
-        for n, s, q in zip(*sums, strict=True)
-        for v in (
+    cells = list(zip(*sums, strict=True))
+    known = cells[1::2] if aggregate.missing else cells
+    polynomials = [
+        (b * n - s, a * n + s)
+        if aggregate.degree == 1
+        else (
             b * b * n - 2 * b * s + q,
             2 * (a * b * n + (b - a) * s - q),
             a * a * n + 2 * a * s + q,
         )
-    )
+        for n, s, q in ((*cell, 0)[:3] for cell in known)
+    ]
+    if not aggregate.missing:
+        return tuple(v for cell in polynomials for v in cell)
+    worth = (of.upper - of.lower) ** aggregate.degree
+    absent = [worth * n for n, *_ in cells[::2]]
+    return tuple(v for cell, n in zip(polynomials, absent, strict=True) for v in (*cell, n))
 
 
 def vector_length(
@@ -302,12 +357,19 @@ def vector_length(
     match aggregate:
         case Aggregate():
             return cells
-        case MomentAggregate(degree=degree):
-            return cells * (degree + 1)
+        case MomentAggregate():
+            return cells * _width(aggregate)
         case FactorizedAggregate():
             return cells // aggregate.length(dataset) * aggregate.published(dataset)
         case _:
             assert_never(aggregate)
+
+
+def ranked_length(ranked: RankedCells | RankedFeatures, *, dataset: Dataset) -> int:
+    """Return the number of candidates."""
+    if isinstance(ranked, RankedFeatures):
+        return len(ranked.features)
+    return cell_count(ranked.axes, dataset=dataset)
 
 
 def _grid(unit: str, scale: str) -> str:
@@ -326,95 +388,3 @@ def cell_keys(axes: tuple[Expression, ...], *, dataset: Dataset) -> tuple[tuple[
         of = domain(axis, dataset=dataset)
         labels.append(of.keys or tuple(str(of.physical(v)) for v in range(of.lower, of.upper + 1)))
     return tuple(itertools.product(*labels))
-
-
-def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
-    """Refuse an aggregate that is undeclared, too large or could overflow.
-
-    Raises:
-        ContractError: If a name or kind does not fit.
-        InvalidParameterError: If there are too many cells, or the sums could pass 2^126.
-    """
-    match aggregate:
-        case KeyedAggregate():
-            _check_keys(aggregate, dataset=dataset)
-        case Aggregate(relation=relation, axes=axes, value=value, bounds=bounds):
-            check(relation, *axes, *reads(value), dataset=dataset)
-            _check_cells(axes, dataset=dataset)
-            for expression in reads(value):
-                _check_number(expression, dataset=dataset)
-            size = value_range(value, dataset=dataset, counted="rows").magnitude
-            _check_size(size, bounds=bounds, dataset=dataset)
-        case DegreeAggregate():
-            check_degrees(aggregate, dataset=dataset)
-        case MomentAggregate(bounds=bounds):
-            for part in parts(aggregate):
-                check_aggregate(part, dataset=dataset)
-            size = moment_range(aggregate, dataset=dataset).magnitude
-            _check_size(size, bounds=bounds, dataset=dataset)
-        case PooledAggregate():
-            _check_pooled(aggregate, dataset=dataset)
-        case FactorizedAggregate(inner=inner, bounds=bounds):
-            check_aggregate(inner, dataset=dataset)
-            if inner.value != Ones():
-                raise ContractError("Running sums need counts over time.")
-            _check_size(largest_step(aggregate, dataset=dataset), bounds=bounds, dataset=dataset)
-        case _:
-            assert_never(aggregate)
-
-
-def _check_keys(aggregate: KeyedAggregate, *, dataset: Dataset) -> None:
-    key = aggregate.key
-    check(aggregate.relation, dataset=dataset)
-    if key.table != aggregate.relation.table:
-        raise ContractError("Key selection needs a text column of its own table.")
-    if column_of(key, dataset).kind is not Kind.TEXT:
-        raise ContractError(
-            f"Column {key.column!r} has public categories, so its keys need no selection.",
-            hint="Use a histogram; every category is published, with noise.",
-        )
-
-
-def _check_pooled(aggregate: PooledAggregate, *, dataset: Dataset) -> None:
-    of = aggregate.of
-    if not isinstance(of.value, Ones):
-        raise ContractError("Only counts are pooled.")
-    check_aggregate(of, dataset=dataset)
-    if len(aggregate.groups) != cell_count(of.axes, dataset=dataset):
-        raise InvalidParameterError("Expected a group for each cell that is pooled.")
-    _check_size(max(aggregate.weights, default=1), bounds=of.bounds, dataset=dataset)
-
-
-def _check_number(expression: Expression, *, dataset: Dataset) -> None:
-    match domain(expression, dataset=dataset).kind:
-        case Kind.NUMBER:
-            return
-        case Kind.CATEGORY | Kind.TEXT:
-            raise ContractError("Categories cannot be summed.", hint="Use a histogram.")
-        case Kind.DATE:
-            raise ContractError(
-                "Dates cannot be summed.",
-                hint="Declare a per-patient value days-between, or use a histogram by year.",
-            )
-
-
-def _check_size(size: int, *, bounds: ContributionBounds, dataset: Dataset) -> None:
-    if dataset.population_at_most * rows_per_unit(bounds) * size >= LARGEST_SUM:
-        raise InvalidParameterError(
-            "The sum could overflow: population × rows × largest value reaches 2^126.",
-            hint="Narrow the bounds, use a coarser grid, or lower population-at-most.",
-        )
-
-
-def _check_cells(axes: tuple[Expression, ...], *, dataset: Dataset) -> None:
-    for axis in axes:
-        of = domain(axis, dataset=dataset)
-        if not of.keys:
-            raise ContractError(
-                "Groups need public labels; a plain number or date has none.",
-                hint="Cut it into bins, or take a calendar part of a date.",
-            )
-    if cell_count(axes, dataset=dataset) > MOST_CELLS:
-        raise InvalidParameterError(
-            "Expected at most ten million cells.", hint="Use fewer groups or coarser bins."
-        )

@@ -8,7 +8,16 @@ from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError
-from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    Expression,
+    Holds,
+    OrMissing,
+    PartOf,
+    QualityOf,
+    ValueOf,
+)
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.relation import date_of, domain
 from confide.tables.schema import Dataset, Domain, Kind
@@ -92,7 +101,7 @@ def _name(expression: Expression) -> str:
     match expression:
         case ColumnOf(column=name) | ValueOf(name=name):
             return name
-        case BinOf(of=inner) | PartOf(of=inner):
+        case BinOf(of=inner) | PartOf(of=inner) | OrMissing(of=inner) | QualityOf(of=inner):
             return _name(inner)
         case Holds():
             return "condition"

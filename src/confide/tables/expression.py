@@ -87,4 +87,25 @@ class Holds:
     of: "Predicate"
 
 
-Expression: TypeAlias = ColumnOf | ValueOf | BinOf | PartOf | Holds
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrMissing:
+    """An expression whose NULL is a value of its own, one past its domain; never NULL.
+
+    Labelled domains get a last label, "missing".
+    """
+
+    of: "ColumnOf | ValueOf | BinOf | PartOf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualityOf:
+    """Whether a cell was usable as it came: ok (0), missing (1) or neither (2); never NULL.
+
+    Seen before clipping and before any null policy.  A number or date that cannot be read or is
+    outside its bounds is "out of range"; a category that was not declared is an "unknown code".
+    """
+
+    of: ColumnOf
+
+
+Expression: TypeAlias = ColumnOf | ValueOf | BinOf | PartOf | Holds | OrMissing | QualityOf

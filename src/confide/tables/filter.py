@@ -14,7 +14,16 @@ References:
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    Expression,
+    Holds,
+    OrMissing,
+    PartOf,
+    QualityOf,
+    ValueOf,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +92,24 @@ def sources(expression: Expression) -> tuple[ColumnOf | ValueOf, ...]:
     match expression:
         case ColumnOf() | ValueOf():
             return (expression,)
-        case BinOf(of=inner) | PartOf(of=inner):
+        case BinOf(of=inner) | PartOf(of=inner) | QualityOf(of=inner):
             return (inner,)
+        case OrMissing(of=inner):
+            return sources(inner)
         case Holds(of=predicate):
             return tuple(s for e in expressions(predicate) for s in sources(e))
+        case _:
+            assert_never(expression)
+
+
+def qualities(expression: Expression) -> tuple[QualityOf, ...]:
+    """Return what an expression looks at before it was cleaned."""
+    match expression:
+        case QualityOf():
+            return (expression,)
+        case Holds(of=predicate):
+            return tuple(q for e in expressions(predicate) for q in qualities(e))
+        case ColumnOf() | ValueOf() | BinOf() | PartOf() | OrMissing():
+            return ()
         case _:
             assert_never(expression)

@@ -15,7 +15,7 @@ References:
 
 import datetime as dt
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import assert_never
@@ -28,14 +28,21 @@ from confide.tables.expression import (
     DatePart,
     Expression,
     Holds,
+    OrMissing,
     PartOf,
+    QualityOf,
     ValueOf,
 )
-from confide.tables.filter import Everything, Predicate, expressions, sources
+from confide.tables.filter import Everything, Predicate, expressions, qualities, sources
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
 from confide.tables.schema import Column, Dataset, Domain, Kind, Table
 
 EPOCH = dt.date(1970, 1, 1).toordinal()
+MISSING = "missing"
+"""Label of an unknown value where it counts."""
+
+OVERALL = "overall"
+"""Label of all groups together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +79,32 @@ def domain(expression: Expression, *, dataset: Dataset) -> Domain:
             for part_of_it in expressions(predicate):
                 domain(part_of_it, dataset=dataset)
             return Domain(kind=Kind.CATEGORY, lower=0, upper=1, keys=("no", "yes"))
+        case OrMissing(of=inner):
+            return _or_missing(domain(inner, dataset=dataset))
+        case QualityOf(of=column):
+            return _quality(column_of(column, dataset).kind)
         case _:
             assert_never(expression)
+
+
+def _or_missing(inner: Domain) -> Domain:
+    """Return a domain with one more integer, which stands for NULL."""
+    label = MISSING if MISSING not in inner.keys else f"{MISSING} (no value)"
+    keys = (*inner.keys, label) if inner.keys else ()
+    return replace(inner, upper=inner.upper + 1, keys=keys)
+
+
+def _quality(kind: Kind) -> Domain:
+    match kind:
+        case Kind.NUMBER | Kind.DATE:
+            keys: tuple[str, ...] = ("ok", MISSING, "out of range")
+        case Kind.CATEGORY:
+            keys = ("ok", MISSING, "unknown code")
+        case Kind.TEXT:
+            keys = ("ok", MISSING)
+        case _:
+            assert_never(kind)
+    return Domain(kind=Kind.CATEGORY, lower=0, upper=len(keys) - 1, keys=keys)
 
 
 def _value_domain(name: str, dataset: Dataset) -> Domain:
@@ -202,6 +233,7 @@ def check(relation: Relation, *reads: Expression, dataset: Dataset) -> None:
             person's attributes under event-level privacy.
     """
     base = dataset.table(relation.table)
+    _check_qualities(relation, reads)
     _refuse_contacts(base, dataset=dataset)
     for expression in (*reads, *expressions(relation.where)):
         for read in sources(expression):
@@ -216,6 +248,16 @@ def check(relation: Relation, *reads: Expression, dataset: Dataset) -> None:
                 case _:
                     assert_never(read)
         domain(expression, dataset=dataset)
+
+
+def _check_qualities(relation: Relation, reads: tuple[Expression, ...]) -> None:
+    """Refuse a look at uncleaned cells but for groups of the table whose rows are counted."""
+    here = tuple(e for e in reads if isinstance(e, QualityOf) and e.of.table == relation.table)
+    if any(qualities(e) for e in (*reads, *expressions(relation.where)) if e not in here):
+        raise ContractError(
+            "The quality of a column can only group the rows of its own table.",
+            hint="Count it with kind: data-quality over that table.",
+        )
 
 
 def _refuse_contacts(table: Table, *, dataset: Dataset) -> None:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from confide.attacks.audit.generate import Neighbours
 from confide.attacks.audit.generated_schema import base, database_axes, schema
 from confide.attacks.audit.searched_rates import rates_of_patients
+from confide.attacks.audit.searched_tables import tables_of_events, tables_of_patients
 from confide.errors import UnsupportedError
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Question, Statistic
@@ -49,6 +50,8 @@ from confide.statistics import (
     Series,
     Sum,
     Survival,
+    TopCategory,
+    TopFeatures,
     TrendTest,
     TwoMeansTest,
     TwoProportionsTest,
@@ -69,6 +72,7 @@ from confide.tables.expression import ColumnOf, DatePart, ValueOf
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import AnyOf, Between, IsIn, Not
 from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import About, RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 
@@ -91,6 +95,8 @@ class Found:
         l1: Largest L1 movement found.
         l2_squared: Largest squared L2 movement found.
         linf: Largest movement of one coordinate found.
+        reach: Largest rise found of one coordinate over another; 0 where nothing is chosen.
+        set_reach: The same of two sets of as many coordinates as are chosen.
         pairs: Pairs searched.
     """
 
@@ -103,17 +109,31 @@ class Found:
     l2_squared: int
     linf: int
     pairs: int
+    reach: int = 0
+    set_reach: int = 0
 
     @property
     def holds(self) -> bool:
         """Whether nothing moved further than claimed."""
         of = self.claimed
-        return self.l1 <= of.l1 and self.l2_squared <= of.l2_squared and self.linf <= of.linf
+        return (
+            self.l1 <= of.l1
+            and self.l2_squared <= of.l2_squared
+            and self.linf <= of.linf
+            and self.reach <= of.reach
+            and self.set_reach <= of.set_reach
+        )
 
     @property
     def attained(self) -> bool:
         """Whether something moved as far as claimed."""
-        return self.l1 == self.claimed.l1 and self.l2_squared == self.claimed.l2_squared
+        of = self.claimed
+        return (
+            self.l1 == of.l1
+            and self.l2_squared == of.l2_squared
+            and self.reach == of.reach
+            and self.set_reach == of.set_reach
+        )
 
 
 def exact_vectors(
@@ -244,9 +264,12 @@ def _compared(
     adjacency: Adjacency,
 ) -> Found:
     if isinstance(first, dict) or isinstance(second, dict):
-        moved = _moved_keys(dict(first), dict(second))
+        change = _moved_keys(dict(first), dict(second))
     else:
-        moved = np.abs(first - second)
+        change = first - second
+    moved = np.abs(change)
+    aggregate = question.aggregate
+    size = aggregate.size if isinstance(aggregate, RankedCells | RankedFeatures) else 0
     return Found(
         statistic=statistic,
         question=question.name,
@@ -257,7 +280,17 @@ def _compared(
         l2_squared=int((moved * moved).sum(axis=1).max()),
         linf=int(moved.max()),
         pairs=moved.shape[0],
+        reach=_reach(change, size=min(1, size)),
+        set_reach=_reach(change, size=size),
     )
+
+
+def _reach(change: NDArray[Any], *, size: int) -> int:
+    """Return the largest rise of a set of coordinates over another, either way round."""
+    if size == 0:
+        return 0
+    ordered = np.sort(change, axis=1)
+    return int((ordered[:, -size:].sum(axis=1) - ordered[:, :size].sum(axis=1)).max())
 
 
 def _moved_keys(first: dict[str, int], second: dict[str, int]) -> NDArray[Any]:
@@ -341,6 +374,18 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
             id="quantiles", table="events", column="change", bins=6, per_patient=rows(rows=2)
         ),
         KeySelection(id="notes", table="events", key="note", per_patient=rows(cells=2)),
+        *tables_of_patients(),
+        TopCategory(
+            id="top-codes", table="events", by=("code",), per_patient=rows(cells=2), size=2
+        ),
+        TopFeatures(
+            id="top-features",
+            table="events",
+            features=("amount", "change", "strict"),
+            outcome="whole",
+            about=About.CENTRES,
+            per_patient=rows(rows=1),
+        ),
         *rates_of_patients(),
         Survival(
             id="exits",
@@ -451,7 +496,9 @@ def statistics_of_events() -> tuple[Statistic, ...]:
         Mean(id="mean", table="events", column="change", by=("quarter",)),
         Variance(id="variance", table="events", column="amount"),
         Proportion(id="share", table="events", of=high),
+        TopCategory(id="top-code", table="events", by=("code",), counted=Counted.EVENTS),
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
+        *tables_of_events(),
         Survival(id="exits", table="events", time="amount", status="code", censored=("D",), bins=4),
         ChiSquaredTest(id="independence", table="events", by=("code", "band")),
         LinearRegression(

@@ -5,6 +5,7 @@ from typing import Annotated, TypeAlias, get_args
 from pydantic import BeforeValidator, Field
 
 from confide.files.kinds.areas import AreaRateSection, HierarchySection
+from confide.files.kinds.choices import TopCategorySection, TopFeaturesSection
 from confide.files.kinds.comparisons import (
     ChiSquaredTestSection,
     LinearRegressionSection,
@@ -23,6 +24,7 @@ from confide.files.kinds.numbers import MeanSection, QuantilesSection, SumSectio
 from confide.files.kinds.rates import IncidenceSection, SMRSection, StandardizedRateSection
 from confide.files.kinds.section import StatisticSection
 from confide.files.kinds.survival import SurvivalSection
+from confide.files.kinds.tables import DataQualitySection, TableOneSection
 from confide.files.kinds.times import RunningCountsSection, SeriesSection
 from confide.files.kinds.weighted import WeightedMeanSection, WeightedProportionSection
 
@@ -37,6 +39,8 @@ _Known: TypeAlias = (
     | ProportionSection
     | QuantilesSection
     | KeySelectionSection
+    | TableOneSection
+    | DataQualitySection
     | IncidenceSection
     | StandardizedRateSection
     | SMRSection
@@ -53,6 +57,8 @@ _Known: TypeAlias = (
     | AreaRateSection
     | SeriesSection
     | RunningCountsSection
+    | TopCategorySection
+    | TopFeaturesSection
 )
 
 KINDS: tuple[str, ...] = tuple(
@@ -70,6 +76,9 @@ _OTHER_WORDS = {
     "sd": "variance",
     "prevalence": "proportion",
     "percentage": "proportion",
+    "table1": "table-1",
+    "characteristics": "table-1",
+    "completeness": "data-quality",
     "rate": "incidence, or proportion where there is no time at risk",
     "incidence-rate": "incidence",
     "standardised-rate": "standardized-rate",

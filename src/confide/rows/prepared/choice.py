@@ -11,7 +11,16 @@ from confide.privacy.unit import Entity
 from confide.rows.prepared.copies import MOST_RANKS, Copies
 from confide.rows.stream import FARTHEST
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
-from confide.tables.expression import BinOf, ColumnOf, Expression, Holds, PartOf, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    Expression,
+    Holds,
+    OrMissing,
+    PartOf,
+    QualityOf,
+    ValueOf,
+)
 from confide.tables.filter import All, Between, Everything, Predicate, expressions, sources
 from confide.tables.relation import Relation, column_of, day_range, domain
 from confide.tables.schema import Dataset, Kind
@@ -80,7 +89,7 @@ def never_null(expression: Expression, *, dataset: Dataset) -> bool:
                 return False
             of = domain(inner, dataset=dataset)
             return edges[0] <= of.lower and of.upper <= edges[-1]
-        case Holds():
+        case Holds() | OrMissing() | QualityOf():
             return True
         case ValueOf():
             return False

@@ -1,0 +1,292 @@
+"""What a Table 1 measures: a line for each variable, or two for a number shown in two ways.
+
+Every line is one vector over groups × (coordinates + missing), of the same rows, so every line
+measures how many rows a group has, and both lines of a number how many are missing.
+"""
+
+import enum
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from confide.errors import ContractError
+from confide.plans.consistency import Block, Consistent
+from confide.plans.intervals import noise_component
+from confide.plans.mechanisms import additive
+from confide.plans.plan import Mechanism
+from confide.tables.aggregate import Aggregate, MomentAggregate, Ones
+from confide.tables.bound_contributions import ContributionBounds
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    Expression,
+    OrMissing,
+    PartOf,
+    ValueOf,
+)
+from confide.tables.filter import Predicate
+from confide.tables.relation import Relation, domain, resolve
+from confide.tables.schema import Dataset, Domain, Kind
+from confide.tables.unknown import can_be_unknown
+
+_GRID = 10**6
+_USUAL = Fraction(1, 100)
+"""Asked error where none is written, for noise of one row a coordinate: of a share, one point."""
+
+
+class Summary(enum.Enum):
+    """How a number is summed up."""
+
+    MEAN_SD = "mean-sd"
+    MEDIAN_IQR = "median-iqr"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Characteristic:
+    """One variable of the table.
+
+    Attributes:
+        column: A column, derived column or per-patient value: with labels, or a number.
+        show: How a number is summed up; mean and SD when empty.  Labels are counted.
+        bins: Equal public bins that medians are read from.
+        within: Error that is asked of a share, or of a mean or median in its unit.  Only the ratios
+            of asked errors matter, unless the statistic asks for errors of its own.  When None, the
+            error that the noise of a share within one point would give.
+    """
+
+    column: str
+    show: tuple[Summary, ...] = ()
+    bins: int = 32
+    within: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if self.bins < 4:
+            raise ContractError(f"Variable {self.column!r}: expected at least four bins.")
+        if self.within is not None and self.within <= 0:
+            raise ContractError(f"Variable {self.column!r}: expected within > 0.")
+
+
+class Way(enum.Enum):
+    """What the vector of a line holds."""
+
+    COUNTS = "counts"
+    MOMENTS = "moments"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One vector of the table.
+
+    Attributes:
+        variable: Name of the variable.
+        way: What its coordinates are.
+        of: The variable.
+        domain: Its public domain.
+        missing: Whether rows without it have a coordinate of their own, the last one.
+        within: Error asked of a share, mean or median, in its unit; None for the usual one.
+        edges: Bin edges of a histogram, in canonical integers.
+    """
+
+    variable: str
+    way: Way
+    of: "ColumnOf | ValueOf | BinOf | PartOf"
+    domain: Domain
+    missing: bool
+    within: Fraction | None = None
+    edges: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of its question."""
+        return f"{self.variable}/{self.way.value}"
+
+    @property
+    def known(self) -> int:
+        """Number of coordinates of a row whose value is known."""
+        match self.way:
+            case Way.COUNTS:
+                return self.domain.size()
+            case Way.MOMENTS:
+                return 3
+            case Way.HISTOGRAM:
+                return len(self.edges) - 1
+            case _:
+                assert_never(self.way)
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates of a group."""
+        return self.known + self.missing
+
+    @property
+    def worth(self) -> int:
+        """What one row adds to the sum of all coordinates."""
+        if self.way is not Way.MOMENTS:
+            return 1
+        return (self.domain.upper - self.domain.lower) ** 2
+
+    @property
+    def reach(self) -> Fraction:
+        """U − L, in physical units."""
+        return (self.domain.upper - self.domain.lower) * self.domain.scale
+
+    @property
+    def asked(self) -> Fraction:
+        """Error asked of a share, mean or median, in its unit."""
+        if self.within is not None:
+            return self.within
+        return _USUAL * Fraction(round(_GRID * self.error_of_one), _GRID)
+
+    @property
+    def error_of_one(self) -> float:
+        """Error of the line's number, times rows in a group, for noise of one row a coordinate.
+
+        Of a cell: one row.  Of a mean in the middle: (U−L)·√½, from the first and the last moment.
+        Of a median of a normal law spread over a third of the bounds: √bins/2 rows over a density
+        of 6/(U−L)/√(2π).
+        """
+        match self.way:
+            case Way.COUNTS:
+                return 1.0
+            case Way.MOMENTS:
+                return float(self.reach) * math.sqrt(0.5)
+            case Way.HISTOGRAM:
+                return float(self.reach) * math.sqrt(2 * math.pi) / 6 * math.sqrt(self.known) / 2
+            case _:
+                assert_never(self.way)
+
+    def aggregate(
+        self, relation: Relation, *, groups: tuple[Expression, ...], bounds: ContributionBounds
+    ) -> Aggregate | MomentAggregate:
+        """Return the exact vector."""
+        if self.way is Way.MOMENTS:
+            return MomentAggregate(
+                relation=relation,
+                axes=groups,
+                of=self.of,
+                degree=2,
+                bounds=bounds,
+                missing=self.missing,
+            )
+        axis = self._binned()
+        axes = (*groups, OrMissing(of=axis) if self.missing else axis)
+        return Aggregate(relation=relation, axes=axes, value=Ones(), bounds=bounds)
+
+    def _binned(self) -> "ColumnOf | ValueOf | BinOf | PartOf":
+        if self.way is Way.HISTOGRAM and isinstance(self.of, ColumnOf | ValueOf):
+            return BinOf(of=self.of, edges=self.edges)
+        return self.of
+
+
+def lines(
+    variables: Sequence[Characteristic], *, table: str, where: Predicate, dataset: Dataset
+) -> tuple[Line, ...]:
+    """Return the lines of the table, those of one variable together.
+
+    Raises:
+        ContractError: If a variable has neither labels nor numbers.
+    """
+    return tuple(
+        line
+        for variable in variables
+        for line in _of_variable(variable, table=table, where=where, dataset=dataset)
+    )
+
+
+def _of_variable(
+    variable: Characteristic, *, table: str, where: Predicate, dataset: Dataset
+) -> tuple[Line, ...]:
+    of = resolve(variable.column, table=table, dataset=dataset)
+    within = domain(of, dataset=dataset)
+    if not isinstance(of, ColumnOf | ValueOf | BinOf | PartOf):
+        raise ContractError(f"Variable {variable.column!r} is no column.")
+    missing = can_be_unknown(of, dataset=dataset, where=where)
+    if within.keys:
+        if variable.show:
+            raise ContractError(
+                f"Variable {variable.column!r} has labels, which are counted.",
+                hint="Leave `show` out.",
+            )
+        return (
+            Line(
+                variable=variable.column,
+                way=Way.COUNTS,
+                of=of,
+                domain=within,
+                missing=missing,
+                within=variable.within,
+            ),
+        )
+    if within.kind is not Kind.NUMBER:
+        raise ContractError(
+            f"Variable {variable.column!r} is a date.",
+            hint="Derive its year, or bins of it, in dataset.yaml and name that.",
+        )
+    ways = {Summary.MEAN_SD: Way.MOMENTS, Summary.MEDIAN_IQR: Way.HISTOGRAM}
+    return tuple(
+        Line(
+            variable=variable.column,
+            way=ways[summary],
+            of=of,
+            domain=within,
+            missing=missing,
+            within=variable.within,
+            edges=_edges(within, bins=variable.bins) if summary is Summary.MEDIAN_IQR else (),
+        )
+        for summary in dict.fromkeys(variable.show or (Summary.MEAN_SD,))
+    )
+
+
+def _edges(of: Domain, *, bins: int) -> tuple[int, ...]:
+    count = min(bins, of.upper - of.lower)
+    return tuple(of.lower + (of.upper - of.lower) * i // count for i in range(count + 1))
+
+
+def consistent(of: Sequence[Line], *, mechanisms: Mapping[str, Mechanism]) -> Consistent:
+    """Return the least squares of one group: equal totals, and equal missing of one variable."""
+    blocks: list[Block] = []
+    totals: list[dict[int, float]] = []
+    absent: dict[str, int] = {}
+    constraints: list[dict[int, float]] = []
+    for line in of:
+        noise = noise_component(additive(mechanisms[line.name]), factor=1 / line.worth)
+        place = len(blocks)
+        blocks.append(Block(size=line.known, noise=noise))
+        totals.append({place: 1.0})
+        if line.missing:
+            blocks.append(Block(size=1, noise=noise))
+            totals[-1][place + 1] = 1.0
+            earlier = absent.setdefault(line.variable, place + 1)
+            if earlier != place + 1:
+                constraints.append({earlier: 1.0, place + 1: -1.0})
+    first = {place: -factor for place, factor in totals[0].items()}
+    constraints += [first | total for total in totals[1:]]
+    return Consistent(blocks, constraints)
+
+
+def places(of: Sequence[Line]) -> tuple[int, ...]:
+    """Return the position of each line's first block; that of its missing rows follows."""
+    found, place = [], 0
+    for line in of:
+        found.append(place)
+        place += 1 + line.missing
+    return tuple(found)
+
+
+def split(
+    of: Sequence[Line], vectors: Sequence[Sequence[int]], *, groups: int
+) -> list[list[list[float]]]:
+    """Return the noisy values of each group, block by block, counted in rows."""
+    found: list[list[list[float]]] = []
+    for group in range(groups):
+        blocks: list[list[float]] = []
+        for line, values in zip(of, vectors, strict=True):
+            own = [v / line.worth for v in values[group * line.width : (group + 1) * line.width]]
+            blocks.append(own[: line.known])
+            if line.missing:
+                blocks.append(own[line.known :])
+        found.append(blocks)
+    return found

@@ -1,0 +1,222 @@
+"""Table 1: the characteristics of patients, by group and overall, from one budget.
+
+*Lemma:* a row that is kept adds 1 to one coordinate of each line of labels or bins (rows without
+the value to "missing"), and numbers ≥ 0 that add up to (U−L)² to the coordinates of each line of
+moments (rows without the value to "missing", all of it).  With m rows of a patient each line moves
+by at most Δ₁ = Δ₂ = m, or m·(U−L)², under add-remove; v lines of labels together by L1 = v·m and
+L2² = v·m².  By substitution twice that, and √2 times in L2.  Losses of the lines add up.
+
+*Privacy:* every line keeps the same rows, because no line drops a row that another keeps; "overall"
+is the sum of the groups and is never measured.
+*Utility:* the budget is split so that all lines have the same error relative to the error asked of
+them: with an error of cᵢ per unit of noise and aᵢ asked, noise in proportion to aᵢ/cᵢ costs
+εᵢ ∝ Δ₁cᵢ/aᵢ under pure DP and ρᵢ ∝ (Δ₂cᵢ/aᵢ)² under zCDP, which is the closed form.  All lines
+measure the number of rows of a group, so by least squares [HRMS10] they share one total; whole
+numbers that add up are the nearest ones.  Intervals cover the noise, and for shares, means,
+quantiles and standardised mean differences sampling too.
+
+References:
+    [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006, def. 3.
+        https://doi.org/10.1007/11681878_14
+    [HRMS10] Hay, Rastogi, Miklau, Suciu. Boosting the accuracy of differentially private histograms
+        through consistency. PVLDB 3(1), 2010. https://doi.org/10.14778/1920841.1920970
+    [YD12] Yang, Dalton. A unified approach to measuring the effect size between two groups using
+        SAS. SAS Global Forum 2012, paper 335.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import assert_never
+
+from confide.errors import ContractError
+from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
+from confide.plans.estimates import Estimate, Forecast
+from confide.plans.intervals import Component, median_error, noise_component, quantile
+from confide.plans.mechanisms import additive, vector
+from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.simulation import Simulation
+from confide.privacy.measure import Measure
+from confide.statistics.table_one.body import Body
+from confide.statistics.table_one.lines import Characteristic, Line, Way, consistent, lines, places
+from confide.tables.aggregate import cell_keys
+from confide.tables.expression import Expression
+from confide.tables.filter import Everything, Predicate
+from confide.tables.relation import OVERALL, Relation, resolve
+from confide.tables.schema import Dataset
+
+_GRID = 10**6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOne:
+    """Characteristics of patients: n (%), mean (SD), median [IQR], missing, and differences.
+
+    Attributes:
+        id: Unique within the study.
+        table: Whose rows.
+        variables: The rows of the table.
+        by: Groups, at most one; none gives one column.
+        where: Which rows.
+        per_patient: Bounds, where the schema gives none; rows only.
+        level: Coverage of each interval.
+        expect: Public planning number of rows in a group; needed to forecast the error.
+        title: Headline in the report.
+    """
+
+    id: str
+    table: str
+    variables: tuple[Characteristic, ...]
+    by: tuple[str, ...] = ()
+    where: Predicate = field(default_factory=Everything)
+    per_patient: PerPatient = field(default_factory=PerPatient)
+    level: Fraction = Fraction(95, 100)
+    expect: Fraction | None = None
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        names = [variable.column for variable in self.variables]
+        if not names or len(set(names)) != len(names):
+            raise ContractError(
+                f"Table {self.id!r}: expected variables, each named once.",
+                hint="Write variables: [sex, age].",
+            )
+        if len(self.by) > 1 or set(self.by) & set(names):
+            raise ContractError(
+                f"Table {self.id!r}: expected at most one group, which is no variable of its own.",
+                hint="Write by: [arm].",
+            )
+        if self.per_patient.cells is not None:
+            raise ContractError(
+                f"Table {self.id!r} bounds cells: then its lines would keep different rows.",
+                hint="Write per-patient: {rows: 1}.",
+            )
+
+    @property
+    def key_names(self) -> tuple[str, str, str]:
+        """What the parts of an estimate's key are."""
+        return "variable", "label", "group"
+
+    def _groups(self, dataset: Dataset) -> tuple[Expression, ...]:
+        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
+
+    def lines(self, dataset: Dataset) -> tuple[Line, ...]:
+        """Return what is measured, one vector each."""
+        return lines(self.variables, table=self.table, where=self.where, dataset=dataset)
+
+    def group_labels(self, dataset: Dataset) -> tuple[str, ...]:
+        """Return the labels of the groups; none if the table has one column.
+
+        Raises:
+            ContractError: If a group is called as the whole is.
+        """
+        if not self.by:
+            return ()
+        labels = tuple(key for (key,) in cell_keys(self._groups(dataset), dataset=dataset))
+        if OVERALL in labels:
+            raise ContractError(f"Table {self.id!r}: a group must not be called {OVERALL!r}.")
+        return labels
+
+    def questions(self, dataset: Dataset) -> tuple[Question, ...]:
+        """Return one vector a line, weighted so that all reach their asked errors alike."""
+        groups = self._groups(dataset)
+        self.group_labels(dataset)
+        relation = Relation(table=self.table, where=self.where)
+        found = []
+        for line in self.lines(dataset):
+            bounds = contribution_bounds(
+                self.per_patient,
+                table=self.table,
+                axes=(*groups, line.of),
+                counted=Counted.EVENTS,
+                dataset=dataset,
+            )
+            aggregate = line.aggregate(relation, groups=groups, bounds=bounds)
+            asked = question(line.name, aggregate, dataset=dataset)
+            weight = _weight(line, asked, measure=dataset.measure)
+            found.append(question(line.name, aggregate, dataset=dataset, weight=weight))
+        return tuple(found)
+
+    def forecast(
+        self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
+    ) -> Forecast:
+        """Return the largest error of a line, in units of the error asked of it.
+
+        Raises:
+            ContractError: If there is no planning number of rows.
+        """
+        if self.expect is None:
+            raise ContractError(
+                f"The errors of table {self.id!r} depend on the number of rows of a group.",
+                hint="Write expect: {count: 500}, from a public source or an earlier certificate.",
+            )
+        halves, medians, notes = [], [], [f"for groups of {self.expect} rows"]
+        for line in self.lines(dataset):
+            part = self._error(line, mechanisms=mechanisms)
+            half = quantile([part], level=float(level)) * math.sqrt(part.variance)
+            halves.append(half / float(line.asked))
+            medians.append(median_error([part]) / float(line.asked))
+            notes.append(_note(line, half=half))
+        return Forecast(
+            half_width=max(halves),
+            median_error=max(medians),
+            level=float(level),
+            unit="{asked error}",
+            notes=tuple(notes),
+        )
+
+    def _error(self, line: Line, *, mechanisms: Mapping[str, Mechanism]) -> Component:
+        noise = noise_component(additive(mechanisms[line.name]), factor=1 / line.worth)
+        error = noise.times(line.error_of_one / float(self.expect or 1))
+        if line.way is Way.COUNTS:
+            return error
+        terms = 2 if line.way is Way.MOMENTS else line.known  # a sum over them has no lattice
+        kurtosis = error.excess_kurtosis / terms
+        return Component(variance=error.variance, excess_kurtosis=kurtosis)
+
+    def estimate(
+        self,
+        noisy: Mapping[str, Noisy],
+        *,
+        mechanisms: Mapping[str, Mechanism],
+        dataset: Dataset,
+        simulation: Simulation,
+    ) -> tuple[Estimate, ...]:
+        """Return every number of the table, group by group and overall."""
+        of = self.lines(dataset)
+        body = Body(
+            id=self.id,
+            lines=of,
+            places=places(of),
+            of=consistent(of, mechanisms=mechanisms),
+            vectors=tuple(vector(noisy[line.name]) for line in of),
+            groups=self.group_labels(dataset),
+            level=float(self.level),
+            simulation=simulation,
+        )
+        return body.estimates()
+
+
+def _weight(line: Line, asked: Question, *, measure: Measure) -> Fraction:
+    """Return the line's share of the budget, up to a common factor."""
+    ratio = Fraction(round(_GRID * line.error_of_one / float(line.asked)), _GRID)
+    match measure:
+        case Measure.PURE:
+            return asked.sensitivity.l1 * ratio / line.worth
+        case Measure.ZCDP:
+            return asked.sensitivity.l2_squared * (ratio / line.worth) ** 2
+        case _:
+            assert_never(measure)
+
+
+def _note(line: Line, *, half: float) -> str:
+    match line.way:
+        case Way.COUNTS:
+            return f"{line.variable}: shares ±{100 * half:.2g} %"
+        case Way.MOMENTS:
+            return f"{line.variable}: mean ±{half:.2g} {line.domain.unit}".rstrip()
+        case Way.HISTOGRAM:
+            return f"{line.variable}: median ±{half:.2g} {line.domain.unit}".rstrip()
+        case _:
+            assert_never(line.way)
