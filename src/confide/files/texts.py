@@ -158,8 +158,16 @@ def _contract_error(
     if first["type"] == "extra_forbidden":
         allowed = _allowed(model, first["loc"][:-1])
         near = difflib.get_close_matches(words[-1], allowed, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Allowed: {', '.join(allowed)}."
+        hint = f"Allowed: {', '.join(allowed)}."
+        if near:
+            hint = f"Did you mean {near[0]!r}? {hint}"
         return ContractError(f"{name}: unknown key at {place}{more}.", hint=hint)
+    if first["type"] == "missing":
+        key = words.pop()
+        place = " → ".join(words) or "top level"
+        return ContractError(
+            f"{name}: {place} lacks the key {key!r}{more}.", hint=f"Write {key}: …"
+        )
     message = str(first["msg"]).removeprefix("Value error, ")
     return ContractError(f"{name}: {place}: {message}{more}.")
 
