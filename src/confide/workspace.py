@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from confide.budget.ledger import LedgerTerms, Spent, StoredRelease
+from confide.budget.ledger import LedgerTerms, Spent
 from confide.budget.sqlite import SQLiteLedger
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
@@ -24,15 +24,15 @@ from confide.noise.entropy import SystemEntropy
 from confide.plans.allocate import Ask, forecast, make_plan
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic, Study
-from confide.release.certificate import Issuer, certificate
+from confide.plans.reuse import Answer
+from confide.release.certificate import Issuer
 from confide.release.gate import Gate
 from confide.release.incidents import log_incident
 from confide.release.keys import make_keys, read_order_key, read_signing_key
-from confide.release.noisy import read_payload
 from confide.release.refusal import told_in_epsilon
-from confide.release.release import Release
+from confide.release.release import Release, certified
+from confide.release.reused import ReusedRelease, offers, reused_release
 from confide.release.site_ledger import ANCHOR, LEDGER, site_ledger
-from confide.release.software import software
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
 
@@ -151,7 +151,7 @@ class Workspace:
             )
         except BudgetExhaustedError as refusal:
             raise told_in_epsilon(refusal, plan=plan) from None
-        return self._certified(stored)
+        return certified(stored, issuer=self._issuer(), signer=self._signer)
 
     def advance(
         self,
@@ -172,7 +172,7 @@ class Workspace:
             request_key=request or plan.digest()[:32],
             progress=progress,
         )
-        return self._certified(stored)
+        return certified(stored, issuer=self._issuer(), signer=self._signer)
 
     def _gate(self) -> Gate:
         return Gate(
@@ -182,21 +182,20 @@ class Workspace:
             report_incident=functools.partial(log_incident, self._folder / "incidents.log"),
         )
 
-    def _certified(self, stored: StoredRelease) -> Release:
-        noisy = read_payload(stored.payload)
-        return Release(
-            noisy=noisy,
-            estimates=noisy.estimates(),
-            certificate=certificate(
-                noisy,
-                entry=stored.entry,
-                issuer=Issuer(
-                    organisation=self.declared.organisation, contact=self.declared.contact
-                ),
-                software=software(),
-                signer=self._signer,
-            ),
-        )
+    def offers(self, plan: Plan) -> dict[str, Answer | ContractError]:
+        """Return for each statistic how published releases answer it, or why they do not: free."""
+        return offers(self.ledger, plan)
+
+    def reuse(self, plan: Plan) -> ReusedRelease:
+        """Return a release made of published ones; never opens the source, charges nothing.
+
+        Raises:
+            ContractError: If they do not answer every statistic; the message names those.
+        """
+        return reused_release(self.ledger, plan, issuer=self._issuer(), signer=self._signer)
+
+    def _issuer(self) -> Issuer:
+        return Issuer(organisation=self.declared.organisation, contact=self.declared.contact)
 
     def explain(self, plan: Plan) -> tuple[str, ...]:
         """Return how a plan would be read: from prepared copies or not, and in which passes.

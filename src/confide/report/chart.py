@@ -169,7 +169,7 @@ def _observed_over_expected(subject: Subject) -> Drawn:
 def _degrees(subject: Subject) -> Drawn:
     cells = [cell for cell in subject.cells if cell.quantity == "count"]
     titles = (subject.names[0], subject.axis(cells))
-    return degree_bars(cells, titles=titles), hollow_note(subject.cells, words=subject.words)
+    return degree_bars(cells, titles=titles), hollow_note(cells, words=subject.words)
 
 
 def _levels(subject: Subject) -> Drawn:
