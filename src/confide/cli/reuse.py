@@ -49,7 +49,7 @@ def offered(planned: "Plan", *, workspace: "Workspace") -> list[dict[str, Any]]:
 
 
 def _forecast(answer: "Answer", *, planned: "Plan") -> "Forecast | None":
-    from confide.plans.allocate import DEFAULT_LEVEL
+    from confide.plans.calibrate_to_error import DEFAULT_LEVEL
 
     try:
         return answer.forecast(dataset=planned.dataset, level=DEFAULT_LEVEL)
