@@ -49,6 +49,8 @@ from confide.statistics.smr import SMR
 from confide.statistics.standardized_rate import StandardizedRate
 from confide.statistics.survival import Survival
 from confide.statistics.table_one import Characteristic, Summary, TableOne
+from confide.statistics.top_category import TopCategory
+from confide.statistics.top_features import TopFeatures
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.statistics.weighted_mean import WeightedMean
@@ -68,6 +70,7 @@ from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import Between, IsIn
 from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
 from confide.tables.spine import Spine
 from confide.tables.square_root import product
@@ -314,6 +317,10 @@ def every_statistic() -> tuple[Statistic, ...]:
         *comparisons(),
         Hierarchy(id="regions", table="person", spine="city", where=HAS_DIABETES),
         AreaRate(id="diabetes-rate", table="person", spine="city", of=HAS_DIABETES, per=1000),
+        TopCategory(
+            id="top-wards", table="visit", by=("ward",), per_patient=PerPatient(cells=3), size=2
+        ),
+        TopFeatures(id="top-features", table="person", features=("age", "systolic"), outcome="bmi"),
         KeySelection(id="drugs", table="visit", key="drug", per_patient=PerPatient(cells=3)),
     )
 
@@ -430,6 +437,8 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
     aggregate, mechanism = measurement.aggregate, measurement.mechanism
     if isinstance(mechanism, KeyThreshold):
         return {key: count for key, count in DRUGS.items() if count >= mechanism.threshold()}
+    if isinstance(aggregate, RankedCells | RankedFeatures):
+        return tuple(range(aggregate.size))
     if isinstance(aggregate, MomentAggregate):
         return _made_up_moments(aggregate, mechanism, dataset=dataset, persons=persons)
     if isinstance(aggregate, DegreeAggregate):

@@ -11,6 +11,7 @@ from confide.attacks.audit.black_box import scenarios
 from confide.attacks.audit.exact_loss import (
     chance_of_a_lone_key,
     largest_log_ratio,
+    log_chance_of_set,
     log_ratio_of_answer,
     log_ratio_of_choice,
     log_ratio_of_maximum,
@@ -22,6 +23,7 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.exponential import ExponentialMechanism
 from confide.noise.noisy_max import Movement, NoisyMax
 from confide.noise.randomized_response import RandomizedResponse
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.noise.unary_encoding import Unary, UnaryEncoding
 from confide.privacy.adjacency import Adjacency
@@ -63,6 +65,25 @@ def choice() -> tuple[float, float]:
     return log_ratio_of_choice(mechanism, **pair), 1.0
 
 
+def chosen_set(size: int, others: int) -> tuple[float, float]:
+    top = SetSelection(epsilon=Fraction(1), reach=2 * size, size=size, candidates=size + others)
+    first, second = (1,) * size + (-1,) * others, (0,) * (size + others)
+    best = range(size)
+    return log_chance_of_set(top, first, best) - log_chance_of_set(top, second, best), 1.0
+
+
+def rounds(size: int, others: int) -> tuple[float, float]:
+    first, second = (1,) * size + (-1,) * others, (0,) * (size + others)
+    total = 0.0
+    for done in range(size):
+        left = size + others - done
+        one = SetSelection(epsilon=Fraction(1, size), reach=2, size=1, candidates=left)
+        total += log_chance_of_set(one, first[done:], [0]) - log_chance_of_set(
+            one, second[done:], [0]
+        )
+    return total, 1.0
+
+
 def survey(truth, categories: int) -> tuple[float, float]:
     mechanism = RandomizedResponse(truth=truth, categories=categories)
     return log_ratio_of_answer(mechanism), float(mechanism.loss().epsilon)
@@ -92,6 +113,8 @@ WORST: dict[str, list[Callable[[], tuple[float, float]]]] = {
         lambda: threshold("1/2", "1/1000000", 5, Adjacency.SUBSTITUTE),
     ],
     "exponential": [choice],
+    "set-selection": [lambda: chosen_set(1, MANY), lambda: chosen_set(3, MANY)],
+    "peeling": [lambda: rounds(3, MANY)],
     "randomized-response": [lambda: survey(Fraction(3, 4), 2), lambda: survey(ONE, 7)],
     "unary-encoding": [
         lambda: bits(Unary.SYMMETRIC, "1"),

@@ -19,11 +19,14 @@ from confide.attacks.audit.black_box import (
     answering,
     audit_scenario,
     choosing,
+    choosing_sets,
+    peeling,
     selecting_with_counts,
 )
 from confide.attacks.audit.end_to_end import audit_trial, trials
 from confide.attacks.audit.exact_loss import (
     chance_of_a_lone_key,
+    log_chance_of_set,
     log_ratio_of_choice,
 )
 from confide.attacks.audit.generate import neighbours
@@ -35,12 +38,16 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import SystemEntropy
 from confide.noise.exponential import ExponentialMechanism
 from confide.noise.noisy_max import Movement, NoisyMax
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.noise.unary_encoding import Unary, UnaryEncoding
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
-from confide.plans.plan import Study
+from confide.plans.events import mechanism_loss
+from confide.plans.plan import Question, Statistic, Study
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
 from confide.release.noisy import NoisyAggregates
@@ -55,10 +62,12 @@ from confide.statistics import (
     RunningCounts,
     Sum,
     TableOne,
+    TopCategory,
 )
 from confide.tables.aggregate import Aggregate, Ones, Product, moment_range
 from confide.tables.bound_contributions import CellOrder, RowBound
 from confide.tables.filter import Between, Not
+from confide.tables.schema import Dataset
 from confide.tables.square_root import first_columns
 from seeded import SeededEntropy
 
@@ -188,6 +197,58 @@ def test_an_exponential_mechanism_without_the_two_is_caught() -> None:
     assert is_caught(
         Scenario(name="mutant", claim=ONE, first=(1, 0, 0), second=(0, 1, 1), run=run), samples=4000
     )
+
+
+def test_a_set_without_its_factor_k_is_caught() -> None:
+    """The reach of one candidate, 2Δ, in place of that of a set of three, 6Δ."""
+    first, second = (1, 1, 1, *[-1] * 60), (0,) * 63
+
+    def loses(reach: int) -> float:
+        top = SetSelection(epsilon=Fraction(1), reach=reach, size=3, candidates=63)
+        return log_chance_of_set(top, first, (0, 1, 2)) - log_chance_of_set(top, second, (0, 1, 2))
+
+    assert loses(6) <= 1 < loses(2)
+    small = SetSelection(epsilon=Fraction(1), reach=2, size=3, candidates=9)
+    mutant = Scenario(
+        name="mutant",
+        claim=ONE,
+        first=(1, 1, 1, *[0] * 6),
+        second=(0, 0, 0, *[1] * 6),
+        run=choosing_sets(small),
+    )
+    assert is_caught(mutant, samples=100_000)
+
+    def narrow(statistic: Statistic, dataset: Dataset) -> list[Question]:
+        return [
+            replace(q, sensitivity=replace(q.sensitivity, set_reach=q.sensitivity.reach))
+            for q in statistic.questions(dataset)
+        ]
+
+    codes = TopCategory(
+        id="codes", table="events", by=("code",), per_patient=PerPatient(cells=2), size=2
+    )
+    drawn = neighbours(300, entity=Entity.PATIENT, entropy=SeededEntropy(3))
+    right, wrong = (
+        search([codes], drawn=drawn, entity=Entity.PATIENT, **given)
+        for given in ({}, {"claims": narrow})
+    )
+    assert all(found.holds for found in right)
+    assert not any(found.holds for found in wrong)
+
+
+def test_rounds_billed_as_one_are_caught() -> None:
+    peeled = Peeling(epsilon=Fraction(1), reach=2, size=2, candidates=6)
+    moved = {"l1": 4, "l2_squared": 4, "reach": 2, "set_reach": 4}
+    assert mechanism_loss(peeled, **moved, measure=Measure.PURE) == 2
+    assert mechanism_loss(peeled, **moved, measure=Measure.ZCDP) == Fraction(1, 4)
+    mutant = Scenario(
+        name="mutant",
+        claim=ONE,
+        first=(2, 2, 0, 0, 0, 0),
+        second=(1,) * 6,
+        run=peeling(replace(peeled, reach=1)),
+    )
+    assert is_caught(mutant, samples=3_000)
 
 
 def test_a_noisy_maximum_that_tells_the_value_is_caught() -> None:

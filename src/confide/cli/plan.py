@@ -4,6 +4,7 @@
 """
 
 import math
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,7 +87,8 @@ def _reading(planned: "Plan", *, workspace: "Workspace") -> list[str]:
 
 
 def _measurement(each: "Measurement", *, planned: "Plan") -> dict[str, Any]:
-    from confide.report.bounding import grid_of, law_text, measured_text
+    from confide.report.bounding import law_text, measured_text
+    from confide.report.grid import grid_of, moved_text
     from confide.report.words import load_words
 
     words = load_words("en")
@@ -100,7 +102,7 @@ def _measurement(each: "Measurement", *, planned: "Plan") -> dict[str, Any]:
             "l1": str(sensitivity.l1),
             "l2": f"{math.sqrt(sensitivity.l2_squared):.6g}",
             "unit": sensitivity.unit,
-            "text": grid.text(sensitivity.l1, words=words),
+            "text": moved_text(each, grid=grid, words=words),
             "because": sensitivity.because,
         },
         "noise": law_text(each.mechanism, grid=grid, words=words),
@@ -187,18 +189,19 @@ def show_plan(body: dict[str, Any]) -> None:
     run = f", {body['period']}" if body["period"] else ""
     say(f"{body['title'] or body['study']}{run}  ({body['dataset']})", style="bold")
     forecasts = {each["id"]: each for each in body["statistics"]}
-    rows = []
+    alike: dict[tuple[str, ...], list[float]] = {}
     for each in body["measurements"]:
-        sensitivity = each["sensitivity"]
-        rows.append(
-            (
-                f"{each['statistic']}: {each['measured']}",
-                sensitivity["text"],
-                each["noise"],
-                _plus_minus(forecasts[each["statistic"]], measured=each["name"]),
-                f"{100 * float(each['cost-share']):.1f} %",
-            )
+        row = (
+            f"{each['statistic']}: {each['measured']}",
+            each["sensitivity"]["text"],
+            each["noise"],
+            _plus_minus(forecasts[each["statistic"]], measured=each["name"]),
         )
+        alike.setdefault(row, []).append(float(each["cost-share"]))
+    rows = [
+        (_times(row[0], len(shares)), *row[1:], f"{100 * sum(shares):.1f} %")
+        for row, shares in alike.items()
+    ]
     head = (
         "measurement",
         f"one {body['loss']['unit']} moves it by",
@@ -214,8 +217,8 @@ def show_plan(body: dict[str, Any]) -> None:
             say(f"  {each['id']}: {note}")
         if each.get("parts"):
             _show_parts(each)
-    for line in body["reading"]:
-        say(f"  {line}", style="dim")
+    for line, count in Counter(body["reading"]).items():
+        say(f"  {_times(line, count)}", style="dim")
     show_offered(body["offers"], of=len(body["statistics"]))
     table(
         ("cap", "limit", "spent", "this", "free after"),
@@ -226,6 +229,11 @@ def show_plan(body: dict[str, Any]) -> None:
     say(f"All together: {body['loss']['text']}.", style="bold")
     for sentence in body["loss"]["odds"]:
         say(f"  {sentence}")
+
+
+def _times(line: str, count: int) -> str:
+    """Return a line that stands for several alike."""
+    return line if count == 1 else f"{line} ({count} times)"
 
 
 def _show_parts(statistic: dict[str, Any]) -> None:

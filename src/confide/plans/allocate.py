@@ -6,6 +6,7 @@ rounded down, and each noise scale is computed from its rounded amount.
 
 *Privacy:* charges add up to at most the total.  Under ``zcdp`` a question is answered with discrete
 Gaussian noise, ρ = Δ₂²/(2σ²) [CKS20, thm 4]; under ``pure`` with discrete Laplace, ε = Δ₁/b.
+Candidates are chosen at ε, or at ρ = ε²/8, as ``noise/set_selection.py`` proves.
 
 *Utility:* under ``zcdp`` Laplace noise never has the smaller variance.  It costs ρ = ε²/2 [BS16,
 prop. 1.4], so the same ρ buys scale b = Δ₁/√(2ρ) ≥ Δ₂/√(2ρ) = σ, as integers have Δ₁ ≥ Δ₂.  At
@@ -29,6 +30,8 @@ from typing import assert_never
 from confide.errors import ContractError, InvalidParameterError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.calibrate_to_error import DEFAULT_LEVEL, ErrorTarget, met
 from confide.plans.estimates import Forecast
@@ -43,24 +46,21 @@ from confide.plans.plan import (
 from confide.privacy.amount import ATTO, NANO, decimal_text, split
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
-from confide.tables.aggregate import (
-    Aggregate,
-    KeyedAggregate,
-    MomentAggregate,
-    check_aggregate,
-)
+from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, ranked_length
 from confide.tables.bound_contributions import rows_per_unit
+from confide.tables.check_aggregate import check_aggregate
 from confide.tables.conditions import require_possible
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import Holds
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All
 from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
 
 LEAST_NANO = 1
 MOST_NANO = 1000 * NANO
-_GRID = 2**20  # ε of a key selection under zcdp is irrational: rounded down to this grid
+_GRID = 2**20  # ε of a selection under zcdp is irrational: rounded down to this grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +108,14 @@ def mechanism_for(question: Question, *, nano: int, atto: int, dataset: Dataset)
             | FactorizedAggregate()
         ):
             return _additive(sensitivity, amount=amount, measure=dataset.measure)
+        case RankedCells() | RankedFeatures() as ranked:
+            return _choosing(
+                sensitivity,
+                size=ranked.size,
+                of=ranked_length(ranked, dataset=dataset),
+                amount=amount,
+                measure=dataset.measure,
+            )
         case _:
             assert_never(question.aggregate)
 
@@ -124,12 +132,38 @@ def _additive(
             assert_never(measure)
 
 
+def _choosing(
+    sensitivity: Sensitivity, *, size: int, of: int, amount: Fraction, measure: Measure
+) -> SetSelection | Peeling:
+    """Return the choice with the steeper law: of a set at once, or of one candidate after another.
+
+    Under ``pure`` a set has slope ε/R_k and a round (ε/k)/R_1, never more as R_k ≤ k·R_1.  Under
+    ``zcdp`` they are √(8ρ)/R_k and √(8ρ/k)/R_1: a set is as steep as long as R_k² ≤ k·R_1².
+    """
+    match measure:
+        case Measure.PURE:
+            epsilon, at_once = amount, True
+        case Measure.ZCDP:
+            at_once = sensitivity.set_reach**2 <= size * sensitivity.reach**2
+            epsilon = _root(8 * amount if at_once else 8 * amount / size)
+        case _:
+            assert_never(measure)
+    if at_once:
+        return SetSelection(epsilon=epsilon, reach=sensitivity.set_reach, size=size, candidates=of)
+    return Peeling(epsilon=epsilon, reach=sensitivity.reach, size=size, candidates=of)
+
+
+def _root(square: Fraction) -> Fraction:
+    """Return the greatest number on the grid whose square is at most this."""
+    return Fraction(math.isqrt(math.floor(square * _GRID**2)), _GRID)
+
+
 def _epsilon(amount: Fraction, measure: Measure) -> Fraction:
     match measure:
         case Measure.PURE:
             return amount
         case Measure.ZCDP:  # greatest ε on the grid with ε²/2 ≤ ρ
-            return Fraction(math.isqrt(math.floor(2 * amount * _GRID**2)), _GRID)
+            return _root(2 * amount)
         case _:
             assert_never(measure)
 
@@ -293,7 +327,9 @@ def _shares(rest: Sequence[Ask]) -> dict[str, Fraction]:
     silent = [ask for ask in rest if ask.share is None]
     if stated > 1 or (silent and stated == 1):
         raise ContractError(
-            f"The stated shares add up to {stated}.", hint="Shares must leave room, at most 1."
+            f"The stated shares add up to {float(stated):g}.",
+            hint="A share is a part of what the errors leave, such as share: 0.25; all of them add "
+            "up to at most 1, and to less when a statistic states neither a share nor an error.",
         )
     equal = (1 - stated) / len(silent) if silent else Fraction(0)
     return {ask.statistic.id: ask.share if ask.share is not None else equal for ask in rest}

@@ -6,13 +6,16 @@ unit, one row is one unit and there is nothing to bound.
 """
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError, UnboundedError
+from confide.noise.set_selection import require_size
 from confide.plans.factorized import factorized_sensitivity
 from confide.plans.plan import Question
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.sensitivity import Sensitivity
 from confide.privacy.unit import Entity
 from confide.tables.aggregate import (
     MOST_CELLS,
@@ -37,6 +40,14 @@ from confide.tables.degrees import DegreeAggregate, degree_sensitivity
 from confide.tables.expression import Expression
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import (
+    About,
+    RankedCells,
+    RankedFeatures,
+    moves,
+    reach_of_cells,
+    reach_of_features,
+)
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
 
@@ -199,6 +210,16 @@ def question(
         case KeyedAggregate():
             values = value_range(Ones(), dataset=dataset, counted=counted)
             cells = MOST_CELLS  # any number: the keys are not public
+        case RankedCells():
+            values = value_range(Ones(), dataset=dataset, counted=counted)
+            cells = cell_count(aggregate.axes, dataset=dataset)
+        case RankedFeatures():
+            return Question(
+                name=name,
+                aggregate=aggregate,
+                sensitivity=_of_features(aggregate, dataset=dataset),
+                weight=Fraction(weight),
+            )
         case PooledAggregate():
             return _pooled_question(
                 name, aggregate, dataset=dataset, counted=counted, weight=Fraction(weight)
@@ -210,17 +231,43 @@ def question(
             )
         case _:
             assert_never(aggregate)
-    return Question(
-        name=name,
-        aggregate=aggregate,
-        sensitivity=sensitivity(
-            aggregate.bounds,
-            values=values,
-            cells=cells,
-            entity=dataset.unit.entity,
-            adjacency=dataset.adjacency,
-        ),
-        weight=Fraction(weight),
+    moved = sensitivity(
+        aggregate.bounds,
+        values=values,
+        cells=cells,
+        entity=dataset.unit.entity,
+        adjacency=dataset.adjacency,
+    )
+    if isinstance(aggregate, RankedCells):
+        moved = _with_reach(moved, size=aggregate.size, cells=cells, adjacency=dataset.adjacency)
+    return Question(name=name, aggregate=aggregate, sensitivity=moved, weight=Fraction(weight))
+
+
+def _with_reach(moved: Sensitivity, *, size: int, cells: int, adjacency: Adjacency) -> Sensitivity:
+    require_size(size, candidates=cells)
+    one, together = (
+        reach_of_cells(l1=moved.l1, linf=moved.linf, size=k, cells=cells, adjacency=adjacency)
+        for k in (1, size)
+    )
+    return replace(moved, reach=one, set_reach=together)
+
+
+def _of_features(ranked: RankedFeatures, *, dataset: Dataset) -> Sensitivity:
+    """Return how far one privacy unit moves the utilities of features, and sets of them."""
+    require_size(ranked.size, candidates=len(ranked.features))
+    each = moves(ranked, dataset=dataset)
+    where = {About.MEANS: "means", About.CENTRES: "centres of the bounds"}[ranked.about]
+    return Sensitivity(
+        l1=sum(each),
+        l2_squared=sum(m * m for m in each),
+        linf=max(each),
+        entity=dataset.unit.entity,
+        unit="1",
+        because=f"a product of feature and outcome about the {where}, scaled to equal widths, "
+        f"moves by at most {max(each)}; of two sets of {ranked.size}, one may rise and the other "
+        "fall [DMNS06, def. 3].",
+        reach=reach_of_features(each, size=1),
+        set_reach=reach_of_features(each, size=ranked.size),
     )
 
 

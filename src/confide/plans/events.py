@@ -4,7 +4,8 @@ The ledger stores them beside the charge and checks, whenever it is opened, that
 is at most what was charged.
 
 *Privacy:* discrete Laplace with scale b and L1 sensitivity Δ₁ is Δ₁/b-DP, hence (Δ₁/b)²/2-zCDP;
-discrete Gaussian is Δ₂²/(2σ²)-zCDP and has no pure loss; key selection adds its δ.
+discrete Gaussian is Δ₂²/(2σ²)-zCDP and has no pure loss; key selection adds its δ.  A choice with
+parameters (ε, R) on utilities of reach R′ is ε′-DP and ε′²/8-zCDP, ε′ = ε·R′/R; k rounds add up.
 
 References:
     [CKS20] Canonne, Kamath, Steinke. The discrete Gaussian for differential privacy. NeurIPS 2020.
@@ -21,13 +22,18 @@ from fractions import Fraction
 from confide.errors import ContractError, UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, canonical_bytes, decode, encode
-from confide.plans.plan import Mechanism, Plan
+from confide.plans.plan import Measurement, Mechanism, Plan
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.measure import Measure
 
-_MECHANISMS = {kind.__name__: kind for kind in (DiscreteLaplace, DiscreteGaussian, KeyThreshold)}
+_MECHANISMS = {
+    kind.__name__: kind
+    for kind in (DiscreteLaplace, DiscreteGaussian, KeyThreshold, SetSelection, Peeling)
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +46,20 @@ class Loss:
 
 def events_json(plan: Plan) -> str:
     """Return the canonical JSON text of a plan's events."""
-    events = [
-        {
-            "mechanism": encode(measurement.mechanism),
-            "l1": str(measurement.sensitivity.l1),
-            "l2-squared": str(measurement.sensitivity.l2_squared),
-        }
-        for measurement in plan.measurements
-    ]
+    events = [_event(measurement) for measurement in plan.measurements]
     return canonical_bytes({"measure": plan.dataset.measure.value, "events": events}).decode()
+
+
+def _event(measurement: Measurement) -> Json:
+    moved = measurement.sensitivity
+    event = {
+        "mechanism": encode(measurement.mechanism),
+        "l1": str(moved.l1),
+        "l2-squared": str(moved.l2_squared),
+    }
+    if moved.reach:
+        event |= {"reach": str(moved.reach), "set-reach": str(moved.set_reach)}
+    return event
 
 
 def free_json(measure: Measure) -> str:
@@ -72,8 +83,11 @@ def recompute(text: str) -> Loss:
             if kind is None:
                 raise UnsupportedError("The ledger holds an unknown mechanism.")
             mechanism = decode(kind, event["mechanism"], names={})
-            l1, l2_squared = int(event["l1"]), int(event["l2-squared"])
-            total += mechanism_loss(mechanism, l1=l1, l2_squared=l2_squared, measure=measure)
+            moved = {
+                name: int(event.get(name.replace("_", "-"), "0"))
+                for name in ("l1", "l2_squared", "reach", "set_reach")
+            }
+            total += mechanism_loss(mechanism, **moved, measure=measure)
             delta += mechanism.delta if isinstance(mechanism, KeyThreshold) else 0
     except (KeyError, TypeError, ValueError, AttributeError) as broken:
         if isinstance(broken, UnsupportedError | ContractError):
@@ -82,11 +96,20 @@ def recompute(text: str) -> Loss:
     return Loss(nano=math.ceil(total * NANO), atto=math.ceil(delta * ATTO))
 
 
-def mechanism_loss(mechanism: Mechanism, *, l1: int, l2_squared: int, measure: Measure) -> Fraction:
+def mechanism_loss(
+    mechanism: Mechanism,
+    *,
+    l1: int,
+    l2_squared: int,
+    measure: Measure,
+    reach: int = 0,
+    set_reach: int = 0,
+) -> Fraction:
     """Return ε under ``pure`` or ρ under ``zcdp`` of one use of a mechanism.
 
     Raises:
-        UnsupportedError: If Gaussian noise is used under ``pure``.
+        UnsupportedError: If Gaussian noise is used under ``pure``, or a choice is made where no
+            reach is known.
 
     Example:
         >>> mechanism_loss(DiscreteLaplace(scale=Fraction(2)), l1=1, l2_squared=1,
@@ -104,6 +127,14 @@ def mechanism_loss(mechanism: Mechanism, *, l1: int, l2_squared: int, measure: M
             epsilon = l1 / scale
         case KeyThreshold(), _:
             epsilon = l1 / mechanism.noise().scale
+        case SetSelection(epsilon=stated, reach=claimed), _ if set_reach:
+            return _of_choice(stated * set_reach / claimed, measure=measure)
+        case Peeling(epsilon=stated, reach=claimed, size=rounds), _ if reach:
+            return rounds * _of_choice(stated * reach / claimed, measure=measure)
         case _:
             raise UnsupportedError("Unknown mechanism or measure.")
     return epsilon if measure is Measure.PURE else epsilon**2 / 2
+
+
+def _of_choice(epsilon: Fraction, *, measure: Measure) -> Fraction:
+    return epsilon if measure is Measure.PURE else epsilon**2 / 8

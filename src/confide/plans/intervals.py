@@ -129,6 +129,16 @@ def quantile(components: Iterable[Component], *, level: float) -> float:
     return smooth + step / 2 / math.sqrt(total)
 
 
+def cautious_variance(spread: float, *, error: float) -> float:
+    """Return a noisy variance, raised where it is not much larger than its own error.
+
+    Example:
+        >>> cautious_variance(0.0, error=2.0), round(cautious_variance(100.0, error=2.0), 2)
+        (2.0, 100.04)
+    """
+    return (spread + math.hypot(spread, 2 * error)) / 2
+
+
 def median_error(components: Iterable[Component]) -> float:
     """Return the median absolute error of the sum.
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from confide.errors import UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Mechanism, Noisy
 
@@ -29,6 +31,17 @@ def threshold(mechanism: Mechanism) -> KeyThreshold:
     if isinstance(mechanism, KeyThreshold):
         return mechanism
     raise UnsupportedError(f"{type(mechanism).__name__} selects no keys.")
+
+
+def choice(mechanism: Mechanism) -> SetSelection | Peeling:
+    """Return a mechanism that chooses among candidates.
+
+    Raises:
+        UnsupportedError: If it does not.
+    """
+    if isinstance(mechanism, SetSelection | Peeling):
+        return mechanism
+    raise UnsupportedError(f"{type(mechanism).__name__} chooses no candidates.")
 
 
 def vector(noisy: Noisy) -> tuple[int, ...]:

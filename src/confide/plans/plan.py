@@ -24,6 +24,8 @@ from typing import Protocol, TypeAlias, assert_never, runtime_checkable
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, digest, encode
 from confide.plans.estimates import Estimate, Forecast
@@ -38,9 +40,10 @@ from confide.tables.schema import Dataset
 # Ids name the published files, also on disks that do not tell capitals apart.
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
-Mechanism: TypeAlias = DiscreteLaplace | DiscreteGaussian | KeyThreshold
+Mechanism: TypeAlias = DiscreteLaplace | DiscreteGaussian | KeyThreshold | SetSelection | Peeling
 Noisy: TypeAlias = "tuple[int, ...] | Mapping[str, int]"
-"""A noisy vector over public cells, or noisy counts of the keys that passed a threshold."""
+"""A noisy vector over public cells, noisy counts of the keys that passed a threshold, or the
+positions of the candidates that were chosen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

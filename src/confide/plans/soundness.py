@@ -18,12 +18,17 @@ References:
 from fractions import Fraction
 
 from confide.errors import ContractError
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.events import mechanism_loss
 from confide.plans.plan import Measurement, Plan
 from confide.privacy.amount import ATTO, NANO
-from confide.tables.aggregate import KeyedAggregate
+from confide.tables.aggregate import KeyedAggregate, ranked_length
 from confide.tables.bound_contributions import rows_per_unit
+from confide.tables.ranked import RankedCells, RankedFeatures
 
 
 def asks_what_it_states(plan: Plan) -> bool:
@@ -61,20 +66,35 @@ def require_sound(plan: Plan) -> None:
 
 
 def _loses_more(measurement: Measurement, *, plan: Plan) -> bool:
+    if not _suits(measurement, plan=plan):
+        return True
+    moved = measurement.sensitivity
     loss = mechanism_loss(
         measurement.mechanism,
-        l1=measurement.sensitivity.l1,
-        l2_squared=measurement.sensitivity.l2_squared,
+        l1=moved.l1,
+        l2_squared=moved.l2_squared,
+        reach=moved.reach,
+        set_reach=moved.set_reach,
         measure=plan.dataset.measure,
     )
-    if loss > Fraction(measurement.nano, NANO):
-        return True
+    return loss > Fraction(measurement.nano, NANO)
+
+
+def _suits(measurement: Measurement, *, plan: Plan) -> bool:
+    """Return whether the mechanism is one for what is measured, with its bounds and candidates."""
     match measurement.mechanism, measurement.aggregate:
         case KeyThreshold() as rule, KeyedAggregate(bounds=bounds):
             return (
-                rule.delta > Fraction(measurement.atto, ATTO)
-                or rule.keys_per_person < rows_per_unit(bounds)
-                or rule.adjacency is not plan.dataset.adjacency
+                rule.delta <= Fraction(measurement.atto, ATTO)
+                and rule.keys_per_person >= rows_per_unit(bounds)
+                and rule.adjacency is plan.dataset.adjacency
             )
+        case (SetSelection() | Peeling()) as choice, (RankedCells() | RankedFeatures()) as ranked:
+            candidates = ranked_length(ranked, dataset=plan.dataset)
+            same = (choice.size, choice.candidates) == (ranked.size, candidates)
+            return same and measurement.atto >= 0
+        case (DiscreteLaplace() | DiscreteGaussian(), aggregate):
+            chosen = isinstance(aggregate, KeyedAggregate | RankedCells | RankedFeatures)
+            return measurement.atto >= 0 and not chosen
         case _:
-            return isinstance(measurement.mechanism, KeyThreshold) or measurement.atto < 0
+            return False

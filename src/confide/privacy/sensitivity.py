@@ -25,6 +25,9 @@ class Sensitivity:
         entity: Whose change it is.
         unit: "persons", "visits", "tenths of mm[Hg]".
         because: One sentence and a citation, shown to the privacy officer.
+        reach: Where a candidate is chosen by its coordinate, the most by which one coordinate rises
+            over another; 0 where nothing is chosen.
+        set_reach: The same for the sums of two sets of as many coordinates as are chosen.
     """
 
     l1: int
@@ -33,6 +36,8 @@ class Sensitivity:
     entity: Entity
     unit: str
     because: str
+    reach: int = 0
+    set_reach: int = 0
 
     def __post_init__(self) -> None:
         for name, value in (("l1", self.l1), ("l2_squared", self.l2_squared), ("linf", self.linf)):
@@ -45,6 +50,11 @@ class Sensitivity:
             raise InvalidParameterError(
                 f"Expected linf ≤ l1 and linf² ≤ l2² ≤ l1², got linf={self.linf}, "
                 f"l2²={self.l2_squared}, l1={self.l1}."
+            )
+        if not (self.reach <= self.set_reach <= self.l1 and self.reach <= 2 * self.linf):
+            raise InvalidParameterError(
+                f"Expected reach ≤ set-reach ≤ l1 and reach ≤ 2·linf, got reach={self.reach}, "
+                f"set-reach={self.set_reach}."
             )
         if not self.because:
             raise InvalidParameterError("Expected a reason in `because`, got an empty text.")

@@ -11,15 +11,21 @@ References:
 """
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import assert_never
 
 from confide.budget.ledger import Charge, Entry, Scope
 from confide.errors import InvalidParameterError
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
-from confide.plans.plan import Measurement, Plan
+from confide.plans.plan import Measurement, Mechanism, Plan
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.privacy.group import group_loss
@@ -177,7 +183,6 @@ def shown_group_loss(plan: Plan, *, size: int) -> ApproxDP | PureDP | None:
 def _mechanism(measurement: Measurement, plan: Plan) -> Json:
     sensitivity = measurement.sensitivity
     noise = measurement.mechanism
-    law = noise.noise() if isinstance(noise, KeyThreshold) else noise
     letter = "rho" if plan.dataset.measure is Measure.ZCDP else "epsilon"
     charge = {letter: decimal_text(measurement.nano, per_one=NANO)}
     if measurement.atto:
@@ -191,17 +196,34 @@ def _mechanism(measurement: Measurement, plan: Plan) -> Json:
             "linf": str(sensitivity.linf),
             "unit": sensitivity.unit,
             "because": sensitivity.because,
-        },
+        }
+        | (
+            {"reach": str(sensitivity.reach), "set-reach": str(sensitivity.set_reach)}
+            if sensitivity.reach
+            else {}
+        ),
         "bounds": encode(measurement.aggregate.bounds),
         "noise": encode(noise),
         "sampler": "exact, integer arithmetic, operating-system entropy",
         "charge": charge,
-        "error": {
-            "median": str(law.half_width(0.5)),
-            "p95": str(law.half_width(0.95)),
-            "unit": sensitivity.unit,
-        },
+        "error": {**_error(noise), "unit": sensitivity.unit},
     }
+
+
+def _error(noise: Mechanism) -> dict[str, str]:
+    """Return how wide noise is, or how far a candidate must lead to be chosen that often."""
+    match noise:
+        case SetSelection() | Peeling():
+            return {
+                name: str(math.ceil(noise.lead(chance)))
+                for name, chance in (("lead-median", 0.5), ("lead-p95", 0.95))
+            }
+        case KeyThreshold():
+            return _error(noise.noise())
+        case DiscreteLaplace() | DiscreteGaussian():
+            return {"median": str(noise.half_width(0.5)), "p95": str(noise.half_width(0.95))}
+        case _:
+            assert_never(noise)
 
 
 def _accounting(entry: Entry) -> Json:
@@ -226,7 +248,7 @@ def _charge(charge: Charge) -> Json:
 
 
 def _outputs(noisy: NoisyAggregates) -> list[Json]:
-    files = {NOISY_PATH: noisy.payload()} | tables(noisy.plan.statistics, noisy.estimates())
+    files = {NOISY_PATH: noisy.payload()} | tables(noisy.plan, noisy.estimates())
     return [
         {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
         for path, content in sorted(files.items())

@@ -43,6 +43,8 @@ from confide.errors import ContractError, PolicyError, ReleaseFailedError, Unsup
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import canonical_bytes
 from confide.plans.events import events_json, free_json
@@ -63,6 +65,7 @@ from confide.tables.aggregate import (
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import RankedCells, RankedFeatures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +260,13 @@ def _secret(measurement: Measurement, answers: Iterator[Exact], *, plan: Plan) -
     match measurement.aggregate:
         case Aggregate() | KeyedAggregate() | DegreeAggregate():
             return next(answers)
-        case MomentAggregate() | PooledAggregate() | FactorizedAggregate() as aggregate:
+        case (
+            MomentAggregate()
+            | PooledAggregate()
+            | FactorizedAggregate()
+            | RankedCells()
+            | RankedFeatures()
+        ) as aggregate:
             sums = []
             for _ in parts(aggregate):
                 answer = next(answers)
@@ -279,6 +288,8 @@ def _noisy(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> Nois
             selected = measurement.mechanism.select(counts, entropy=entropy)
             chosen = zip(selected.positions.tolist(), selected.noisy.tolist(), strict=True)
             return {keys[position]: noisy for position, noisy in chosen}
+        case SetSelection() | Peeling() if isinstance(secret, tuple):
+            return measurement.mechanism.select(secret, entropy=entropy)
         case _:
             raise UnsupportedError("The mechanism does not suit its aggregate.")
 

@@ -10,12 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from confide.errors import ContractError, VerificationError
+from confide.noise.peeling import Peeling
 from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.estimates import Estimate
-from confide.plans.plan import Noisy, Plan
+from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.simulation import Simulation
 from confide.statistics import read_plan
-from confide.tables.aggregate import KeyedAggregate, vector_length
+from confide.tables.aggregate import (
+    KeyedAggregate,
+    ranked_length,
+    vector_length,
+)
+from confide.tables.ranked import RankedCells, RankedFeatures
+from confide.tables.schema import Dataset
 
 FORMAT = "confide-noisy-1"
 
@@ -101,11 +108,26 @@ def read_payload(payload: bytes) -> NoisyAggregates:
         keyed = isinstance(measurement.aggregate, KeyedAggregate)
         if keyed == isinstance(value, tuple):
             raise VerificationError("A noisy answer has the wrong shape.")
-        if not isinstance(measurement.aggregate, KeyedAggregate) and isinstance(value, tuple):
-            length = vector_length(measurement.aggregate, dataset=plan.dataset)
-            if len(value) != length:
-                raise VerificationError("A noisy answer has the wrong number of cells.")
+        if isinstance(value, tuple):
+            _require_shape(measurement, value, dataset=plan.dataset)
     return NoisyAggregates(plan=plan, values=values)
+
+
+def _require_shape(measurement: Measurement, value: tuple[int, ...], *, dataset: Dataset) -> None:
+    match measurement.aggregate:
+        case RankedCells() | RankedFeatures() as ranked:
+            candidates = ranked_length(ranked, dataset=dataset)
+            known = all(0 <= position < candidates for position in value)
+            if len(value) != ranked.size or len(set(value)) != len(value) or not known:
+                raise VerificationError("A choice names other candidates than there are.")
+            ordered = isinstance(measurement.mechanism, Peeling)
+            if not ordered and list(value) != sorted(value):
+                raise VerificationError("A set is chosen without an order.")
+        case KeyedAggregate():
+            raise VerificationError("A noisy answer has the wrong shape.")
+        case aggregate:
+            if len(value) != vector_length(aggregate, dataset=dataset):
+                raise VerificationError("A noisy answer has the wrong number of cells.")
 
 
 def _read_answer(answer: Json) -> Noisy:

@@ -8,15 +8,16 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import assert_never
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
-from confide.plans.factorized import STEPS
 from confide.plans.plan import Measurement, Mechanism, Plan, Statistic
 from confide.report.conditions import label, value_text
+from confide.report.grid import Grid, error_at, grid_of, moved_text
 from confide.report.numbers import clean, significant
 from confide.report.population import made_of, read_by
 from confide.report.words import Words
@@ -29,16 +30,13 @@ from confide.tables.aggregate import (
     Aggregate,
     Centred,
     CentredSquare,
-    KeyedAggregate,
-    MomentAggregate,
     Ones,
     Plain,
     Product,
     Value,
-    reads,
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
-from confide.tables.degrees import DegreeAggregate, DegreeBounds, How
+from confide.tables.degrees import DegreeBounds, How
 from confide.tables.expression import (
     ColumnOf,
     Expression,
@@ -47,12 +45,9 @@ from confide.tables.expression import (
     QualityOf,
     ValueOf,
 )
-from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import expressions, sources
-from confide.tables.pooled import PooledAggregate
-from confide.tables.relation import column_of, domain
+from confide.tables.relation import column_of
 from confide.tables.schema import Column, Dataset, Kind
-from confide.tables.square_root import ONE
 
 
 class _Role(enum.Enum):
@@ -234,90 +229,17 @@ def _nulls(column: Column, *, role: _Role, words: Words) -> str:
     return words.say(f"bounded.nulls.{role.value}", column=name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
-    """What one step of a measurement is worth.
-
-    Attributes:
-        step: Physical value of one step.
-        units: Codes of the units that are multiplied.
-    """
-
-    step: Fraction
-    units: tuple[str, ...]
-
-    def text(self, canonical: float, *, words: Words) -> str:
-        """Return a number of steps as a physical amount.
-
-        Example:
-            >>> from confide.report.words import load_words
-            >>> Grid(step=Fraction(1, 10), units=("kg", "kg", "mm[Hg]")).text(
-            ...     25, words=load_words("en")
-            ... )
-            '2.5 (kg)²·mmHg'
-        """
-        number = significant(float(self.step) * canonical)
-        known = [code for code in self.units if words.unit(code)]
-        if len(known) < 2:
-            return words.amount(number, known[0] if known else "1")
-        shown = []
-        for code in dict.fromkeys(known):
-            unit = clean(words.unit(code))
-            match known.count(code):
-                case 1:
-                    shown.append(unit)
-                case 2:
-                    shown.append(words.say("bounded.squared", unit=unit))
-                case power:
-                    shown.append(f"({unit})^{power}")
-        return words.say("amount", value=number, unit="·".join(shown))
-
-
-def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
-    """Return what one step of a measurement is worth."""
-    aggregate = measurement.aggregate
-    if isinstance(aggregate, KeyedAggregate | DegreeAggregate):
-        return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
-    if isinstance(aggregate, PooledAggregate):  # in the groups of full weight
-        heaviest = max(aggregate.weights, default=1)
-        return Grid(step=Fraction(1, heaviest), units=(measurement.sensitivity.unit,))
-    if isinstance(aggregate, MomentAggregate):
-        return _grid((aggregate.of,) * aggregate.degree, dataset=dataset)
-    if isinstance(aggregate, FactorizedAggregate):
-        return Grid(
-            step=Fraction(1, ONE), units=(measurement.sensitivity.unit.removeprefix(STEPS),)
-        )
-    match aggregate.value:
-        case Ones():
-            return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
-        case Plain() | Centred() | Product() as value:
-            return _grid(reads(value), dataset=dataset)
-        case CentredSquare(of=expression):
-            return _grid((expression, expression), dataset=dataset)
-        case _:
-            assert_never(aggregate.value)
-
-
-def _grid(factors: Sequence[Expression], *, dataset: Dataset) -> Grid:
-    domains = [domain(factor, dataset=dataset) for factor in factors]
-    return Grid(
-        step=math.prod((of.scale for of in domains), start=Fraction(1)),
-        units=tuple(of.unit for of in domains),
-    )
-
-
 def noise_text(measurement: Measurement, *, dataset: Dataset, words: Words) -> str:
     """Return one measurement's sensitivity, noise and errors, in physical units."""
     grid = grid_of(measurement, dataset=dataset)
-    law = additive_law(measurement.mechanism)
     return words.say(
-        "bounded.noise",
+        f"bounded.{'choice' if measurement.sensitivity.reach else 'noise'}",
         name=measured_text(measurement, words=words),
         entity=words.say(f"entity.{dataset.unit.entity.value}"),
-        l1=grid.text(measurement.sensitivity.l1, words=words),
+        l1=moved_text(measurement, grid=grid, words=words),
         law=law_text(measurement.mechanism, grid=grid, words=words),
-        median=grid.text(law.half_width(0.5), words=words),
-        p95=grid.text(law.half_width(0.95), words=words),
+        median=grid.text(error_at(measurement.mechanism, 0.5), words=words),
+        p95=grid.text(error_at(measurement.mechanism, 0.95), words=words),
     )
 
 
@@ -357,16 +279,6 @@ def _pair_of(value: Value) -> str:
             assert_never(value)
 
 
-def additive_law(mechanism: Mechanism) -> DiscreteLaplace | DiscreteGaussian:
-    """Return the noise that a mechanism adds to each number.
-
-    Example:
-        >>> additive_law(DiscreteLaplace(scale=Fraction(2))).half_width(0.95)
-        6
-    """
-    return mechanism.noise() if isinstance(mechanism, KeyThreshold) else mechanism
-
-
 def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
     """Return the noise of a mechanism with its parameter.
 
@@ -386,5 +298,19 @@ def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
             b = grid.text(float(mechanism.noise().scale), words=words)
             tau = grid.text(mechanism.threshold(), words=words)
             return words.say("bounded.law.threshold", scale=b, tau=tau)
+        case SetSelection():
+            return words.say(
+                "bounded.law-of-choice.set",
+                size=str(mechanism.size),
+                candidates=f"{mechanism.candidates:,}",
+                scale=grid.text(float(1 / mechanism.slope), words=words),
+            )
+        case Peeling():
+            return words.say(
+                "bounded.law-of-choice.peeling",
+                size=str(mechanism.size),
+                candidates=f"{mechanism.candidates:,}",
+                scale=grid.text(float(1 / mechanism.slope), words=words),
+            )
         case _:
             assert_never(mechanism)

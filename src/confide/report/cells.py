@@ -80,11 +80,22 @@ def _interval(estimate: Estimate) -> tuple[float, float] | None:
     return estimate.lower, estimate.upper
 
 
+def hollow_note(cells: Iterable[Cell], *, words: Words) -> tuple[str, ...]:
+    """Say what a hollow dot is, if there is one."""
+    hollow = any(cell.flags and cell.value is not None for cell in cells)
+    return (words.say("chart.hollow"),) if hollow else ()
+
+
+def label_of(key: tuple[str, ...], *, words: Words) -> str:
+    """Return what a group is called in a chart."""
+    return words.say("key.joint").join(clean(part) for part in key) or words.say("chart.all")
+
+
 def labels_of(keys: Iterable[tuple[str, ...]], *, words: Words) -> dict[tuple[str, ...], str]:
     """Return a label a key; two keys that look alike once shortened are told apart by a number."""
     found: dict[tuple[str, ...], str] = {}
     for key in dict.fromkeys(keys):
-        text = words.say("key.joint").join(clean(part) for part in key) or words.say("chart.all")
+        text = label_of(key, words=words)
         alike = sum(label.startswith(text) for label in found.values())
         found[key] = f"{text} ({alike + 1})" if text in found.values() else text
     return found

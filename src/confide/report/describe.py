@@ -30,13 +30,19 @@ from confide.statistics.running_counts import RunningCounts
 from confide.statistics.series import Series
 from confide.statistics.survival import Survival
 from confide.statistics.table_one import TableOne
+from confide.statistics.top_category import TopCategory
+from confide.statistics.top_features import TopFeatures
 from confide.statistics.weighted_proportion import WeightedProportion
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
-from confide.tables.bound_contributions import CellBound, OneEvent
+from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
+from confide.tables.expression import BinOf, Expression
 from confide.tables.filter import Everything
 from confide.tables.pooled import PooledAggregate
-from confide.tables.relation import resolve
+from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
+
+_NAMING_GROUPS = ("histogram", "chi-squared-test", "running-counts", "series", "top-category")
+"""Kinds whose title names their groups already."""
 
 
 def kind_of(statistic: Statistic) -> str:
@@ -74,7 +80,7 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     condition = condition_text(where, dataset=plan.dataset, words=words, brief=True)
     subject = _subject(statistic, condition=condition, plan=plan, words=words)
     by, kind = getattr(statistic, "by", ()), kind_of(statistic)
-    if by and kind not in ("histogram", "chi-squared-test", "running-counts", "series"):
+    if by and kind not in _NAMING_GROUPS:
         groups = words.listed([label(name) for name in by])
         subject = words.say("title.by", subject=subject, groups=groups)
     if condition and kind != "count":
@@ -124,6 +130,11 @@ def _shared_subject(statistic: Statistic, *, kind: str, plan: Plan, words: Words
     match statistic:
         case TableOne(table=table) | DataQuality(table=table):
             return words.say(f"title.{kind}", table=label(table))
+        case TopCategory(by=by, size=size):
+            groups = words.listed([label(name) for name in by])
+            return _best(kind, size, words=words, groups=groups)
+        case TopFeatures(outcome=outcome, size=size):
+            return _best(kind, size, words=words, outcome=label(outcome))
         case Proportion(of=of) | WeightedProportion(of=of) | TwoProportionsTest(of=of):
             share = condition_text(of, dataset=plan.dataset, words=words, brief=True)
             return words.say(f"title.{kind}", condition=share)
@@ -148,6 +159,12 @@ def _events(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     return column or condition or words.say("title.events")
 
 
+def _best(kind: str, size: int, /, *, words: Words, **among: str) -> str:
+    if size == 1:
+        return words.say(f"title.{kind}", **among)
+    return words.say(f"title.several-{kind}", count=str(size), **among)
+
+
 def _counted(statistic: Statistic) -> str:
     counted = getattr(statistic, "counted", None)
     return "events" if counted is not None and counted.value == "events" else "patients"
@@ -165,24 +182,33 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
         return (words.say("axis.degree"),)
     if isinstance(statistic, Hierarchy | AreaRate):
         return tuple(label(name) for name in statistic.key_names)
+    if kind_of(statistic) == "top-features":
+        return (words.say("head.feature"),)
     table = str(getattr(statistic, "table", ""))
     names = []
     if isinstance(statistic, Series | RunningCounts):
         axes = statistic.axes(plan.dataset)
-        return tuple(expression_text(axis, dataset=plan.dataset, words=words) for axis in axes)
+        return tuple(_axis_title(axis, dataset=plan.dataset, words=words) for axis in axes)
     for name in getattr(statistic, "by", ()):
         expression = resolve(name, table=table, dataset=plan.dataset)
         known = {derived.name for derived in plan.dataset.derived}
-        names.append(
-            label(name)
-            if name in known
-            else expression_text(expression, dataset=plan.dataset, words=words)
-        )
+        shown = label(name) if name in known else None
+        names.append(_axis_title(expression, shown, dataset=plan.dataset, words=words))
     if isinstance(statistic, Survival):
         unit = clean(words.unit(statistic.time_domain(plan.dataset).unit))
         time = words.say("head.time-unit", unit=unit) if unit else words.say("head.time")
         names += [words.say("head.event"), time]
     return tuple(names)
+
+
+def _axis_title(
+    axis: Expression, name: str | None = None, *, dataset: Dataset, words: Words
+) -> str:
+    """Return the name of a grouping; of bins with their unit, which their labels leave out."""
+    shown = expression_text(axis, dataset=dataset, words=words) if name is None else name
+    unit = domain(axis.of, dataset=dataset).unit if isinstance(axis, BinOf) else "1"
+    told = clean(words.unit(unit))
+    return words.say("axis.column", column=shown, unit=told) if told else shown
 
 
 def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
@@ -265,7 +291,7 @@ def _worth(measurement: Measurement, dataset: Dataset) -> int | None:
 
 def _once(measurement: Measurement) -> bool:
     match measurement.aggregate.bounds:
-        case CellBound(max_cells=1, max_rows_per_cell=1) | OneEvent():
+        case CellBound(max_cells=1, max_rows_per_cell=1) | RowBound(max_rows=1) | OneEvent():
             return True
         case _:
             return False

@@ -25,9 +25,10 @@ from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentrated
 from confide.privacy.odds import odds_factor, of_100_outputs, posterior_bound
 from confide.privacy.unit import Entity
 from confide.release.verify_reuse import is_reuse
-from confide.report.bounding import additive_law, grid_of, law_text, measured_text
+from confide.report.bounding import law_text, measured_text
 from confide.report.describe import title_of
 from confide.report.gauges import amount_text, scope_text
+from confide.report.grid import error_at, grid_of, moved_text
 from confide.report.guarantee import ChargeLine, charge_lines
 from confide.report.numbers import clean, epsilon_text, percent, significant
 from confide.report.odds_words import (
@@ -246,11 +247,11 @@ def _measured(plan: Plan, *, words: Words) -> TextGrid:
 
 def _measurement(measurement: Measurement, *, plan: Plan, words: Words) -> tuple[str, ...]:
     grid = grid_of(measurement, dataset=plan.dataset)
-    error = additive_law(measurement.mechanism).half_width(0.95)
+    error = error_at(measurement.mechanism, 0.95)
     return (
         clean(measurement.statistic),
         measured_text(measurement, words=words),
-        grid.text(measurement.sensitivity.l1, words=words),
+        moved_text(measurement, grid=grid, words=words),
         clean(measurement.sensitivity.because, most=300),
         law_text(measurement.mechanism, grid=grid, words=words),
         grid.text(error, words=words),

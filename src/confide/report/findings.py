@@ -18,12 +18,12 @@ TESTS = ("chi-squared-test", "two-proportions-test", "trend-test", "two-means-te
 
 
 def p_text(p: float, *, words: Words) -> str:
-    """Return a p-value with its sign of relation, to as many digits as journals print.
+    r"""Return a p-value with its sign of relation, to as many digits as journals print.
 
     Example:
         >>> from confide.report.words import load_words
         >>> [p_text(p, words=load_words("en")) for p in (0.0000123, 0.00345, 0.0432, 0.87)]
-        ['< 0.0001', '= 0.0034', '= 0.043', '= 0.87']
+        ['<\xa00.0001', '=\xa00.0034', '=\xa00.043', '=\xa00.87']
     """
     if p < LEAST_P:
         return words.say("headline.p.below", bound=f"{LEAST_P:.4f}")
@@ -35,7 +35,7 @@ def bare_text(cell: Cell, *, words: Words) -> str:
     """Return a number that has no interval."""
     value = cell.value if cell.value is not None else math.nan
     if cell.quantity.endswith("p-value"):
-        return p_text(value, words=words).removeprefix("= ")
+        return p_text(value, words=words).removeprefix("=").strip()
     return significant(value)
 
 
@@ -60,7 +60,20 @@ def finding(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
 
 
 def effect_text(cell: Cell, *, words: Words) -> str:
-    """Return an effect with its interval."""
+    """Return an effect with its interval, as the start of a sentence."""
+    quantity = words.say(f"quantity.{cell.quantity.replace(' ', '-')}")
+    parts = {"quantity": quantity[:1].upper() + quantity[1:], **_sized(cell, words=words)}
+    if cell.quantity == "slope":  # over all categories
+        return words.say("headline.effect-overall", **parts)
+    return words.say("headline.effect", key=_key(cell, words=words), **parts)
+
+
+def _key(cell: Cell, *, words: Words) -> str:
+    return words.say("comma").join(clean(part) for part in cell.key)
+
+
+def _sized(cell: Cell, *, words: Words) -> dict[str, str]:
+    """Return a number with its unit, and its interval."""
     low, high = cell.outer or (math.nan, math.nan)
     places = decimals_for(cell.half_width) if cell.half_width > 0 else 2
     interval = words.say(
@@ -70,13 +83,8 @@ def effect_text(cell: Cell, *, words: Words) -> str:
         upper=fixed(high, decimals=places),
     )
     value = cell.value if cell.value is not None else math.nan
-    return words.say(
-        "headline.effect",
-        quantity=words.say(f"quantity.{cell.quantity.replace(' ', '-')}"),
-        key=words.say("comma").join(clean(part) for part in cell.key),
-        amount=words.amount(fixed(value, decimals=places), cell.unit),
-        interval=interval,
-    )
+    amount = words.amount(fixed(value, decimals=places), cell.unit)
+    return {"amount": amount, "interval": interval}
 
 
 def _coefficient(cells: Sequence[Cell], *, words: Words) -> str:
@@ -88,4 +96,6 @@ def _coefficient(cells: Sequence[Cell], *, words: Words) -> str:
     if not sharp:
         return words.say("headline.regression-ridge")
     largest = max(sharp, key=lambda cell: abs(cell.value or 0.0) / cell.half_width)
-    return words.say("headline.regression", effect=effect_text(largest, words=words))
+    parts = {"key": _key(largest, words=words), **_sized(largest, words=words)}
+    effect = words.say("headline.coefficient", **parts)
+    return words.say("headline.regression", effect=effect)

@@ -26,7 +26,7 @@ def hatching(rings: Sequence[Ring], *, spacing: float = SPACING) -> list[Segment
     Example:
         >>> square = np.array([[0.0, 0.0], [10.0, 0.0], [10.0, 10.0], [0.0, 10.0]])
         >>> len(hatching([square], spacing=5.0)), len(hatching([square, square], spacing=5.0))
-        (2, 0)
+        (3, 0)
     """
     turned = [_turned(ring) for ring in rings]
     starts = np.vstack(turned)

@@ -20,8 +20,9 @@ from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.release.certificate import shown_loss
 from confide.release.release import Release
-from confide.report.bounding import grid_of, kept_text, law_text, measured_text
+from confide.report.bounding import kept_text, law_text, measured_text
 from confide.report.describe import title_of
+from confide.report.grid import grid_of, moved_text
 from confide.report.guarantee import charge_lines
 from confide.report.numbers import clean, epsilon_text, percent
 from confide.report.odds_words import adjacency_text, loss_text
@@ -144,9 +145,9 @@ def _mechanism(release: Release, measurement: Measurement, *, words: Words) -> s
     dataset = release.plan.dataset
     grid = grid_of(measurement, dataset=dataset)
     return words.say(
-        "methods.mechanism",
+        f"methods.{'choice' if measurement.sensitivity.reach else 'mechanism'}",
         name=measured_text(measurement, words=words),
-        l1=grid.text(measurement.sensitivity.l1, words=words),
+        l1=moved_text(measurement, grid=grid, words=words),
         law=law_text(measurement.mechanism, grid=grid, words=words),
         letter=Measure(dataset.measure).letter,
         charge=epsilon_text(Fraction(measurement.nano, NANO)),

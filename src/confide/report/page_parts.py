@@ -15,6 +15,7 @@ from confide.report.numbers import clean, percent
 from confide.report.section import Section
 from confide.report.table import html_table
 from confide.report.words import Words
+from confide.statistics.survival import Survival
 
 
 def figure_part(
@@ -41,18 +42,26 @@ def table_part(
         return Html()
     table = laid_out(release, statistic, words=words)
     kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
-    caption = words.say(
-        "table.caption",
-        title=title,
-        level=percent(cells[0].level),
-        covers=words.say("or").join(kinds),
+    level = percent(cells[0].level)
+    caption = (
+        words.say("table.caption", title=title, level=level, covers=words.say("or").join(kinds))
+        if table.numbers
+        else title
     )
     return tag(
         "div",
         tag("h3", words.say("page.table")),
         tag("p", isolated(caption), class_="caption"),
         html_table(table, name=f"{name}t", words=words),
+        _chosen(statistic, cells=len(cells), words=words),
     )
+
+
+def _chosen(statistic: Statistic, *, cells: int, words: Words) -> Html | str:
+    """Return the note that goes with a table of the numbers that one cites."""
+    if not isinstance(statistic, Survival):
+        return ""
+    return tag("p", words.say("page.rows-chosen", numbers=f"{cells:,}"), class_="note")
 
 
 def points(title: str, sentences: Sequence[str]) -> Html:

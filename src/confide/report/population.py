@@ -33,11 +33,13 @@ from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
 from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 from confide.tables.unknown import beyond, can_be_unknown
 
 _MOST_BINS = 12
+_MOST_NAMES = 20
 
 
 def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
@@ -55,7 +57,9 @@ def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
         if can_be_unknown(expression, dataset=dataset, where=asked)
     )
     if unsure:
-        known = words.listed(list(unsure))
+        names = list(unsure)
+        few = names if len(names) <= _MOST_NAMES else [*names[:_MOST_NAMES], "…", names[-1]]
+        known = words.listed(few)
         if where:
             return words.say(f"about.{what}.some-known", where=where, known=known, **parts)
         return words.say(f"about.{what}.known", known=known, **parts)
@@ -97,6 +101,10 @@ def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
                 found[key] = None
             case DegreeAggregate():
                 pass
+            case RankedCells(axes=axes):
+                found |= dict.fromkeys(axes)
+            case RankedFeatures(features=features, outcome=outcome):
+                found |= dict.fromkeys((*features, outcome))
             case _:
                 assert_never(measurement.aggregate)
     return tuple(found)

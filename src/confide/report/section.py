@@ -15,8 +15,9 @@ from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.release.release import Release
-from confide.report.bounding import bounded
+from confide.report.bounding import bounded, kept_text
 from confide.report.cells import Cell, cells_of
+from confide.report.choice import CHOICES
 from confide.report.conditions import label
 from confide.report.describe import digits, kind_of, quantity_text, title_of
 from confide.report.findings import TESTS, finding
@@ -25,6 +26,7 @@ from confide.report.odds_words import loss_text, shown_at
 from confide.report.population import about
 from confide.report.survival_words import survival_headline
 from confide.report.words import Words
+from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.relation import OVERALL
 from confide.tables.survey_weight import weight_of
 
@@ -67,7 +69,7 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
     return Section(
         title=title_of(statistic, plan=plan, words=words),
         about=_about(statistic, plan=plan, words=words),
-        headline=headline(cells, kind=kind, words=words),
+        headline=_headline(cells, kind=kind, words=words),
         fit=words.each(f"fit.{kind}", **placed["fit"]),
         unfit=(*_noise_only(cells, words=words), *words.each(f"unfit.{kind}", **placed["unfit"])),
         bounded=bounded(statistic, plan=plan, words=words),
@@ -80,9 +82,16 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
 
 
 def _about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
-    """Return whom a statistic is about, and that it is not weighted where weights are declared."""
+    """Return whom a statistic is about, what is kept of them, and whether weights are used."""
     told = about(statistic, plan=plan, words=words)
-    weight = weight_of(str(getattr(statistic, "table", "")), dataset=plan.dataset)
+    table = str(getattr(statistic, "table", ""))
+    bounds = plan.of(statistic.id)[0].aggregate.bounds
+    if (
+        isinstance(bounds, RowBound | CellBound)
+        and not plan.dataset.table(table).one_row_per_patient
+    ):
+        told = words.say("about.kept", about=told, kept=kept_text(bounds, words=words))
+    weight = weight_of(table, dataset=plan.dataset)
     if weight is None:
         return told
     name, weighted = label(weight.column), kind_of(statistic).startswith("weighted-")
@@ -102,7 +111,7 @@ def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
 
 def _noise_only(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
     """Return the warning that goes with intervals that no sampling is part of."""
-    if any(cell.covers is not Covers.NOISE for cell in cells):
+    if any(cell.covers is not Covers.NOISE or cell.quantity == "selected" for cell in cells):
         return ()
     return (words.say("unfit.noise-only"),)
 
@@ -111,6 +120,13 @@ def _width_parts(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
     width = max((cell.half_width for cell in cells), default=0.0)
     unit = cells[0].unit if cells else "persons"
     return {"width": words.amount(fixed(math.ceil(2 * width), decimals=0), unit)}
+
+
+def _headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
+    if kind not in CHOICES:
+        return headline(cells, kind=kind, words=words)
+    names = [_key(cell, words=words) for cell in cells]
+    return words.say("headline.choice", chosen=words.listed(names))
 
 
 def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:

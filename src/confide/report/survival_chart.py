@@ -14,13 +14,16 @@ References:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from confide.report.cells import Cell
+from confide.report.cells import Cell, label_of
 from confide.report.marks import Chart, Row
 from confide.report.numbers import clean, fixed
 from confide.report.style import INK, MUTED, SERIES, WIDTH, room_for
+from confide.report.survival_words import DAYS_A_YEAR, in_years
 from confide.report.words import Words
+
+_Time = TypeVar("_Time")
 
 MOST_ARMS = len(SERIES)
 _TIMES = 7
@@ -28,6 +31,20 @@ _CURVE, _PANEL, _LINE = 300, 150, 17
 _ACROSS, _GAP = 3, 44
 _BETWEEN = 0.45  # lines between two arms of the risk table
 _DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 4), (1, 3))
+
+
+_YEARS = f"format(datum.value / {DAYS_A_YEAR}, '.1~f')"
+
+
+def few_times(times: Sequence[_Time], *, most: int = _TIMES) -> Sequence[_Time]:
+    """Return at most so many times, evenly chosen, the start among them.
+
+    Example:
+        >>> few_times(["0", "6", "12", "18", "24"], most=3)
+        ['0', '12', '24']
+    """
+    every = -(-(len(times) - 1) // (most - 1))
+    return times[:: max(1, every)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,16 +55,17 @@ class _Frame:
         arms: Labels in their order.
         times: Every public time, the first of them the start.
         title: Of the time axis.
+        years: Whether times are days that the axis shows as years.
     """
 
     arms: tuple[str, ...]
     times: tuple[float, ...]
     title: str
+    years: bool
 
-    def ticks(self, most: int = _TIMES) -> tuple[float, ...]:
+    def ticks(self, most: int = _TIMES) -> Sequence[float]:
         """Return at most so many times, evenly chosen, the start among them."""
-        every = -(-(len(self.times) - 1) // (most - 1))
-        return self.times[::every]
+        return few_times(self.times, most=most)
 
     def x(self, *, labels: bool, most: int = _TIMES) -> Any:
         import altair as alt
@@ -60,6 +78,7 @@ class _Frame:
             grid=labels,
             labelFlush=False,
             labelOverlap=False,
+            labelExpr=_YEARS if self.years else alt.Undefined,
         )
         scale = alt.Scale(domain=[self.times[0], self.times[-1]], nice=False)
         return alt.X("time:Q", title=self.title if labels else None, scale=scale, axis=axis)
@@ -86,13 +105,13 @@ class _Frame:
 
 
 def survival_curves(
-    cells: Sequence[Cell], *, time_title: str, words: Words
+    cells: Sequence[Cell], *, unit: str, words: Words
 ) -> tuple[Chart, tuple[str, ...]]:
     """Return the figure of a survival question and its notes.
 
     Args:
         cells: As published; the key ends with type of event and time.
-        time_title: Title of the time axis, with its unit.
+        unit: UCUM code of the times.
         words: Language.
     """
     import altair as alt
@@ -101,10 +120,15 @@ def survival_curves(
     every = dict.fromkeys(cell.key[:-2] for cell in cells if cell.quantity == "at risk")
     shown = tuple(every)[:MOST_ARMS]
     times = tuple(dict.fromkeys(c.key[-1] for c in cells if c.quantity == "at risk"))
+    years = in_years(unit, until=float(times[-1]))
+    shown_unit = clean(words.unit("a" if years else unit))
     frame = _Frame(
-        arms=tuple(_label(arm, words=words) for arm in shown),
+        arms=tuple(label_of(arm, words=words) for arm in shown),
         times=tuple(float(time) for time in times),
-        title=time_title,
+        title=words.say("head.time-unit", unit=shown_unit)
+        if shown_unit
+        else words.say("head.time"),
+        years=years,
     )
     arms = dict(zip(shown, frame.arms, strict=True))
     events = tuple(dict.fromkeys(c.key[-2] for c in cells if c.quantity == "events"))
@@ -129,10 +153,6 @@ def survival_curves(
         parts_shown = {"shown": str(len(shown)), "arms": f"{len(every):,}"}
         notes.append(words.say("chart.survival-rest", **parts_shown))
     return alt.vconcat(*parts, spacing=14), tuple(notes)
-
-
-def _label(arm: tuple[str, ...], *, words: Words) -> str:
-    return words.say("key.joint").join(clean(part) for part in arm) or words.say("chart.all")
 
 
 def _rows(
@@ -194,7 +214,7 @@ def _incidences(rows: Mapping[str, Sequence[Row]], *, frame: _Frame, words: Word
     """Return a small panel for each type of event, all to one scale."""
     import altair as alt
 
-    across = min(_ACROSS, len(rows))
+    across = 2 if len(rows) == 4 else min(_ACROSS, len(rows))
     top = min(1.0, max(row["high"] for panel in rows.values() for row in panel) or 1.0)
     width = (WIDTH - (across - 1) * _GAP) // across
     heading = {"fontSize": 12.5, "fontWeight": "normal", "color": MUTED, "offset": 8}

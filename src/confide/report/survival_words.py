@@ -7,8 +7,16 @@ from collections.abc import Sequence
 
 from confide.report.cells import Cell
 from confide.report.findings import p_text
-from confide.report.numbers import clean, decimals_for, fixed, percent
+from confide.report.numbers import clean, decimals_for, fixed, percent, significant
 from confide.report.words import Words
+
+DAYS_A_YEAR = 365.25
+_LEAST_YEARS = 2
+
+
+def in_years(unit: str, *, until: float) -> bool:
+    """Return whether days are many enough to be read as years."""
+    return unit == "d" and until >= _LEAST_YEARS * 365
 
 
 def survival_headline(usable: Sequence[Cell], *, words: Words) -> str:
@@ -23,7 +31,7 @@ def survival_headline(usable: Sequence[Cell], *, words: Words) -> str:
     time, cells = [item for item in found.items() if len(item[1]) == arms][-1]
     unit = next((cell.unit for cell in usable if cell.quantity == "median survival"), "")
     unit = unit or next((c.unit for c in usable if c.quantity == "restricted mean"), "")
-    parts = {"time": time, "unit": clean(words.unit(unit))}
+    parts = {"time": _time(float(time), unit=unit, words=words)}
     if len(cells) == 1:
         share, ends = _share(cells[0], words=words)
         interval = words.say("headline.survival-interval", level=percent(cells[0].level), ends=ends)
@@ -37,6 +45,15 @@ def survival_headline(usable: Sequence[Cell], *, words: Words) -> str:
     shown = words.say("headline.p-none") if p is None else p_text(p, words=words)
     parts |= {"p": shown, "level": percent(cells[0].level)}
     return words.say("headline.survival-many", **parts)
+
+
+def _time(time: float, *, unit: str, words: Words) -> str:
+    """Return a time with its unit, with years where it is many days."""
+    shown = significant(time, digits=6)
+    if in_years(unit, until=time):
+        years = significant(round(time / DAYS_A_YEAR, 1))
+        return words.say("headline.survival-years", days=shown, years=years)
+    return words.say("headline.survival-time", time=shown, unit=clean(words.unit(unit))).strip()
 
 
 def _share(cell: Cell, *, words: Words) -> tuple[str, str]:

@@ -13,15 +13,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from confide.plans.plan import Statistic
-from confide.release.export import group_names
+from confide.release.export import distinct_names
 from confide.release.release import Release
 from confide.report.cells import Cell, cells_of
-from confide.report.describe import digits, group_titles, quantity_text
+from confide.report.choice import CHOICES
+from confide.report.describe import digits, group_titles, kind_of, quantity_text
 from confide.report.findings import bare_text
 from confide.report.markup import Html, tag, trusted
 from confide.report.numbers import clean, fixed, percent
+from confide.report.survival_table import cited
 from confide.report.words import Words
 from confide.statistics.hierarchy.spec import Hierarchy
+from confide.statistics.survival import Survival
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,8 +46,7 @@ def frame(release: Release, statistic: Statistic) -> "pa.Table":
     columns: dict[str, pa.Array] = {
         "quantity": pa.array([e.quantity for e in estimates], type=text)
     }
-    names = _distinct(group_names(statistic, width=width), taken=(*columns, *_FIXED))
-    for place, name in enumerate(names):
+    for place, name in enumerate(distinct_names(statistic, width=width)):
         columns[name] = pa.array([e.key[place] for e in estimates], type=text)
     for name in ("value", "standard_error", "lower", "upper", "level"):
         columns[name] = pa.array([getattr(e, name) for e in estimates], type=number)
@@ -52,20 +54,6 @@ def frame(release: Release, statistic: Statistic) -> "pa.Table":
     columns["unit"] = pa.array([e.unit for e in estimates], type=text)
     columns["flags"] = pa.array(["; ".join(e.flags) for e in estimates], type=text)
     return pa.table(columns)
-
-
-_FIXED = ("value", "standard_error", "lower", "upper", "level", "covers", "unit", "flags")
-
-
-def _distinct(names: Sequence[str], *, taken: Sequence[str]) -> tuple[str, ...]:
-    """Return group names that clash with no other column."""
-    found: list[str] = []
-    for name in names:
-        fresh = name
-        while fresh in taken or fresh in found:
-            fresh += "_"
-        found.append(fresh)
-    return tuple(found)
 
 
 def parquet_bytes(table: "pa.Table") -> bytes:
@@ -97,8 +85,12 @@ class Shown:
 
 
 def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
-    """Return the table of one statistic for readers, every cell of it."""
+    """Return the table of one statistic for readers; of a survival question what one cites."""
+    if kind_of(statistic) in CHOICES:
+        return _chosen(release, statistic, words=words)
     cells = _told_once(cells_of(release.of(statistic)))
+    if isinstance(statistic, Survival):
+        cells = cited(cells)
     if isinstance(statistic, Hierarchy):  # the file holds all three numbers of an area
         cells = [cell for cell in cells if cell.quantity == "count"]
     groups = group_titles(statistic, plan=release.plan, words=words) if _keyed(cells) else ()
@@ -136,6 +128,13 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
         rows.append(tuple(row))
     numbers = 4 if inner else 3
     return Shown(head=tuple(head), rows=tuple(rows), text_columns=labels, numbers=numbers)
+
+
+def _chosen(release: Release, statistic: Statistic, *, words: Words) -> Shown:
+    """Return the names of what was chosen: there are no numbers."""
+    head = group_titles(statistic, plan=release.plan, words=words)
+    rows = tuple(tuple(clean(part) for part in e.key) for e in release.of(statistic))
+    return Shown(head=head, rows=rows, text_columns=len(head), numbers=0)
 
 
 def _told_once(cells: Sequence[Cell]) -> Sequence[Cell]:

@@ -78,10 +78,13 @@ class Words:
             ('mmHg', 'mmol/L')
             >>> load_words("en").unit("1"), load_words("en").unit("mm[Hg]/(kg/m2)")
             ('', 'mmHg per kg/m²')
+            >>> load_words("en").unit("mm[Hg]/(a)"), load_words("en").unit("per 100")
+            ('mmHg per year', '%')
         """
         above, quotient, below = code.partition("/(")
         if quotient:  # of two units: a regression's coefficient
-            return self.say("per", above=self.unit(above) or "1", below=self.unit(below[:-1]))
+            one = self.templates.get(f"unit-one.{below[:-1]}") or self.unit(below[:-1])
+            return self.say("per", above=self.unit(above) or "1", below=one)
         return "" if code == "1" else self.templates.get(f"unit.{code}", code)
 
     def amount(self, number: str, code: str) -> str:

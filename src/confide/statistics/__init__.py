@@ -9,6 +9,8 @@ from typing import Any
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, decode
 from confide.plans.plan import Measurement, Plan, Statistic, Study
@@ -34,6 +36,8 @@ from confide.statistics.smr import SMR
 from confide.statistics.standardized_rate import StandardizedRate
 from confide.statistics.survival import Survival
 from confide.statistics.table_one import Characteristic, Summary, TableOne
+from confide.statistics.top_category import TopCategory
+from confide.statistics.top_features import TopFeatures
 from confide.statistics.total import Sum
 from confide.statistics.variance import Variance
 from confide.statistics.weighted_mean import WeightedMean
@@ -47,6 +51,7 @@ from confide.tables.degrees import DegreeAggregate
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
 
 STATISTICS: Mapping[str, type[Any]] = {
@@ -76,6 +81,8 @@ STATISTICS: Mapping[str, type[Any]] = {
     "area-rate": AreaRate,
     "series": Series,
     "running-counts": RunningCounts,
+    "top-category": TopCategory,
+    "top-features": TopFeatures,
 }
 """Every statistic, by the word that study files use."""
 
@@ -103,6 +110,8 @@ __all__ = [
     "Summary",
     "Survival",
     "TableOne",
+    "TopCategory",
+    "TopFeatures",
     "TrendTest",
     "TwoMeansTest",
     "TwoProportionsTest",
@@ -131,6 +140,10 @@ _NAMES: dict[str, Any] = {
         DiscreteLaplace,
         DiscreteGaussian,
         KeyThreshold,
+        SetSelection,
+        Peeling,
+        RankedCells,
+        RankedFeatures,
     )
 } | {"Predicate": Predicate}
 

@@ -31,6 +31,7 @@ from confide.plans.contribution import Counted, PerPatient, contribution_bounds,
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.intervals import (
     Component,
+    cautious_variance,
     median_error,
     noise_component,
     quantile,
@@ -215,7 +216,7 @@ def _mean(moments: Sequence[float], *, noise: Component, rows: float, level: flo
     sampling = (
         total**2
         / rows
-        * _cautious(
+        * cautious_variance(
             square - mean**2,
             error=math.sqrt(variance(_spread_parts(noise, mean=mean, square=square))) / total,
         )
@@ -239,11 +240,6 @@ def _mean(moments: Sequence[float], *, noise: Component, rows: float, level: flo
         lower=min(_cut(low, most=1.0), mean),
         upper=max(_cut(high, most=1.0), mean),
     )
-
-
-def _cautious(spread: float, *, error: float) -> float:
-    """Return a noisy variance, raised where it is not much larger than its own error."""
-    return (spread + math.hypot(spread, 2 * error)) / 2
 
 
 def _deviation(moments: Sequence[float], *, noise: Component, level: float) -> _Place:

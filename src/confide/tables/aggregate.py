@@ -23,21 +23,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from confide.errors import ContractError, InvalidParameterError
+from confide.errors import InvalidParameterError
 from confide.tables.bound_contributions import (
     ContributionBounds,
     ValueRange,
-    rows_per_unit,
 )
-from confide.tables.degrees import DegreeAggregate, check_degrees
+from confide.tables.degrees import DegreeAggregate
 from confide.tables.expression import ColumnOf, Expression, Holds, OrMissing, ValueOf
-from confide.tables.factorized import FactorizedAggregate, factorized, largest_step
+from confide.tables.factorized import FactorizedAggregate, factorized
 from confide.tables.filter import All, Between
 from confide.tables.pooled import PooledAggregate, pooled
-from confide.tables.relation import Relation, centre, check, column_of, domain
-from confide.tables.schema import Dataset, Kind
+from confide.tables.ranked import RankedCells, RankedFeatures, scores
+from confide.tables.relation import Relation, centre, domain
+from confide.tables.schema import Dataset
 
-LARGEST_SUM = 2**126
 MOST_CELLS = 10**7
 
 
@@ -160,7 +159,9 @@ Asked: TypeAlias = Aggregate | KeyedAggregate | DegreeAggregate
 """What an engine answers."""
 
 
-Measured: TypeAlias = Asked | MomentAggregate | PooledAggregate | FactorizedAggregate
+Measured: TypeAlias = (
+    Asked | MomentAggregate | PooledAggregate | FactorizedAggregate | RankedCells | RankedFeatures
+)
 """What a measurement may noise."""
 
 
@@ -247,6 +248,10 @@ def parts(aggregate: Measured) -> tuple[Asked, ...]:
                 Aggregate(relation=relation, axes=axes, value=value, bounds=bounds)
                 for value in values[: aggregate.degree + 1]
             )
+        case RankedCells(relation=relation, axes=axes, bounds=bounds):
+            return (Aggregate(relation=relation, axes=axes, value=Ones(), bounds=bounds),)
+        case RankedFeatures():
+            return _parts_of_features(aggregate)
         case _:
             assert_never(aggregate)
 
@@ -264,8 +269,26 @@ def _width(aggregate: MomentAggregate) -> int:
     return aggregate.degree + 1 + aggregate.missing
 
 
+def _parts_of_features(ranked: RankedFeatures) -> tuple[Aggregate, ...]:
+    """Return the sums of :func:`confide.tables.ranked.scores`, all over the same complete rows."""
+    outcome = Centred(of=ranked.outcome)
+    read = (*ranked.features, ranked.outcome)
+    known = All(of=(ranked.relation.where, *(Between(of=each) for each in read)))
+    values: list[Value] = [Product(of=(Centred(of=f), outcome)) for f in ranked.features]
+    values += [Ones(), outcome, *(Centred(of=f) for f in ranked.features)]
+    relation = Relation(table=ranked.relation.table, where=known)
+    return tuple(
+        Aggregate(relation=relation, axes=ranked.axes, value=value, bounds=ranked.bounds)
+        for value in values
+    )
+
+
 def combined(
-    aggregate: MomentAggregate | PooledAggregate | FactorizedAggregate,
+    aggregate: MomentAggregate
+    | PooledAggregate
+    | FactorizedAggregate
+    | RankedCells
+    | RankedFeatures,
     sums: Sequence[Sequence[int]],
     *,
     dataset: Dataset,
@@ -278,6 +301,10 @@ def combined(
             return pooled(aggregate, *sums)
         case FactorizedAggregate():
             return factorized(aggregate, *sums, dataset=dataset)
+        case RankedCells():
+            return tuple(*sums)
+        case RankedFeatures():
+            return scores(aggregate, sums, dataset=dataset)
         case _:
             assert_never(aggregate)
 
@@ -338,6 +365,13 @@ def vector_length(
             assert_never(aggregate)
 
 
+def ranked_length(ranked: RankedCells | RankedFeatures, *, dataset: Dataset) -> int:
+    """Return the number of candidates."""
+    if isinstance(ranked, RankedFeatures):
+        return len(ranked.features)
+    return cell_count(ranked.axes, dataset=dataset)
+
+
 def _grid(unit: str, scale: str) -> str:
     return (unit or "1") if scale == "1" else f"steps of {scale} {unit or '1'}"
 
@@ -354,95 +388,3 @@ def cell_keys(axes: tuple[Expression, ...], *, dataset: Dataset) -> tuple[tuple[
         of = domain(axis, dataset=dataset)
         labels.append(of.keys or tuple(str(of.physical(v)) for v in range(of.lower, of.upper + 1)))
     return tuple(itertools.product(*labels))
-
-
-def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
-    """Refuse an aggregate that is undeclared, too large or could overflow.
-
-    Raises:
-        ContractError: If a name or kind does not fit.
-        InvalidParameterError: If there are too many cells, or the sums could pass 2^126.
-    """
-    match aggregate:
-        case KeyedAggregate():
-            _check_keys(aggregate, dataset=dataset)
-        case Aggregate(relation=relation, axes=axes, value=value, bounds=bounds):
-            check(relation, *axes, *reads(value), dataset=dataset)
-            _check_cells(axes, dataset=dataset)
-            for expression in reads(value):
-                _check_number(expression, dataset=dataset)
-            size = value_range(value, dataset=dataset, counted="rows").magnitude
-            _check_size(size, bounds=bounds, dataset=dataset)
-        case DegreeAggregate():
-            check_degrees(aggregate, dataset=dataset)
-        case MomentAggregate(bounds=bounds):
-            for part in parts(aggregate):
-                check_aggregate(part, dataset=dataset)
-            size = moment_range(aggregate, dataset=dataset).magnitude
-            _check_size(size, bounds=bounds, dataset=dataset)
-        case PooledAggregate():
-            _check_pooled(aggregate, dataset=dataset)
-        case FactorizedAggregate(inner=inner, bounds=bounds):
-            check_aggregate(inner, dataset=dataset)
-            if inner.value != Ones():
-                raise ContractError("Running sums need counts over time.")
-            _check_size(largest_step(aggregate, dataset=dataset), bounds=bounds, dataset=dataset)
-        case _:
-            assert_never(aggregate)
-
-
-def _check_keys(aggregate: KeyedAggregate, *, dataset: Dataset) -> None:
-    key = aggregate.key
-    check(aggregate.relation, dataset=dataset)
-    if key.table != aggregate.relation.table:
-        raise ContractError("Key selection needs a text column of its own table.")
-    if column_of(key, dataset).kind is not Kind.TEXT:
-        raise ContractError(
-            f"Column {key.column!r} has public categories, so its keys need no selection.",
-            hint="Use a histogram; every category is published, with noise.",
-        )
-
-
-def _check_pooled(aggregate: PooledAggregate, *, dataset: Dataset) -> None:
-    of = aggregate.of
-    if not isinstance(of.value, Ones):
-        raise ContractError("Only counts are pooled.")
-    check_aggregate(of, dataset=dataset)
-    if len(aggregate.groups) != cell_count(of.axes, dataset=dataset):
-        raise InvalidParameterError("Expected a group for each cell that is pooled.")
-    _check_size(max(aggregate.weights, default=1), bounds=of.bounds, dataset=dataset)
-
-
-def _check_number(expression: Expression, *, dataset: Dataset) -> None:
-    match domain(expression, dataset=dataset).kind:
-        case Kind.NUMBER:
-            return
-        case Kind.CATEGORY | Kind.TEXT:
-            raise ContractError("Categories cannot be summed.", hint="Use a histogram.")
-        case Kind.DATE:
-            raise ContractError(
-                "Dates cannot be summed.",
-                hint="Declare a per-patient value days-between, or use a histogram by year.",
-            )
-
-
-def _check_size(size: int, *, bounds: ContributionBounds, dataset: Dataset) -> None:
-    if dataset.population_at_most * rows_per_unit(bounds) * size >= LARGEST_SUM:
-        raise InvalidParameterError(
-            "The sum could overflow: population × rows × largest value reaches 2^126.",
-            hint="Narrow the bounds, use a coarser grid, or lower population-at-most.",
-        )
-
-
-def _check_cells(axes: tuple[Expression, ...], *, dataset: Dataset) -> None:
-    for axis in axes:
-        of = domain(axis, dataset=dataset)
-        if not of.keys:
-            raise ContractError(
-                "Groups need public labels; a plain number or date has none.",
-                hint="Cut it into bins, or take a calendar part of a date.",
-            )
-    if cell_count(axes, dataset=dataset) > MOST_CELLS:
-        raise InvalidParameterError(
-            "Expected at most ten million cells.", hint="Use fewer groups or coarser bins."
-        )

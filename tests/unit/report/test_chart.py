@@ -3,8 +3,11 @@ import json
 import pytest
 
 import cohorts
-from confide.report.chart import MOST_CELLS, figure
+from confide.report.chart import figure
+from confide.report.choice import CHOICES
+from confide.report.describe import kind_of
 from confide.report.drawing import draw, inline
+from confide.report.group_chart import MOST_CELLS
 from confide.statistics import STATISTICS
 from confide.statistics.histogram import Histogram
 from confide.statistics.mean import Mean
@@ -39,8 +42,12 @@ def test_every_kind_has_a_valid_figure_with_title_and_intervals(statistic, words
     built = _figure(statistic, words)
     spec = built.chart.to_dict()  # validated by Altair's schema
     assert spec["title"]["text"] == built.title
-    assert "interval" in spec["title"]["subtitle"]
-    assert any("low" in row and "high" in row for row in _rows(built))
+    if kind_of(statistic) in CHOICES:  # names, and the chance that a lead is enough
+        assert spec["title"]["subtitle"].startswith("Chosen of")
+        assert any("lead" in row and "chance" in row for row in _rows(built))
+    else:
+        assert "interval" in spec["title"]["subtitle"]
+        assert any("low" in row and "high" in row for row in _rows(built))
     assert "http" not in json.dumps({k: v for k, v in spec.items() if k != "$schema"})
 
 

@@ -138,7 +138,7 @@ def test_a_headline_names_the_lowest_and_the_highest_group_with_their_intervals(
     share = Proportion(id="a", table="person", of=ANY_ER, by=("age_band", "sex"), per=100)
     _, said = told(share, words)
     number = r"−?[\d.]+"
-    group = rf"\d0-\d\d, (fe)?male: {number} per 100 \({number} to {number}\)"
+    group = rf"\d0-\d\d, (fe)?male: {number} % \({number} to {number}\)"
     assert re.fullmatch(
         rf"Lowest: {group}; highest: {group}\. In brackets: 95\xa0% intervals\.", said.headline
     )

@@ -10,6 +10,7 @@ import pytest
 from confide.errors import ContractError, InvalidParameterError, UnboundedError, UnknownNameError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.plans.chi_squared import chi_squared_tail
 from confide.plans.contribution import PerPatient
 from confide.plans.intervals import Component, noise_component, quantile, share, variance
 from confide.plans.student import student_quantile, student_tail, student_width
@@ -23,7 +24,7 @@ from confide.statistics.hypothesis_tests.contingency import (
     trend,
 )
 from confide.statistics.hypothesis_tests.effects import effects
-from confide.statistics.hypothesis_tests.null_law import chi_squared_tail, mixing, tail
+from confide.statistics.hypothesis_tests.null_law import mixing, tail
 from confide.statistics.hypothesis_tests.published import LEAST_DEVIATIONS, LEAST_EXPECTED
 from confide.statistics.hypothesis_tests.welch import compared, p_value
 from confide.tables.expression import ColumnOf, DatePart, PartOf

@@ -9,8 +9,9 @@ from confide.errors import ContractError, InvalidParameterError
 from confide.plans.contribution import question
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
-from confide.tables.aggregate import Aggregate, Ones, check_aggregate
+from confide.tables.aggregate import Aggregate, Ones
 from confide.tables.bound_contributions import CellBound
+from confide.tables.check_aggregate import check_aggregate
 from confide.tables.degrees import DegreeBounds, How, degree_sensitivity
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn

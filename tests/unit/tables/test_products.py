@@ -12,7 +12,7 @@ from confide.errors import ContractError, InvalidParameterError
 from confide.plans.canonical import decode, encode
 from confide.plans.contribution import question
 from confide.privacy.unit import Entity
-from confide.report.bounding import Grid, grid_of
+from confide.report.grid import Grid, grid_of
 from confide.report.words import load_words
 from confide.tables.aggregate import (
     Aggregate,
@@ -21,11 +21,11 @@ from confide.tables.aggregate import (
     Factor,
     Plain,
     Product,
-    check_aggregate,
     reads,
     value_range,
 )
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
+from confide.tables.check_aggregate import check_aggregate
 from confide.tables.expression import ColumnOf, Expression
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.relation import Relation, centre, domain
@@ -143,9 +143,9 @@ class Products:
 
 
 @pytest.mark.L1
-@pytest.mark.parametrize("entity", Entity)
+@pytest.mark.parametrize("entity", [Entity.PATIENT, Entity.EVENT])
 def test_nobody_moves_a_product_further_than_claimed_and_somebody_moves_it_as_far(entity):
-    drawn = neighbours(1_500, entity=entity, entropy=SeededEntropy(3))
+    drawn = neighbours(600, entity=entity, entropy=SeededEntropy(3))
     found = search([Products(entity=entity)], drawn=drawn, entity=entity)
     assert not [one for one in found if not one.holds]
     assert not [one for one in found if not one.attained]

@@ -30,7 +30,9 @@ from confide.noise.exponential import ExponentialMechanism
 from confide.noise.local_mechanism import LocalMechanism
 from confide.noise.mechanism import Mechanism
 from confide.noise.noisy_max import Movement, NoisyMax
+from confide.noise.peeling import Peeling
 from confide.noise.randomized_response import RandomizedResponse
+from confide.noise.set_selection import SetSelection, draw_sets
 from confide.noise.threshold import KeyThreshold
 from confide.noise.truncated_geometric import TruncatedGeometricSelection
 from confide.noise.unary_encoding import Unary, UnaryEncoding
@@ -180,6 +182,35 @@ def exponential(choice: ExponentialMechanism) -> Run:
     return choosing(lambda utilities, entropy: choice.select(utilities, entropy=entropy))
 
 
+def choosing_sets(choice: SetSelection) -> Run:
+    """Return the runner of a choice of a set, all draws at once."""
+
+    def run(exact: Vector, samples: int, entropy: Entropy) -> NDArray[np.float64]:
+        drawn = draw_sets(
+            exact, size=choice.size, slope=choice.slope, count=samples, entropy=entropy
+        )
+        return as_number(drawn, of=len(exact))
+
+    return run
+
+
+def peeling(choice: Peeling) -> Run:
+    """Return the runner of rounds of choices, one run at a time."""
+
+    def run(exact: Vector, samples: int, entropy: Entropy) -> NDArray[np.float64]:
+        drawn = [choice.select(exact, entropy=entropy) for _ in range(samples)]
+        return as_number(np.array(drawn), of=len(exact))
+
+    return run
+
+
+def as_number(drawn: NDArray[np.intp], *, of: int) -> NDArray[np.float64]:
+    """Return one number a draw that tells all choices apart; shape (samples, 1)."""
+    digits = np.array([of**place for place in range(drawn.shape[1])][::-1])
+    numbers: NDArray[np.float64] = (drawn @ digits).astype(np.float64)
+    return numbers[:, None]
+
+
 def noisy_max(choice: NoisyMax) -> Run:
     """Return the runner of the noisy maximum."""
     return choosing(lambda utilities, entropy: choice.select(utilities, entropy=entropy))
@@ -306,6 +337,23 @@ def scenarios() -> tuple[Scenario, ...]:
             first=(1, *[0] * 9),
             second=(0, *[1] * 9),
             run=exponential(choice),
+            slow=True,
+        ),
+        Scenario(
+            name="set selection, two of seven",
+            claim=ONE,
+            first=(1, 1, *[0] * 5),
+            second=(0, 0, *[1] * 5),
+            run=choosing_sets(
+                SetSelection(epsilon=Fraction(1), reach=4, size=2, candidates=7),
+            ),
+        ),
+        Scenario(
+            name="peeling, two of seven",
+            claim=ONE,
+            first=(1, 1, *[0] * 5),
+            second=(0, 0, *[1] * 5),
+            run=peeling(Peeling(epsilon=Fraction(1, 2), reach=2, size=2, candidates=7)),
             slow=True,
         ),
         Scenario(

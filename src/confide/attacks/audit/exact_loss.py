@@ -23,6 +23,7 @@ from confide.noise.local_mechanism import LocalMechanism
 from confide.noise.mechanism import Mechanism
 from confide.noise.noisy_max import NoisyMax
 from confide.noise.randomized_response import RandomizedResponse
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.noise.unary_encoding import UnaryEncoding
 
@@ -86,6 +87,27 @@ def log_ratio_of_choice(
     """
     pairs = zip(choice.probabilities(first), choice.probabilities(second), strict=True)
     return max(abs(math.log(p / q)) for p, q in pairs)
+
+
+def log_chance_of_set(
+    choice: SetSelection, utilities: Sequence[int], chosen: Sequence[int]
+) -> float:
+    """Return ln P[chosen], by elementary symmetric polynomials of the weights.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> choice = SetSelection(epsilon=Fraction(1), reach=1, size=2, candidates=4)
+        >>> round(math.exp(log_chance_of_set(choice, (3, 3, 3, 3), (0, 1))), 6)  # one of six
+        0.166667
+    """
+    best, slope = max(utilities), float(choice.slope)
+    sums = [1.0] + [0.0] * choice.size  # of products of 0, 1, … k of the weights
+    for utility in utilities:
+        weight = math.exp(slope * (utility - best))
+        for k in range(choice.size, 0, -1):
+            sums[k] += weight * sums[k - 1]
+    own = slope * math.fsum(utilities[i] - best for i in chosen)
+    return own - math.log(sums[choice.size])
 
 
 def log_ratio_of_answer(survey: LocalMechanism) -> float:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from confide.noise.half_width import least_width
 from confide.noise.mechanism import Mechanism
+from confide.plans.chi_squared import chi_squared_tail
 
 CELLS = 40
 LEAST_EXPECTED = 5
@@ -68,26 +69,7 @@ def p_value_of_counts(observed: Sequence[int], shares: Sequence[float]) -> float
         last_seen, last_expected = cells.pop()
         cells.append((last_seen + seen, last_expected + expected))
     statistic = sum((o - e) ** 2 / e for o, e in cells)
-    return chi_squared_survival(statistic, len(cells) - 1)
-
-
-def chi_squared_survival(x: float, freedom: int) -> float:
-    """Return P[χ² > x], by recurrence over two degrees of freedom at a time [AS64, 26.4.4].
-
-    Example:
-        >>> round(chi_squared_survival(18.307, 10), 4)
-        0.05
-    """
-    half = x / 2
-    even = freedom % 2 == 0
-    survival = math.exp(-half) if even else math.erfc(math.sqrt(half))
-    shape = 1.0 if even else 0.5
-    while shape < freedom / 2:
-        survival += (
-            math.exp(shape * math.log(half) - half - math.lgamma(shape + 1)) if half else 0.0
-        )
-        shape += 1
-    return min(1.0, survival)
+    return float(chi_squared_tail(np.array(statistic), degrees=len(cells) - 1))
 
 
 def worst_moment(draws: NDArray[np.int64], *, noise: Mechanism) -> float:

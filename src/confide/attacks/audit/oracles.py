@@ -14,12 +14,14 @@ References:
 import math
 from fractions import Fraction
 
+from confide.attacks.audit.exact_loss import log_chance_of_set
 from confide.attacks.audit.outcome import AuditCheck, Layer
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.exponential import ExponentialMechanism
 from confide.noise.noisy_max import Movement, NoisyMax
 from confide.noise.randomized_response import RandomizedResponse
+from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.noise.unary_encoding import Unary, UnaryEncoding
 from confide.privacy.accounting.concentrated import epsilon_at
@@ -67,6 +69,7 @@ def oracle_checks() -> tuple[AuditCheck, ...]:
         ("threshold for (0.5, 1e-6), one key", _tau("0.5", "1e-6", 1), 28, 0),
         ("threshold for (1, 1e-6), five keys", _tau("1", "1e-6", 5), 76, 0),
         ("best of two candidates, two apart", choice.probabilities([2, 0])[0], 0.731059, 1e-6),
+        ("best set of two among three", _set_of_two(), 0.665241, 1e-6),
         ("scale of a noisy maximum at ε = 1", float(maximum.noise.scale), 2, 0),
         ("ε of the coin-flip survey is ln 3", float(coin.loss().epsilon), math.log(3), 1e-12),
         ("variance of optimised unary encoding at ε = 1", _rare(Unary.OPTIMISED), 3.682694, 1e-6),
@@ -89,6 +92,12 @@ def oracle_checks() -> tuple[AuditCheck, ...]:
         )
         for name, found, expected, tolerance in known
     )
+
+
+def _set_of_two() -> float:
+    """Return the chance of the best two of utilities 2, 1, 0 at slope 1: e³/(e³ + e² + e)."""
+    choice = SetSelection(epsilon=Fraction(1), reach=1, size=2, candidates=3)
+    return math.exp(log_chance_of_set(choice, (2, 1, 0), (0, 1)))
 
 
 def _rare(unary: Unary) -> float:

@@ -5,6 +5,7 @@ from typing import Annotated, TypeAlias, get_args
 from pydantic import BeforeValidator, Field
 
 from confide.files.kinds.areas import AreaRateSection, HierarchySection
+from confide.files.kinds.choices import TopCategorySection, TopFeaturesSection
 from confide.files.kinds.comparisons import (
     ChiSquaredTestSection,
     LinearRegressionSection,
@@ -56,6 +57,8 @@ _Known: TypeAlias = (
     | AreaRateSection
     | SeriesSection
     | RunningCountsSection
+    | TopCategorySection
+    | TopFeaturesSection
 )
 
 KINDS: tuple[str, ...] = tuple(

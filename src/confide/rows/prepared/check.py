@@ -22,9 +22,9 @@ from confide.tables.aggregate import (
     KeyedAggregate,
     Ones,
     cell_count,
-    check_aggregate,
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.check_aggregate import check_aggregate
 from confide.tables.expression import ColumnOf, DatePart, PartOf
 from confide.tables.filter import Between, Everything, Predicate
 from confide.tables.relation import Relation

@@ -28,7 +28,6 @@ References:
         https://arxiv.org/abs/1610.07662
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,10 +35,10 @@ from numpy.typing import NDArray
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.plans.chi_squared import chi_squared_tail
 from confide.plans.simulation import Simulation
 
 DRAWS = 4096
-_erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,20 +96,3 @@ def tail(
     spread = 1 + noise_variance * np.einsum("...bj,bj->...b", weights, mixed.excess)
     tails = chi_squared_tail(statistic[..., None] / np.maximum(spread, 1e-12), degrees=degrees)
     return np.asarray(tails.mean(axis=-1))
-
-
-def chi_squared_tail(q: NDArray[np.float64], *, degrees: int) -> NDArray[np.float64]:
-    """Return P(χ² ≥ q) for a whole number of degrees of freedom, by its finite sum.
-
-    Example:
-        >>> float(chi_squared_tail(np.array(3.841458820694124), degrees=1))
-        0.05000000000000...
-    """
-    half = np.maximum(np.asarray(q, dtype=np.float64), 0.0) / 2
-    start = 1.0 if degrees % 2 == 0 else 0.5
-    with np.errstate(divide="ignore"):
-        logs = np.log(half)
-    total = np.exp(-half) if degrees % 2 == 0 else np.asarray(_erfc(np.sqrt(half)), dtype=float)
-    for power in np.arange(start, degrees / 2):
-        total = total + np.exp(power * logs - half - math.lgamma(power + 1))
-    return np.minimum(total, 1.0)

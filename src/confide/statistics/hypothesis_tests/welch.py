@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.plans.intervals import Component, variance
+from confide.plans.intervals import Component, cautious_variance, variance
 from confide.plans.student import student_tail, student_width
 from confide.statistics.hypothesis_tests.null_law import Mixing
 
@@ -101,7 +101,7 @@ def _group(moments: Sequence[float], *, noise: Component, level: float) -> Group
     square = above / rows
     rest = 2 * mean**2 - square
     uncertain = [noise.times(f / rows) for f in (rest, rest - mean, rest + 1 - 2 * mean)]
-    spread = _cautious(square - mean**2, error=math.sqrt(variance(uncertain)))
+    spread = cautious_variance(square - mean**2, error=math.sqrt(variance(uncertain)))
     group = Group(
         mean=mean,
         rows=rows,
@@ -123,11 +123,6 @@ def _group(moments: Sequence[float], *, noise: Component, level: float) -> Group
         width=student_width(parts, degrees=degrees, level=level),
         few=few,
     )
-
-
-def _cautious(spread: float, *, error: float) -> float:
-    """Return a noisy variance, raised where it is not much larger than its own error."""
-    return (spread + math.hypot(spread, 2 * error)) / 2
 
 
 def _parts(group: Group, *, noise: Component) -> tuple[Component, ...]:

@@ -21,8 +21,6 @@ References:
     [HLM96] Harrell, Lee, Mark. Multivariable prognostic models. Statistics in Medicine 15(4), 1996.
 """
 
-import math
-
 import numpy as np
 
 from confide.statistics.survival.curves import Array, at_risk
@@ -61,23 +59,6 @@ def quadratic_form(scores: Array, covariance: Array) -> Array:
     v = np.where(fine[..., None, None], v, np.eye(u.shape[-1]))
     solved = np.linalg.solve(v, u[..., None])[..., 0]
     return np.where(fine, (u * solved).sum(axis=-1), np.nan)
-
-
-def chi_squared_tail(value: float, *, freedom: int) -> float:
-    """Return P(χ² > value), by the recurrence in the degrees of freedom.
-
-    Example:
-        >>> round(chi_squared_tail(3.841459, freedom=1), 6)
-        0.05
-        >>> round(chi_squared_tail(9.0, freedom=4), 6)
-        0.061099
-    """
-    half = max(value, 0.0) / 2
-    tail, start = (math.erfc(math.sqrt(half)), 0.5) if freedom % 2 else (math.exp(-half), 1.0)
-    for step in range((freedom - 1) // 2):
-        power = start + step
-        tail += math.exp(power * math.log(half) - half - math.lgamma(power + 1)) if half else 0.0
-    return min(1.0, tail)
 
 
 def _time_spent(exits: Array, *, widths: Array) -> Array:

@@ -10,6 +10,7 @@ from typing import assert_never
 
 import numpy as np
 
+from confide.plans.chi_squared import chi_squared_tail
 from confide.plans.estimates import Covers, Estimate
 from confide.plans.intervals import Component
 from confide.privacy.unit import Entity
@@ -27,7 +28,6 @@ from confide.statistics.survival.analysis import (
     survival_band,
     survival_difference,
 )
-from confide.statistics.survival.comparison import chi_squared_tail
 from confide.statistics.survival.curves import Array, survival
 from confide.statistics.survival.survival import Method, Survival
 from confide.statistics.survival.table import ExitTable, exit_mixing, point_mixing
@@ -166,7 +166,7 @@ def _comparisons(
         return
     level = float(write.spec.level)
     squared = log_rank(table)
-    tail = np.nan if np.isnan(squared) else chi_squared_tail(float(squared), freedom=len(arms) - 1)
+    tail = float(chi_squared_tail(squared, degrees=len(arms) - 1))
     nobody = ("",) * len(arms[0])
     for quantity, value in (("log-rank p-value", tail), ("log-rank statistic", squared)):
         yield _bare(quantity, write.key(nobody), float(value), write=write)

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from confide.plans.chi_squared import chi_squared_tail
 from confide.statistics.survival.analysis import (
     concordance_band,
     counted,
@@ -22,7 +23,6 @@ from confide.statistics.survival.analysis import (
     survival_difference,
 )
 from confide.statistics.survival.comparison import (
-    chi_squared_tail,
     concordance,
     log_rank_covariance,
     log_rank_scores,
@@ -140,7 +140,7 @@ def two_arms(patients: int, *, runs: int, ratio: float, censoring: float, hazard
 
 
 def rejected(squared) -> float:
-    tails = [chi_squared_tail(value, freedom=1) for value in squared[~np.isnan(squared)]]
+    tails = [chi_squared_tail(np.array(value), degrees=1) for value in squared[~np.isnan(squared)]]
     return float(np.mean(np.array(tails) < 0.05))
 
 

@@ -1,0 +1,140 @@
+"""What readers of real releases stumbled over: units, long tables, notes about nothing."""
+
+import re
+
+import cohorts
+from command_line import confide
+from confide.plans.contribution import Counted, PerPatient
+from confide.report.cells import cells_of
+from confide.report.chart import figure
+from confide.report.describe import group_titles, total_of
+from confide.report.section import section
+from confide.report.style import PAPER
+from confide.report.survival_chart import few_times
+from confide.report.table import shown
+from confide.statistics.histogram import Histogram
+from confide.statistics.proportion import Proportion
+from small_clinic import make_clinic
+
+
+def of(release, name):
+    return next(statistic for statistic in release.plan.statistics if statistic.id == name)
+
+
+def told(statistic, *, words):
+    plan = cohorts.plan_of((statistic,), dataset=cohorts.hospital(), nano=10**9)
+    release = cohorts.release_of(plan)
+    return release, section(release, statistic, words=words)
+
+
+def test_a_survival_axis_of_many_days_is_in_years(release, words):
+    drawn = figure(release, of(release, "survival"), words=words).chart.to_json()
+    assert "time, years" in drawn
+    assert "datum.value / 365.25" in drawn
+
+
+def test_a_survival_table_holds_what_one_cites_and_says_where_the_rest_is(release, words, html):
+    statistic = of(release, "survival")
+    cells = cells_of(release.of("survival"))
+    table = shown(release, statistic, words=words)
+    times = list(dict.fromkeys(cell.key[-1] for cell in cells if cell.quantity == "at risk"))
+    place = table.head.index("Quantity")
+    rows = [row for row in table.rows if row[place] == "survival"]
+    curve = {
+        cell.key[-1] for cell in cells if cell.quantity == "survival" and cell.value is not None
+    }
+    assert {row[place - 1] for row in rows} == curve & set(few_times(times)[1:]) != set()
+    assert not any("withheld" in row for row in rows)
+    assert "at risk" not in {row[place] for row in table.rows}
+    assert "log-rank p-value" in {row[place] for row in table.rows}
+    assert f"the file holds all {len(cells):,} numbers" in html
+
+
+def test_no_number_is_parted_from_its_sign(release, words):
+    survival = section(release, of(release, "survival"), words=words).headline
+    assert re.search(r"\d\xa0% \(", survival)
+    tested = section(release, of(release, "sexes"), words=words).headline
+    assert re.search(r"p\xa0[<=]\xa0[\d.]+", tested)
+
+
+def test_a_headline_of_a_test_or_regression_reads_as_a_sentence(release, words):
+    assert section(release, of(release, "sexes"), words=words).headline.startswith("Difference, ")
+    assert section(release, of(release, "ages"), words=words).headline.startswith("Slope per unit")
+    line = section(release, of(release, "line"), words=words).headline
+    assert "coefficient" not in line
+    assert words.unit("mm[Hg]/(a)") == "mmHg per year"
+
+
+def test_a_share_per_100_is_read_as_per_cent(words):
+    share = Proportion(id="a", table="person", of=cohorts.HAS_DIABETES, per=100)
+    _, said = told(share, words=words)
+    assert re.match(r"[\d.]+ % \(", said.headline)
+
+
+def test_bins_are_titled_with_their_unit(release, words):
+    (title, _) = group_titles(of(release, "age-sex"), plan=release.plan, words=words)
+    assert title == "age band, years"
+
+
+def test_one_row_of_each_patient_is_a_number_of_patients(words):
+    once, twice = (
+        Histogram(
+            id="a",
+            table="visit",
+            by=("ward",),
+            counted=Counted.EVENTS,
+            per_patient=PerPatient(rows=rows),
+        )
+        for rows in (1, 2)
+    )
+    totals = [total_of(told(each, words=words)[0].noisy, each).once for each in (once, twice)]
+    assert totals == [True, False]
+
+
+def test_it_is_said_that_few_records_of_a_patient_are_kept(words):
+    ward = Histogram(id="a", table="visit", by=("ward",), per_patient=PerPatient(cells=2))
+    _, said = told(ward, words=words)
+    assert "Each patient is in at most 2 cells, with at most 1 record in each." in said.about
+    _, said = told(Histogram(id="a", table="person", by=("sex",)), words=words)
+    assert "at most" not in said.about
+
+
+def test_hollow_dots_are_explained_only_where_one_is_drawn(release, words):
+    note, explained = words.say("chart.hollow"), 0
+    for statistic in release.plan.statistics:
+        drawn = figure(release, statistic, words=words)
+        if any(note in said for said in drawn.notes):
+            explained += 1
+            made = drawn.chart.to_json()
+            assert '"flagged": true' in made or f'"fill": "{PAPER}"' in made  # of a funnel
+    assert explained
+
+
+def test_a_plan_says_measurements_that_are_alike_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    clinic = make_clinic(tmp_path)
+    curve = (
+        "{id: c, kind: survival, table: patients, time: age, status: diabetes, censored: no, "
+        "bins: 12, method: per-time-point}"
+    )
+    clinic.study.write_text(
+        f"study: {{id: s}}\nstatistics:\n  - {curve}\nspend: {{at-most: {{epsilon: 1}}}}\n"
+    )
+    ran = confide("plan", clinic.study)
+    assert ran.code == 0
+    assert ran.out.count("The counts before and after") == 1
+    assert "(12 times)" in " ".join(ran.out.split())
+
+
+def test_shares_that_add_up_to_more_than_all_are_refused_with_what_a_share_is(tmp_path):
+    clinic = make_clinic(tmp_path)
+    clinic.study.write_text(
+        "study: {id: s}\nstatistics:\n"
+        "  - {id: a, kind: count, table: patients, share: 3}\n"
+        "  - {id: b, kind: histogram, table: patients, by: [sex], share: 1}\n"
+        "spend: {at-most: {epsilon: 1}}\n"
+    )
+    ran = confide("plan", clinic.study)
+    assert ran.code == 7
+    assert "add up to 4" in ran.err
+    assert "share: 0.25" in " ".join(ran.err.split())
