@@ -6,10 +6,9 @@ Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide
 """
 
 import contextlib
-import datetime as dt
 import functools
 import getpass
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -311,42 +310,6 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[SQLiteLedger, DeclaredDat
         yield ledger, declared
     finally:
         ledger.close()
-
-
-def describe_omop(
-    *, source: str, version: str, measurements: Sequence[str], since: dt.date, until: dt.date
-) -> str:
-    """Return most of a dataset.yaml for an OMOP database, from public knowledge alone.
-
-    Args:
-        source: Path of the database; written down, not opened.
-        version: Of the CDM.
-        measurements: Short names, LOINC codes or OMOP concepts; each becomes a table.
-        since: First day that events are counted.
-        until: Last day.
-
-    Raises:
-        UnknownNameError: If a measurement has no known range.
-    """
-    from confide.files.dataset_text import dataset_text
-    from confide.rows.clinical_ranges import clinical_range
-    from confide.rows.sources.omop import measurement_table, omop_tables
-
-    tables = (
-        *omop_tables(since=since, until=until),
-        *(
-            measurement_table(clinical_range(name), since=since, until=until)
-            for name in measurements
-        ),
-    )
-    return dataset_text(tables, id="omop", kind="omop", version=version, path=source)
-
-
-def known_measurements() -> tuple[str, ...]:
-    """Return the short names of the measurements whose plausible range is known."""
-    from confide.rows.clinical_ranges import clinical_ranges
-
-    return tuple(known.key for known in clinical_ranges())
 
 
 def open_workspace(

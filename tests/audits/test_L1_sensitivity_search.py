@@ -7,11 +7,10 @@ import pyarrow as pa
 import pytest
 
 from confide.attacks.audit.generate import Neighbours, neighbours
+from confide.attacks.audit.searched import statistics_of_events, statistics_of_patients
 from confide.attacks.audit.sensitivity_search import (
     Found,
     search,
-    statistics_of_events,
-    statistics_of_patients,
 )
 from confide.noise.entropy import SystemEntropy
 from confide.plans.contribution import PerPatient
