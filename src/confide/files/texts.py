@@ -161,7 +161,7 @@ def _contract_error(
         absent = [str(each["loc"][-1]) for each in found if each["type"] == "missing"]
         more = f"; missing: {', '.join(absent)}" if absent else more
         allowed = _allowed(model, first["loc"][:-1])
-        near = difflib.get_close_matches(words[-1], allowed, n=1, cutoff=0.7)
+        near = difflib.get_close_matches(words[-1], allowed, n=1, cutoff=0.65)
         hint = f"Did you mean {near[0]!r}?" if near else f"Allowed: {', '.join(allowed)}."
         return ContractError(f"{name}: unknown key at {place}{more}.", hint=hint)
     message = str(first["msg"]).removeprefix("Value error, ")
