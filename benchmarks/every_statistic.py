@@ -509,7 +509,7 @@ def measure(folder: Path, *, names: list[str], runs: int) -> dict[str, Row]:
             for turn in range(runs + 1):
                 kept = row if turn else Row()  # the first warms up
                 plain_turn(kept, connection, TASKS[name].plain, folder=folder)
-                our_turn(kept, workspace, plan, request=f"{name} {turn}")
+                our_turn(kept, workspace, plan, request=f"{name} {turn} {time.time_ns()}")
             print(line_of(name, row), flush=True)
     return found
 
@@ -591,9 +591,9 @@ def profile(folder: Path, *, name: str) -> None:
 
     with confide.open(folder / "dataset.yaml") as workspace:
         plan = workspace.plan({"id": "asked", **written(TASKS[name].ask)}, epsilon="1")
-        workspace.release(plan, request="warm")
+        workspace.release(plan, request=f"warm {time.time_ns()}")
         profiler = cProfile.Profile()
-        profiler.runcall(workspace.release, plan, request="profiled")
+        profiler.runcall(workspace.release, plan, request=f"profiled {time.time_ns()}")
     pstats.Stats(profiler).sort_stats("cumulative").print_stats(40)
 
 
