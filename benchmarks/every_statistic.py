@@ -509,7 +509,7 @@ def measure(folder: Path, *, names: list[str], runs: int) -> dict[str, Row]:
             for turn in range(runs + 1):
                 kept = row if turn else Row()  # the first warms up
                 plain_turn(kept, connection, TASKS[name].plain, folder=folder)
-                our_turn(kept, workspace, plan, request=f"{name} {turn}")
+                our_turn(kept, workspace, plan, request=f"{name} {turn} {time.time_ns()}")
             print(line_of(name, row), flush=True)
     return found
 
@@ -535,8 +535,10 @@ def line_of(name: str, row: Row) -> str:
 
 
 HEAD = (
-    "| statistic | plain | ours | read + noise + estimate | × | holds | plain, wall | ours, wall |"
-    " holds | release |",
+    (
+        "| statistic | plain | ours | read + noise + estimate | × | holds | plain, wall | ours, wall |"
+        " holds | release |"
+    ),
     "|---|--:|--:|--:|--:|---|--:|--:|---|--:|",
 )
 
@@ -553,11 +555,13 @@ def page_of(
     lines = [
         "# Every statistic, against the query without privacy",
         "",
-        f"`benchmarks/every_statistic.py`: {patients:,} patients with one row each, {3 * patients:,} dated events and"
-        f" {2 * patients:,} contacts, prepared; Python {platform.python_version()}, DuckDB"
-        f" {duckdb.__version__}, {os.cpu_count()} cores; medians of {runs} turns in one run. Preparing took"
-        f" {prepared[0]:.0f} s of CPU, {prepared[1]:.0f} s in all. Ratios carry over to other machines,"
-        " seconds do not; no test asserts any of them.",
+        (
+            f"`benchmarks/every_statistic.py`: {patients:,} patients with one row each, {3 * patients:,} dated events and"
+            f" {2 * patients:,} contacts, prepared; Python {platform.python_version()}, DuckDB"
+            f" {duckdb.__version__}, {os.cpu_count()} cores; medians of {runs} turns in one run. Preparing took"
+            f" {prepared[0]:.0f} s of CPU, {prepared[1]:.0f} s in all. Ratios carry over to other machines,"
+            " seconds do not; no test asserts any of them."
+        ),
         "",
         "Target: CPU seconds of reading, noise and estimate together (*ours*) at most"
         f" {TIMES} × the plain query + {SLACK} s. *Plain* is DuckDB on the same Parquet files, two threads, the"
@@ -587,9 +591,9 @@ def profile(folder: Path, *, name: str) -> None:
 
     with confide.open(folder / "dataset.yaml") as workspace:
         plan = workspace.plan({"id": "asked", **written(TASKS[name].ask)}, epsilon="1")
-        workspace.release(plan, request="warm")
+        workspace.release(plan, request=f"warm {time.time_ns()}")
         profiler = cProfile.Profile()
-        profiler.runcall(workspace.release, plan, request="profiled")
+        profiler.runcall(workspace.release, plan, request=f"profiled {time.time_ns()}")
     pstats.Stats(profiler).sort_stats("cumulative").print_stats(40)
 
 

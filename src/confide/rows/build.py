@@ -13,6 +13,7 @@ BIGINT = exp.DType.BIGINT
 HUGEINT = exp.DType.INT128
 INT = exp.DType.INT
 DOUBLE = exp.DType.DOUBLE
+FLOAT = exp.DType.FLOAT
 DATE = exp.DType.DATE
 VARCHAR = exp.DType.VARCHAR
 NULL = exp.Null()
