@@ -51,6 +51,8 @@ def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     table = str(getattr(statistic, "table", ""))
     what = "patients" if dataset.table(table).one_row_per_patient else "records"
     parts = {"table": label(table)}
+    if what == "patients" and label(table) == what:
+        what, parts = "only-patients", {}  # not: patients in patients
     unsure = dict.fromkeys(
         expression_text(expression, dataset=dataset, words=words)
         for expression in (*present, *read_by(measurements))

@@ -165,4 +165,6 @@ def test_a_key_of_another_shape_is_refused_with_the_shape(item, said, fix, datas
 )
 def test_a_refusal_names_the_statistic_and_the_column(spec, text, dataset):
     with pytest.raises(ConfideError, match=text):
-        make_plan([ask_from(spec, dataset=dataset)], study=Study(id="s"), dataset=dataset, nano=10**9)
+        make_plan(
+            [ask_from(spec, dataset=dataset)], study=Study(id="s"), dataset=dataset, nano=10**9
+        )
