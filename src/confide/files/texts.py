@@ -162,7 +162,9 @@ def _contract_error(
         more = f"; missing: {', '.join(absent)}" if absent else more
         allowed = _allowed(model, first["loc"][:-1])
         near = difflib.get_close_matches(words[-1], allowed, n=1, cutoff=0.65)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Allowed: {', '.join(allowed)}."
+        hint = f"Allowed: {', '.join(allowed)}."
+        if near:
+            hint = f"Did you mean {near[0]!r}? {hint}"
         return ContractError(f"{name}: unknown key at {place}{more}.", hint=hint)
     message = str(first["msg"]).removeprefix("Value error, ")
     hint = _SHAPES.get(first["type"], "").format(key=words[-1] if words else name)

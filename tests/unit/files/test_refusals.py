@@ -152,3 +152,17 @@ def test_a_key_of_another_shape_is_refused_with_the_shape(item, said, fix, datas
         ask_from(item, dataset=dataset)
     assert said in str(refused.value)
     assert fix in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (count(by=["age"], kind="histogram"), "Statistic 'n': Groups need .* 'age' is a plain"),
+        (count(table="patient"), "Statistic 'n': Unknown table 'patient'"),
+        (count(id="v", table="visits", kind="histogram", by=["day"]), "Statistic 'v': "),
+        (mean(column="bmi"), "Statistic 'm': Unknown column 'bmi'"),
+    ],
+)
+def test_a_refusal_names_the_statistic_and_the_column(spec, text, dataset):
+    with pytest.raises(ConfideError, match=text):
+        make_plan([ask_from(spec, dataset=dataset)], study=Study(id="s"), dataset=dataset, nano=10**9)
