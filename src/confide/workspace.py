@@ -6,15 +6,14 @@ Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide
 """
 
 import contextlib
-import datetime as dt
 import functools
 import getpass
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from confide.budget.ledger import LedgerTerms, Spent, StoredRelease
+from confide.budget.ledger import LedgerTerms, Spent
 from confide.budget.sqlite import SQLiteLedger
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
@@ -25,15 +24,15 @@ from confide.noise.entropy import SystemEntropy
 from confide.plans.allocate import Ask, forecast, make_plan
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic, Study
-from confide.release.certificate import Issuer, certificate
+from confide.plans.reuse import Answer
+from confide.release.certificate import Issuer
 from confide.release.gate import Gate
 from confide.release.incidents import log_incident
 from confide.release.keys import make_keys, read_order_key, read_signing_key
-from confide.release.noisy import read_payload
 from confide.release.refusal import told_in_epsilon
-from confide.release.release import Release
+from confide.release.release import Release, certified
+from confide.release.reused import ReusedRelease, offers, reused_release
 from confide.release.site_ledger import ANCHOR, LEDGER, site_ledger
-from confide.release.software import software
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
 
@@ -152,7 +151,7 @@ class Workspace:
             )
         except BudgetExhaustedError as refusal:
             raise told_in_epsilon(refusal, plan=plan) from None
-        return self._certified(stored)
+        return certified(stored, issuer=self._issuer(), signer=self._signer)
 
     def advance(
         self,
@@ -173,7 +172,7 @@ class Workspace:
             request_key=request or plan.digest()[:32],
             progress=progress,
         )
-        return self._certified(stored)
+        return certified(stored, issuer=self._issuer(), signer=self._signer)
 
     def _gate(self) -> Gate:
         return Gate(
@@ -183,21 +182,20 @@ class Workspace:
             report_incident=functools.partial(log_incident, self._folder / "incidents.log"),
         )
 
-    def _certified(self, stored: StoredRelease) -> Release:
-        noisy = read_payload(stored.payload)
-        return Release(
-            noisy=noisy,
-            estimates=noisy.estimates(),
-            certificate=certificate(
-                noisy,
-                entry=stored.entry,
-                issuer=Issuer(
-                    organisation=self.declared.organisation, contact=self.declared.contact
-                ),
-                software=software(),
-                signer=self._signer,
-            ),
-        )
+    def offers(self, plan: Plan) -> dict[str, Answer | ContractError]:
+        """Return for each statistic how published releases answer it, or why they do not: free."""
+        return offers(self.ledger, plan)
+
+    def reuse(self, plan: Plan) -> ReusedRelease:
+        """Return a release made of published ones; never opens the source, charges nothing.
+
+        Raises:
+            ContractError: If they do not answer every statistic; the message names those.
+        """
+        return reused_release(self.ledger, plan, issuer=self._issuer(), signer=self._signer)
+
+    def _issuer(self) -> Issuer:
+        return Issuer(organisation=self.declared.organisation, contact=self.declared.contact)
 
     def explain(self, plan: Plan) -> tuple[str, ...]:
         """Return how a plan would be read: from prepared copies or not, and in which passes.
@@ -311,42 +309,6 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[SQLiteLedger, DeclaredDat
         yield ledger, declared
     finally:
         ledger.close()
-
-
-def describe_omop(
-    *, source: str, version: str, measurements: Sequence[str], since: dt.date, until: dt.date
-) -> str:
-    """Return most of a dataset.yaml for an OMOP database, from public knowledge alone.
-
-    Args:
-        source: Path of the database; written down, not opened.
-        version: Of the CDM.
-        measurements: Short names, LOINC codes or OMOP concepts; each becomes a table.
-        since: First day that events are counted.
-        until: Last day.
-
-    Raises:
-        UnknownNameError: If a measurement has no known range.
-    """
-    from confide.files.dataset_text import dataset_text
-    from confide.rows.clinical_ranges import clinical_range
-    from confide.rows.sources.omop import measurement_table, omop_tables
-
-    tables = (
-        *omop_tables(since=since, until=until),
-        *(
-            measurement_table(clinical_range(name), since=since, until=until)
-            for name in measurements
-        ),
-    )
-    return dataset_text(tables, id="omop", kind="omop", version=version, path=source)
-
-
-def known_measurements() -> tuple[str, ...]:
-    """Return the short names of the measurements whose plausible range is known."""
-    from confide.rows.clinical_ranges import clinical_ranges
-
-    return tuple(known.key for known in clinical_ranges())
 
 
 def open_workspace(

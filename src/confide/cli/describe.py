@@ -35,7 +35,7 @@ def describe(
     quiet: Quiet = False,
 ) -> None:
     """Write most of a dataset.yaml from public knowledge; never opens the data."""
-    from confide.workspace import describe_omop, known_measurements
+    from confide.description import describe_omop, known_measurements
 
     match measurements.strip():
         case "all":

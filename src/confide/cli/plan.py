@@ -50,6 +50,7 @@ def plan(
 def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
     """Return everything that is known of a plan before it runs."""
     from confide.cli.deliver import loss_body
+    from confide.cli.reuse import offered
 
     dataset = planned.dataset
     spent = workspace.spent()
@@ -72,6 +73,7 @@ def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
         "caps": caps,
         "fits": all(cap["fits"] for cap in caps),
         "released-as": released,
+        "offers": offered(planned, workspace=workspace),
         "reading": _reading(planned, workspace=workspace),
     }
 
@@ -182,6 +184,8 @@ def cap_name(use: "ScopeSpent") -> str:
 
 def show_plan(body: dict[str, Any]) -> None:
     """Print a plan for people."""
+    from confide.cli.reuse import show_offered
+
     run = f", {body['period']}" if body["period"] else ""
     say(f"{body['title'] or body['study']}{run}  ({body['dataset']})", style="bold")
     forecasts = {each["id"]: each for each in body["statistics"]}
@@ -215,6 +219,7 @@ def show_plan(body: dict[str, Any]) -> None:
             _show_parts(each)
     for line, count in Counter(body["reading"]).items():
         say(f"  {_times(line, count)}", style="dim")
+    show_offered(body["offers"], of=len(body["statistics"]))
     table(
         ("cap", "limit", "spent", "this", "free after"),
         [_cap_row(cap) for cap in body["caps"]],

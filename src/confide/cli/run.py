@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from confide.cli.output import Json, Output, Period, Quiet, say
+from confide.errors import ContractError
 
 
 def run(
@@ -16,6 +17,10 @@ def run(
         str | None,
         typer.Option(help="Key of this request: the same key again costs nothing."),
     ] = None,
+    reuse: Annotated[
+        bool,
+        typer.Option("--reuse", help="Answer from published releases: reads and charges nothing."),
+    ] = False,
     period: Period = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -23,11 +28,21 @@ def run(
     """Charge, read, add noise, certify, and leave a report.
 
     Running the same study again delivers the same numbers at no charge; for fresh noise, and a
-    fresh charge, give another --request.
+    fresh charge, give another --request. With --reuse, published releases answer it, or it is
+    refused.
     """
     from confide.cli.deliver import deliver
+    from confide.cli.reuse import deliver_reused, show_reused
 
     output = Output(json=as_json, quiet=quiet)
+    if reuse:
+        if request is not None:
+            raise ContractError(
+                "--reuse asks for nothing new, so it has no --request.", hint="Leave one out."
+            )
+        body = deliver_reused(study, out=out, period=period, output=output)
+        output.result("run", body, show=lambda: show_reused(body))
+        return
     delivered = deliver(study, out=out, request=request, period=period, output=output)
     output.result("run", delivered.body, show=lambda: show_run(delivered.body))
 

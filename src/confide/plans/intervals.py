@@ -82,6 +82,27 @@ def noise_component(
     return Component(variance=variance, excess_kurtosis=min(kurtosis - 3, 1e6), step=step)
 
 
+def together(components: Iterable[Component]) -> Component:
+    """Return the error that independent ones have when they are added.
+
+    Cumulants add, so excess kurtosis is weighted by squared shares of the variance.
+
+    Example:
+        >>> both = together([Component(variance=2.0, excess_kurtosis=3.0, step=1.0)] * 2)
+        >>> both.variance, both.excess_kurtosis, both.step
+        (4.0, 1.5, 1.0)
+    """
+    parts = list(components)
+    total = variance(parts)
+    if total <= 0:
+        return Component(variance=0.0)
+    return Component(
+        variance=total,
+        excess_kurtosis=sum(part.excess_kurtosis * (part.variance / total) ** 2 for part in parts),
+        step=sum(part.step * part.variance / total for part in parts),
+    )
+
+
 def variance(components: Iterable[Component]) -> float:
     """Return the variance of the sum."""
     return sum(component.variance for component in components)
@@ -148,19 +169,27 @@ def ratio_interval(
 
 
 def share(
-    having: float, without: float, *, noise: Component, spread: float, least: float, level: float
+    having: float,
+    without: float,
+    *,
+    noise: Component,
+    spread: float,
+    least: float,
+    level: float,
+    other: Component | None = None,
 ) -> Share:
     """Return A/(A+B) of A = ``having``, B = ``without``, and where it is at ``level``.
 
-    (1−p)A − pB has noise variance s²((1−p)² + p²); a sample adds ``spread``·p(1−p).
+    (1−p)A − pB has noise variance s²(1−p)² + t²p²; a sample adds ``spread``·p(1−p).
 
     Args:
         having: Noisy A.
         without: Noisy B.
-        noise: Error of each of the two, independent.
+        noise: Error of A; of each of the two, independent, when there is no ``other``.
         spread: Sampling variance of A at p, over p(1−p); 0 when the interval covers noise alone.
         least: A + B below it gives no value.
         level: Coverage.
+        other: Error of B.
 
     Example:
         300 of 1,000 patients with diabetes, no noise, Wilson's interval for their population:
@@ -173,11 +202,13 @@ def share(
     if total < least:
         return Share(value=None, standard_error=None, lower=0.0, upper=1.0)
     p = _within(having / total)
-    parts = [noise.times(1 - p), noise.times(p), Component(variance=spread * p * (1 - p))]
+    second = noise if other is None else other
+    parts = [noise.times(1 - p), second.times(p), Component(variance=spread * p * (1 - p))]
     squared = quantile(parts, level=level) ** 2
     fixed, sampled = squared * noise.variance, squared * spread
+    both = fixed + squared * second.variance
     interval = ratio_interval(
-        having, total, coefficients=(fixed, sampled - 2 * fixed, 2 * fixed - sampled)
+        having, total, coefficients=(fixed, sampled - 2 * fixed, both - sampled)
     )
     low, high = (0.0, 1.0) if interval is None else interval
     return Share(

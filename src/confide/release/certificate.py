@@ -86,6 +86,11 @@ def certificate(
         "software": dict(software),
     }
     body = facts | derived(noisy)
+    return signed(body, signer=signer)
+
+
+def signed(body: Json, *, signer: SigningKey) -> Json:
+    """Return a certificate with the issuer's signature over all of it."""
     signature = signer.sign(canonical_bytes(body))
     return body | {
         "signature": {
@@ -116,7 +121,7 @@ def derived(noisy: NoisyAggregates) -> dict[str, Json]:
             "snapshot": plan.dataset.snapshot,
             "facts-taken-as-public": public_facts(plan.dataset),
         },
-        "guarantee": _guarantee(plan),
+        "guarantee": guarantee_of(plan),
         "plan": {"sha256": plan.digest(), "measurements": len(plan.measurements)},
         "mechanisms": [_mechanism(measurement, plan) for measurement in plan.measurements],
         "outputs": _outputs(noisy),
@@ -141,7 +146,8 @@ def _text(amount: Fraction) -> str:
     return str(amount)
 
 
-def _guarantee(plan: Plan) -> Json:
+def guarantee_of(plan: Plan) -> Json:
+    """Return what a plan promises: unit, adjacency, loss, and what it means for groups."""
     shown = shown_loss(plan)
     return {
         "unit": plan.dataset.unit.entity.value,

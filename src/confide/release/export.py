@@ -12,6 +12,7 @@ from confide.plans.estimates import Estimate
 from confide.plans.plan import Plan, Statistic
 
 NUMBERS = ("value", "standard_error", "lower", "upper")
+_FIXED = (*NUMBERS, "level", "covers", "unit", "flags")
 
 
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
@@ -28,20 +29,23 @@ def group_names(statistic: Statistic, *, width: int) -> tuple[str, ...]:
     return names if len(names) == width else tuple(f"group_{i + 1}" for i in range(width))
 
 
+def distinct_names(statistic: Statistic, *, width: int) -> tuple[str, ...]:
+    """Return the names of the group columns, none of them that of another column of the table."""
+    found: list[str] = []
+    for name in group_names(statistic, width=width):
+        fresh = name
+        while fresh in ("quantity", *_FIXED, *found):
+            fresh += "_"
+        found.append(fresh)
+    return tuple(found)
+
+
 def rows(
     statistic: Statistic, estimates: Sequence[Estimate]
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the head and the rows of one statistic's table, as texts."""
     width = max((len(estimate.key) for estimate in estimates), default=0)
-    head = (
-        "quantity",
-        *group_names(statistic, width=width),
-        *NUMBERS,
-        "level",
-        "covers",
-        "unit",
-        "flags",
-    )
+    head = ("quantity", *distinct_names(statistic, width=width), *_FIXED)
     body = [
         (
             estimate.quantity,
@@ -80,10 +84,15 @@ def inert(text: str) -> str:
 
 
 def tables(plan: Plan, estimates: Sequence[Estimate]) -> dict[str, bytes]:
+    """Return the CSV of every statistic of a plan, by path below the output folder."""
+    return tables_of(plan.statistics, estimates)
+
+
+def tables_of(statistics: Sequence[Statistic], estimates: Sequence[Estimate]) -> dict[str, bytes]:
     """Return the CSV of every statistic, by path below the output folder."""
     return {
         f"tables/{statistic.id}.csv": csv_bytes(
             statistic, [e for e in estimates if e.statistic == statistic.id]
         )
-        for statistic in plan.statistics
+        for statistic in statistics
     }

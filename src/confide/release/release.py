@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 
+from confide.budget.ledger import StoredRelease
 from confide.errors import UnknownNameError
 from confide.plans.canonical import Json
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Plan, Statistic
-from confide.release.noisy import NoisyAggregates
+from confide.release.certificate import Issuer, certificate
+from confide.release.keys import SigningKey
+from confide.release.noisy import NoisyAggregates, read_payload
+from confide.release.software import software
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,3 +44,15 @@ class Release:
         if not found and name not in known:
             raise UnknownNameError("statistic", name, known=known)
         return found
+
+
+def certified(stored: StoredRelease, *, issuer: Issuer, signer: SigningKey) -> Release:
+    """Return a stored answer with its estimates and its signed certificate."""
+    noisy = read_payload(stored.payload)
+    return Release(
+        noisy=noisy,
+        estimates=noisy.estimates(),
+        certificate=certificate(
+            noisy, entry=stored.entry, issuer=issuer, software=software(), signer=signer
+        ),
+    )

@@ -8,7 +8,6 @@ ledger's word (entry, caps) and the issuer's, which the signature covers.
 *Privacy:* reads published files only.
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -18,14 +17,14 @@ from pathlib import Path
 
 from confide.budget.ledger import Scope
 from confide.errors import ConfideError, VerificationError
-from confide.plans.canonical import Json, canonical_bytes
+from confide.plans.canonical import Json
 from confide.plans.growth import grown_to
 from confide.plans.plan import Plan
-from confide.plans.soundness import asks_what_it_states, underpriced
 from confide.privacy.amount import ATTO, NANO
 from confide.release.certificate import NOISY_PATH, derived
-from confide.release.keys import is_signed_by
+from confide.release.checks import Check, file_checks, plan_checks, signature_check
 from confide.release.noisy import NoisyAggregates, read_payload
+from confide.release.verify_reuse import is_reuse, reuse_checks
 
 STATED = frozenset({"id", "issued", "issuer", "authority", "accounting", "software", "signature"})
 """Members of a certificate that are the ledger's or the issuer's word; all others are rebuilt."""
@@ -35,21 +34,6 @@ ACCOUNTING = frozenset(
 )
 
 _DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that was checked.
-
-    Attributes:
-        name: What.
-        holds: Whether it does.
-        detail: What was found, when it does not hold or needs saying.
-    """
-
-    name: str
-    holds: bool
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +80,10 @@ def verify(certificate: Json, *, folder: Path, pinned_key: str | None = None) ->
 
 
 def _checks(certificate: Json, *, folder: Path) -> Iterator[Check]:
-    yield _signature(certificate)
+    yield signature_check(certificate)
+    if is_reuse(certificate):
+        yield from reuse_checks(certificate, folder=folder)
+        return
     try:
         noisy = read_payload((folder / NOISY_PATH).read_bytes())
     except FileNotFoundError:
@@ -106,42 +93,11 @@ def _checks(certificate: Json, *, folder: Path) -> Iterator[Check]:
         yield Check(name="noisy payload", holds=False, detail=str(broken))
         return
     yield Check(name="noisy payload", holds=True)
-    yield from _plan(noisy.plan)
+    yield from plan_checks(noisy.plan)
     yield from _rebuilt(certificate, noisy)
     yield _entry(certificate, noisy)
     yield _charges(certificate, noisy.plan)
-    yield from _files(noisy, folder=folder)
-
-
-def _signature(certificate: Json) -> Check:
-    body = {name: part for name, part in certificate.items() if name != "signature"}
-    signature = certificate["signature"]
-    try:
-        good = is_signed_by(
-            str(signature["key"]),
-            message=canonical_bytes(body),
-            signature=bytes.fromhex(signature["value"]),
-        )
-        same = signature["key"] == certificate["issuer"]["key"]
-    except (ConfideError, KeyError, ValueError, TypeError):
-        good = same = False
-    return Check(name="signature", holds=good and same, detail="" if good else "does not match")
-
-
-def _plan(plan: Plan) -> Iterator[Check]:
-    """Re-derive sensitivities from the statistics, and losses from noise and sensitivity."""
-    same = asks_what_it_states(plan)
-    yield Check(
-        name="sensitivities",
-        holds=same,
-        detail="" if same else "a measurement is not what its statistic asks for",
-    )
-    over = underpriced(plan)
-    yield Check(
-        name="losses",
-        holds=not over,
-        detail=f"more loss than was charged: {', '.join(over)}" if over else "",
-    )
+    yield from file_checks(derived(noisy)["outputs"], folder=folder)
 
 
 def _entry(certificate: Json, noisy: NoisyAggregates) -> Check:
@@ -207,18 +163,6 @@ def _amount(text: str) -> Fraction:
     if not _DECIMAL.fullmatch(text):
         raise ValueError(text)
     return Fraction(text)
-
-
-def _files(noisy: NoisyAggregates, *, folder: Path) -> Iterator[Check]:
-    for output in derived(noisy)["outputs"]:  # never a path that only the certificate names
-        path = Path(output["path"])
-        try:
-            found = hashlib.sha256((folder / path).read_bytes()).hexdigest()
-        except OSError:
-            yield Check(name=str(path), holds=False, detail="missing")
-            continue
-        same = found == output["sha256"]
-        yield Check(name=str(path), holds=same, detail="" if same else "was changed")
 
 
 def read_certificate(path: Path) -> Json:

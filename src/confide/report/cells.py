@@ -80,6 +80,12 @@ def _interval(estimate: Estimate) -> tuple[float, float] | None:
     return estimate.lower, estimate.upper
 
 
+def hollow_note(cells: Iterable[Cell], *, words: Words) -> tuple[str, ...]:
+    """Say what a hollow dot is, if there is one."""
+    hollow = any(cell.flags and cell.value is not None for cell in cells)
+    return (words.say("chart.hollow"),) if hollow else ()
+
+
 def label_of(key: tuple[str, ...], *, words: Words) -> str:
     """Return what a group is called in a chart."""
     return words.say("key.joint").join(clean(part) for part in key) or words.say("chart.all")

@@ -15,11 +15,9 @@ from confide.budget.ledger import Scope
 from confide.plans.plan import Statistic
 from confide.release.certificate import shown_loss
 from confide.release.release import Release
-from confide.report.cells import cells_of
 from confide.report.chart import Figure
-from confide.report.describe import covers_text
 from confide.report.document import document
-from confide.report.drawing import Drawing, inline
+from confide.report.drawing import Drawing
 from confide.report.gauges import amount_text, gauge, scope_text
 from confide.report.guarantee import (
     ChargeLine,
@@ -27,10 +25,8 @@ from confide.report.guarantee import (
     charge_lines,
     guarantee,
 )
-from confide.report.layouts import laid_out
 from confide.report.markup import Html, isolated, tag, trusted
-from confide.report.methods import fact_texts
-from confide.report.numbers import clean, percent
+from confide.report.numbers import clean
 from confide.report.odds_words import (
     adjacency_text,
     loss_text,
@@ -38,10 +34,16 @@ from confide.report.odds_words import (
     odds_sentences,
     shown_at,
 )
+from confide.report.page_parts import (
+    facts_part,
+    figure_part,
+    plain_table,
+    points,
+    software_part,
+    table_part,
+)
 from confide.report.section import Section, section
-from confide.report.table import html_table
 from confide.report.words import Words
-from confide.statistics.survival import Survival
 
 
 def page(
@@ -82,9 +84,9 @@ def page(
             ],
             _guarantee(release, words=words),
             _accounting(release, words=words),
-            _facts(release, words=words),
+            facts_part(release, words=words),
             _verify(release, words=words),
-            _software(release, words=words),
+            software_part(release, words=words),
         ),
         tag("footer", tag("p", words.say("page.note"))),
         class_="sheet",
@@ -204,12 +206,12 @@ def _statistic(
         tag("p", isolated(said.about), class_="about"),
         tag("p", isolated(said.headline), class_="headline"),
         [tag("p", flag, class_="flag") for flag in said.flags],
-        _figure(drawn, said=said, name=name, words=words),
-        _table(release, statistic, name=name, title=said.title, words=words),
+        figure_part(drawn, said=said, name=name, words=words),
+        table_part(release, statistic, name=name, title=said.title, words=words),
         tag(
             "div",
-            _points(words.say("fit.title"), said.fit),
-            _points(words.say("unfit.title"), said.unfit),
+            points(words.say("fit.title"), said.fit),
+            points(words.say("unfit.title"), said.unfit),
             class_="two",
         ),
         _folded(words.say("bounded.title"), said.bounded),
@@ -217,53 +219,6 @@ def _statistic(
         tag("p", files, class_="note"),
         aria_labelledby=name,
     )
-
-
-def _figure(
-    drawn: tuple[Figure, Drawing] | None, *, said: Section, name: str, words: Words
-) -> Html:
-    if drawn is None:
-        return tag("p", words.say("page.no-figure"), class_="note")
-    figure, drawing = drawn
-    alt = words.say("page.figure-alt", title=figure.title, headline=said.headline)
-    return tag(
-        "figure",
-        tag("div", trusted(inline(drawing.untitled, name=name)), role="img", aria_label=alt),
-        tag("figcaption", [tag("p", note) for note in figure.notes]) if figure.notes else "",
-    )
-
-
-def _table(release: Release, statistic: Statistic, *, name: str, title: str, words: Words) -> Html:
-    cells = cells_of(release.of(statistic))
-    if not cells:
-        return Html()
-    table = laid_out(release, statistic, words=words)
-    kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
-    level = percent(cells[0].level)
-    caption = (
-        words.say("table.caption", title=title, level=level, covers=words.say("or").join(kinds))
-        if table.numbers
-        else title
-    )
-    return tag(
-        "div",
-        tag("h3", words.say("page.table")),
-        tag("p", isolated(caption), class_="caption"),
-        html_table(table, name=f"{name}t", words=words),
-        _chosen(statistic, cells=len(cells), words=words),
-    )
-
-
-def _chosen(statistic: Statistic, *, cells: int, words: Words) -> Html | str:
-    """Return the note that goes with a table of the numbers that one cites."""
-    if not isinstance(statistic, Survival):
-        return ""
-    return tag("p", words.say("page.rows-chosen", numbers=f"{cells:,}"), class_="note")
-
-
-def _points(title: str, sentences: Sequence[str]) -> Html:
-    items = [tag("li", isolated(sentence)) for sentence in sentences]
-    return tag("div", tag("h3", title), tag("ul", items))
 
 
 def _folded(title: str, sentences: Sequence[str]) -> Html:
@@ -278,10 +233,10 @@ def _guarantee(release: Release, *, words: Words) -> Html:
         "section",
         tag("h2", words.say("guarantee.title"), id="guarantee"),
         [tag("p", isolated(sentence)) for sentence in promised.promise],
-        _points(words.say("guarantee.odds-title"), promised.odds),
-        _points(words.say("guarantee.group-title"), promised.groups),
-        _points(words.say("guarantee.relies-title"), promised.relies),
-        _points(words.say("guarantee.not-title"), promised.excluded),
+        points(words.say("guarantee.odds-title"), promised.odds),
+        points(words.say("guarantee.group-title"), promised.groups),
+        points(words.say("guarantee.relies-title"), promised.relies),
+        points(words.say("guarantee.not-title"), promised.excluded),
         aria_labelledby="guarantee",
     )
 
@@ -317,7 +272,7 @@ def _accounting(release: Release, *, words: Words) -> Html:
         tag("p", words.say("page.accounting-text")),
         _continued(release, words=words),
         tag("p", said),
-        _plain_table([*head, words.say("head.cap-as-loss")], rows, labels=1),
+        plain_table([*head, words.say("head.cap-as-loss")], rows, labels=1),
         tag("p", words.say("page.hash"), " ", tag("code", str(entry["hash"])), class_="note"),
         aria_labelledby="accounting",
     )
@@ -332,22 +287,6 @@ def _cap_text(release: Release, line: ChargeLine, *, words: Words) -> str:
     return loss_text(loss, words=words)
 
 
-def _facts(release: Release, *, words: Words) -> Html:
-    head = [words.say(f"head.{name}") for name in ("name", "value", "source")]
-    facts = release.certificate["data"]["facts-taken-as-public"]
-    rows = [
-        [isolated(clean(text, most=300)) for text in fact_texts(fact, words=words)]
-        for fact in facts
-    ]
-    return tag(
-        "section",
-        tag("h2", words.say("page.facts"), id="facts"),
-        tag("p", words.say("page.facts-text")),
-        _plain_table(head, rows, labels=3),
-        aria_labelledby="facts",
-    )
-
-
 def _verify(release: Release, *, words: Words) -> Html:
     key = str(release.certificate["issuer"]["key"])
     steps = words.each("page.verify-steps")
@@ -359,35 +298,4 @@ def _verify(release: Release, *, words: Words) -> Html:
         tag("p", words.say("page.command"), ": ", tag("code", words.say("page.verify-command"))),
         tag("p", words.say("page.verify-text")),
         aria_labelledby="verify",
-    )
-
-
-def _software(release: Release, *, words: Words) -> Html:
-    software = release.certificate["software"]
-    items = [tag("li", tag("code", f"{name}: {value}")) for name, value in software.items()]
-    return tag(
-        "section",
-        tag("h2", words.say("page.software"), id="software"),
-        tag("ul", items),
-        aria_labelledby="software",
-    )
-
-
-def _plain_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, labels: int) -> Html:
-    """Return a small table; columns after the first ``labels`` are numbers."""
-
-    def cell(text: str, column: int) -> Html:
-        return tag("td", text, class_="number") if column >= labels else tag("td", text)
-
-    heads = [
-        tag("th", text, scope="col", class_="number")
-        if column >= labels
-        else tag("th", text, scope="col")
-        for column, text in enumerate(head)
-    ]
-    body = [tag("tr", [cell(text, i) for i, text in enumerate(row)]) for row in rows]
-    return tag(
-        "div",
-        tag("table", tag("thead", tag("tr", heads)), tag("tbody", body)),
-        class_="table",
     )

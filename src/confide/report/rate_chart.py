@@ -7,15 +7,14 @@ References:
         Medicine 24(8), 2005. https://doi.org/10.1002/sim.1970
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from confide.plans.plan import Noisy, Statistic
 from confide.release.release import Release
-from confide.report.cells import Cell
+from confide.report.cells import Cell, hollow_note, label_of
 from confide.report.describe import quantity_text
 from confide.report.marks import Chart, Frame, Row, dots, row_of, side_by_side
-from confide.report.numbers import clean
 from confide.report.style import DOT, INK, MAIN, MUTED, PALE, PAPER, WARNING, WIDTH
 from confide.report.words import Words
 from confide.statistics.smr import SMR, Expected
@@ -34,8 +33,8 @@ def rates(published: Sequence[Cell], *, axis: str, words: Words) -> tuple[Chart,
     cells = [cell for cell in published if cell.quantity == first]
     ratios = {cell.key: cell for cell in published if cell.quantity == "rate ratio"}
     shown, notes = _in_order(cells, words=words)
-    notes += _hollow(shown, words=words)
-    groups = tuple(_name(cell, words=words) for cell in shown)
+    notes += hollow_note(shown, words=words)
+    groups = tuple(label_of(cell.key, words=words) for cell in shown)
     left = _dots(shown, words=words, groups=groups, title=axis)
     if not ratios:
         return left, notes
@@ -47,7 +46,7 @@ def rates(published: Sequence[Cell], *, axis: str, words: Words) -> tuple[Chart,
         title=words.say("chart.log"),
         at_one=True,
     )
-    (baseline,) = {_name(cell, words=words) for cell in cells if cell.key not in ratios}
+    (baseline,) = {label_of(cell.key, words=words) for cell in cells if cell.key not in ratios}
     panels = [(quantity_text(first, words=words), left), (title, right)]
     return side_by_side(panels), (words.say("chart.baseline", group=baseline), *notes)
 
@@ -63,9 +62,9 @@ def observed_over_expected(
     """Return a funnel of the groups; dots where they are too few for one."""
     cells = [cell for cell in cells if cell.quantity == "smr"]
     if not is_funnel(cells) or not isinstance(statistic, SMR):
-        groups = tuple(_name(cell, words=words) for cell in cells)
+        groups = tuple(label_of(cell.key, words=words) for cell in cells)
         chart = _dots(cells, words=words, groups=groups, title=axis, at_one=True)
-        return chart, _hollow(cells, words=words)
+        return chart, hollow_note(cells, words=words)
     found = expected_by_group(release, statistic)
     points = [_point(c, found[c.key], words=words) for c in cells if c.value is not None]
     outside = [point.name for point in points if point.outside]
@@ -76,7 +75,7 @@ def observed_over_expected(
         else words.say("chart.inside")
     )
     chart = _funnel(points, _lines(points, found), words=words)
-    return chart, (words.say("chart.funnel"), told, *_hollow(cells, words=words))
+    return chart, (words.say("chart.funnel"), told, *hollow_note(cells, words=words))
 
 
 def is_funnel(cells: Sequence[Cell]) -> bool:
@@ -98,15 +97,6 @@ def _in_order(cells: Sequence[Cell], *, words: Words) -> tuple[list[Cell], tuple
     return by_rate[:MOST_GROUPS], (words.say("chart.caterpillar"), note)
 
 
-def _hollow(cells: Iterable[Cell], *, words: Words) -> tuple[str, ...]:
-    flagged = any(cell.flags and cell.value is not None for cell in cells)
-    return (words.say("chart.hollow"),) if flagged else ()
-
-
-def _name(cell: Cell, *, words: Words) -> str:
-    return words.say("key.joint").join(clean(part) for part in cell.key) or words.say("chart.all")
-
-
 def _dots(
     cells: Sequence[Cell],
     *,
@@ -121,7 +111,7 @@ def _dots(
     rows = [
         row_of(
             cell,
-            group=_name(cell, words=words),
+            group=label_of(cell.key, words=words),
             missing=words.say("comma").join(words.say(f"flag.{f}.short") for f in cell.flags),
         )
         for cell in cells
@@ -149,7 +139,7 @@ def _point(cell: Cell, found: Expected, *, words: Words) -> _Point:
     at, ratio = found.cell.base, cell.value or 0.0
     low, high = found.limits(at=at, level=OUTER_LEVEL)
     return _Point(
-        name=_name(cell, words=words),
+        name=label_of(cell.key, words=words),
         expected=at,
         ratio=ratio,
         flagged=bool(cell.flags),

@@ -15,7 +15,7 @@ from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.release.release import Release
-from confide.report.bounding import bounded
+from confide.report.bounding import bounded, kept_text
 from confide.report.cells import Cell, cells_of
 from confide.report.choice import CHOICES
 from confide.report.conditions import label
@@ -26,6 +26,7 @@ from confide.report.odds_words import loss_text, shown_at
 from confide.report.population import about
 from confide.report.survival_words import survival_headline
 from confide.report.words import Words
+from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.relation import OVERALL
 from confide.tables.survey_weight import weight_of
 
@@ -81,9 +82,16 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
 
 
 def _about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
-    """Return whom a statistic is about, and that it is not weighted where weights are declared."""
+    """Return whom a statistic is about, what is kept of them, and whether weights are used."""
     told = about(statistic, plan=plan, words=words)
-    weight = weight_of(str(getattr(statistic, "table", "")), dataset=plan.dataset)
+    table = str(getattr(statistic, "table", ""))
+    bounds = plan.of(statistic.id)[0].aggregate.bounds
+    if (
+        isinstance(bounds, RowBound | CellBound)
+        and not plan.dataset.table(table).one_row_per_patient
+    ):
+        told = words.say("about.kept", about=told, kept=kept_text(bounds, words=words))
+    weight = weight_of(table, dataset=plan.dataset)
     if weight is None:
         return told
     name, weighted = label(weight.column), kind_of(statistic).startswith("weighted-")

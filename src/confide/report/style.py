@@ -81,7 +81,7 @@ def theme() -> dict[str, Any]:
         "padding": 14,
         "view": {"stroke": None},
         "axis": axis,
-        "axisX": {"tickCount": 6, "grid": True, "labelFlush": False},
+        "axisX": {"tickCount": 6, "grid": True, "labelFlush": False, "labelSeparation": 8},
         "axisY": {"grid": False},
         "text": text,
         "title": {

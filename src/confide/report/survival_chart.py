@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from confide.report.cells import Cell
+from confide.report.cells import Cell, label_of
 from confide.report.marks import Chart, Row
 from confide.report.numbers import clean, fixed
 from confide.report.style import INK, MUTED, SERIES, WIDTH, room_for
@@ -123,7 +123,7 @@ def survival_curves(
     years = in_years(unit, until=float(times[-1]))
     shown_unit = clean(words.unit("a" if years else unit))
     frame = _Frame(
-        arms=tuple(_label(arm, words=words) for arm in shown),
+        arms=tuple(label_of(arm, words=words) for arm in shown),
         times=tuple(float(time) for time in times),
         title=words.say("head.time-unit", unit=shown_unit)
         if shown_unit
@@ -153,10 +153,6 @@ def survival_curves(
         parts_shown = {"shown": str(len(shown)), "arms": f"{len(every):,}"}
         notes.append(words.say("chart.survival-rest", **parts_shown))
     return alt.vconcat(*parts, spacing=14), tuple(notes)
-
-
-def _label(arm: tuple[str, ...], *, words: Words) -> str:
-    return words.say("key.joint").join(clean(part) for part in arm) or words.say("chart.all")
 
 
 def _rows(

@@ -20,8 +20,9 @@ def cited(cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells that the page shows: summaries, and curves at the times of the figure."""
     times = list(dict.fromkeys(cell.key[-1] for cell in cells if cell.quantity == "at risk"))
     shown = set(few_times(times)[1:])
-    return [
-        cell
-        for cell in cells
-        if cell.quantity not in _AT_TIMES or (cell.quantity in _CURVES and cell.key[-1] in shown)
-    ]
+    return [cell for cell in cells if cell.quantity not in _AT_TIMES or _on_curve(cell, shown)]
+
+
+def _on_curve(cell: Cell, shown: set[str]) -> bool:
+    """Return whether a cell is a point of a curve, before its end, at one of the times."""
+    return cell.quantity in _CURVES and cell.key[-1] in shown and cell.value is not None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from confide.plans.plan import Statistic
-from confide.release.export import group_names
+from confide.release.export import distinct_names
 from confide.release.release import Release
 from confide.report.cells import Cell, cells_of
 from confide.report.choice import CHOICES
@@ -46,8 +46,7 @@ def frame(release: Release, statistic: Statistic) -> "pa.Table":
     columns: dict[str, pa.Array] = {
         "quantity": pa.array([e.quantity for e in estimates], type=text)
     }
-    names = _distinct(group_names(statistic, width=width), taken=(*columns, *_FIXED))
-    for place, name in enumerate(names):
+    for place, name in enumerate(distinct_names(statistic, width=width)):
         columns[name] = pa.array([e.key[place] for e in estimates], type=text)
     for name in ("value", "standard_error", "lower", "upper", "level"):
         columns[name] = pa.array([getattr(e, name) for e in estimates], type=number)
@@ -55,20 +54,6 @@ def frame(release: Release, statistic: Statistic) -> "pa.Table":
     columns["unit"] = pa.array([e.unit for e in estimates], type=text)
     columns["flags"] = pa.array(["; ".join(e.flags) for e in estimates], type=text)
     return pa.table(columns)
-
-
-_FIXED = ("value", "standard_error", "lower", "upper", "level", "covers", "unit", "flags")
-
-
-def _distinct(names: Sequence[str], *, taken: Sequence[str]) -> tuple[str, ...]:
-    """Return group names that clash with no other column."""
-    found: list[str] = []
-    for name in names:
-        fresh = name
-        while fresh in taken or fresh in found:
-            fresh += "_"
-        found.append(fresh)
-    return tuple(found)
 
 
 def parquet_bytes(table: "pa.Table") -> bytes:

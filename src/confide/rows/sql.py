@@ -14,7 +14,6 @@ References:
         https://doi.org/10.2478/popets-2020-0025
 """
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
@@ -33,74 +32,45 @@ from confide.rows.bounding import (
     streamed,
 )
 from confide.rows.build import (
-    BIGINT,
-    HUGEINT,
     STAR,
     at_most,
-    cast,
-    minus,
     named,
     num,
     own,
-    plus,
     select,
-    times,
 )
-from confide.rows.evaluate import number_of
+from confide.rows.carried import Carried, carried_of, evaluated_late
 from confide.rows.keyed_order import LIMB, limbs_of, limbs_of_text, with_point
 from confide.rows.layout import Layout
 from confide.rows.person_rows import relation_rows
 from confide.rows.prepared.choice import Way, way_of
 from confide.rows.prepared.copies import PLACES, Copies
-from confide.rows.stream import Late, stream_totals
-from confide.rows.table_rows import (
-    Scope,
-    copied,
-    judged,
-    one_word,
-    order_of,
-    table_name,
-    unpacked,
-    words_of,
-)
+from confide.rows.stream import stream_totals
+from confide.rows.table_rows import Scope, copied, judged, order_of, table_name
+from confide.rows.terms import cell_and_sums, row_reads
 from confide.tables.aggregate import (
     Aggregate,
     Asked,
-    Centred,
-    CentredSquare,
-    Factor,
     KeyedAggregate,
     Ones,
-    Plain,
-    Product,
     Value,
     cell_count,
     reads,
-    value_range,
 )
 from confide.tables.bound_contributions import (
     CellBound,
     ContributionBounds,
     OneEvent,
+    RowBound,
     rows_per_unit,
 )
 from confide.tables.check_aggregate import check_aggregate
 from confide.tables.degrees import DegreeAggregate
-from confide.tables.expression import (
-    BinOf,
-    ColumnOf,
-    Expression,
-    Holds,
-    OrMissing,
-    PartOf,
-    QualityOf,
-    ValueOf,
-)
-from confide.tables.filter import All, Between, Predicate, sources
-from confide.tables.relation import centre, domain
-from confide.tables.schema import Dataset, Table
+from confide.tables.expression import Expression, QualityOf
+from confide.tables.filter import All, Between, Predicate
+from confide.tables.relation import domain
+from confide.tables.schema import Dataset
 
-LARGEST_BIGINT = 2**63 - 1
 CELL, COUNT, FIRST_SUM = 1, 2, 3
 
 
@@ -214,10 +184,9 @@ def _statement(group: list[tuple[int, Aggregate | KeyedAggregate]], *, scope: Sc
             assert_never(first)
 
 
-def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope) -> Statement:
-    values = list(dict.fromkeys(a.value for _, a in group if not isinstance(a.value, Ones)))
+def _way(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
     of = [expression for value in values for expression in reads(value)]
-    way = way_of(
+    return way_of(
         first.relation,
         bounds=first.bounds,
         reads=(*first.axes, *of),
@@ -225,6 +194,26 @@ def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope
         copies=scope.copies,
         dataset=scope.dataset,
     )
+
+
+def _as_one_row(first: Aggregate, *, scope: Scope) -> Aggregate | None:
+    """Return the same question by rows where each person has one: one row in one cell is one row.
+
+    Of a copy that is one pass; elsewhere counting by person is cheaper than sorting.
+    """
+    table = scope.dataset.table(first.relation.table)
+    alone = CellBound(max_cells=1, max_rows_per_cell=1)
+    if scope.copies is None or first.bounds != alone or not table.one_row_per_patient:
+        return None
+    return replace(first, bounds=RowBound(max_rows=1))
+
+
+def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope) -> Statement:
+    values = list(dict.fromkeys(a.value for _, a in group if not isinstance(a.value, Ones)))
+    as_row = _as_one_row(first, scope=scope)
+    if as_row is not None and _way(as_row, values, scope=scope) is Way.CLUSTERED:
+        first = as_row
+    way = _way(first, values, scope=scope)
     answers = tuple(
         (position, COUNT if isinstance(a.value, Ones) else FIRST_SUM + values.index(a.value))
         for position, a in group
@@ -237,63 +226,6 @@ def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope
         table=first.relation.table,
         way=way,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Carried:
-    """What a stream carries of a row.
-
-    Attributes:
-        early: Expressions to evaluate before the stream, called ``e0, e1, …``.
-        columns: Indices of the base table's columns that the others need.
-        words: Names of the words that hold those columns; none when they come as they are.
-    """
-
-    early: tuple[Expression, ...]
-    columns: tuple[int, ...]
-    words: tuple[str, ...]
-
-    @property
-    def as_they_are(self) -> tuple[str, ...]:
-        """Name the columns that are carried as they are."""
-        return () if self.words else tuple(f"c{i}" for i in self.columns)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Name what the stream carries."""
-        return (*(f"e{i}" for i in range(len(self.early))), *self.words, *self.as_they_are)
-
-
-def _carried(reads: Sequence[Expression], *, table: Table, in_words: bool) -> _Carried:
-    """Return what to carry: columns of the table itself, and expressions that read others."""
-    index = {column.name: i for i, column in enumerate(table.columns)}
-    own_reads = [e for e in reads if _can_wait(e, table)]
-    columns = {index[c.column] for e in own_reads for c in sources(e) if isinstance(c, ColumnOf)}
-    words = [
-        f"k{i}" if one_word(table) is None else "k"
-        for i, word in enumerate(words_of(table))
-        if in_words and any(part.column in columns for part in word.fields)
-    ]
-    early = dict.fromkeys(e for e in reads if e not in own_reads)
-    return _Carried(early=tuple(early), columns=tuple(sorted(columns)), words=tuple(words))
-
-
-def _can_wait(expression: Expression, table: Table) -> bool:
-    """Return whether an expression reads columns of the table that every kept row has.
-
-    A word cannot say that a column is NULL, so whatever has a value in rows without a column, as a
-    condition has, is evaluated before.
-    """
-    match expression:
-        case Holds() | OrMissing() | QualityOf():
-            return False
-        case ColumnOf() | ValueOf() | BinOf() | PartOf():
-            return all(
-                isinstance(read, ColumnOf) and read.table == table.name
-                for read in sources(expression)
-            )
-        case _:
-            assert_never(expression)
 
 
 def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope) -> exp.Query:
@@ -316,9 +248,9 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         "times": domain(first.axes[-1], dataset=scope.dataset).size() if first.axes else 1,
     }
     if streamed(first.bounds):
-        carried = _carried(_reads(first, values), table=table, in_words=ordered)
+        carried = carried_of(row_reads(first, values), table=table, in_words=ordered)
         rows = _carrying(first, carried, scope=scope, order=order)
-        late = _made_late(first, values, carried=carried, scope=scope)
+        late = evaluated_late(first, values, carried=carried, scope=scope)
         return _with(scope, bounded_totals(rows, late=late, **given))
     rows = _terms(first, values, scope=scope, order=order)
     return _with(scope, bounded_totals(rows, late=None, **given))
@@ -331,8 +263,8 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
     copies = copied(scope, table)
     most, limit = rows_per_unit(first.bounds), limits(first.bounds)[MOST_ROWS]
     sums = [f"s{i}" for i in range(len(values))]
-    carried = _carried(_reads(first, values), table=table, in_words=False)
-    late = _made_late(first, values, carried=carried, scope=scope)
+    carried = carried_of(row_reads(first, values), table=table, in_words=False)
+    late = evaluated_late(first, values, carried=carried, scope=scope)
 
     def totals(rows: exp.Select, **bound: Any) -> exp.Select:
         part = replace(scope, named={name: rows})
@@ -347,20 +279,12 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
     return exp.Union(this=complete, expression=partial, distinct=False)
 
 
-def _reads(first: Aggregate, values: Sequence[Value]) -> tuple[Expression, ...]:
-    return (*first.axes, *_read_by(values))
-
-
-def _read_by(values: Sequence[Value]) -> tuple[Expression, ...]:
-    return tuple(dict.fromkeys(expression for value in values for expression in reads(value)))
-
-
 def _known(first: Aggregate) -> list[Expression]:
     return sorted(must_be_known(first), key=repr)  # a set has no order; SQL text needs one
 
 
 def _carrying(
-    first: Aggregate, carried: _Carried, *, scope: Scope, order: Sequence[str]
+    first: Aggregate, carried: Carried, *, scope: Scope, order: Sequence[str]
 ) -> exp.Select:
     """Return ``p``, what orders the rows, and what a stream carries."""
     rows = relation_rows(
@@ -374,56 +298,6 @@ def _carrying(
     return select(own("p"), *map(own, dict.fromkeys((*order, *carried.names))), of=rows)
 
 
-def _made_late(
-    first: Aggregate, values: Sequence[Value], *, carried: _Carried, scope: Scope
-) -> Late:
-    return Late(
-        carried=carried.names,
-        evaluated=lambda kept: _evaluated(kept, first, values, carried=carried, scope=scope),
-    )
-
-
-def _evaluated(
-    kept: exp.Select,
-    first: Aggregate,
-    values: Sequence[Value],
-    *,
-    carried: _Carried,
-    scope: Scope,
-) -> exp.Select:
-    """Return ``cell`` and ``s0, s1, …`` of kept rows, with ``p`` and ``before`` beside them."""
-    table = scope.dataset.table(first.relation.table)
-    names = [column.name for column in table.columns]
-
-    def find(read: ColumnOf | ValueOf | QualityOf) -> exp.Expr:
-        return own(f"c{names.index(read.column)}" if isinstance(read, ColumnOf) else "")
-
-    def value_of(expression: Expression) -> exp.Expr:
-        if expression in carried.early:
-            return own(f"e{carried.early.index(expression)}")
-        return number_of(expression, of=find, dataset=scope.dataset)
-
-    beside = [own("p"), own("before")]
-    if carried.words:
-        early = [own(f"e{i}") for i in range(len(carried.early))]
-        kept = select(*beside, *early, *unpacked(table, carried.columns), of=kept)
-    evaluated = [
-        named(value_of(expression), f"e{i}") for i, expression in enumerate(_reads(first, values))
-    ]
-    rows = select(*beside, *evaluated, of=kept)
-    return select(*beside, *_cell_and_sums(first, values, scope=scope), of=rows)
-
-
-def _cell_and_sums(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> list[exp.Expr]:
-    """Return ``cell`` and ``s0, s1, …`` from the evaluated ``e0, e1, …``."""
-    columns = [named(cast(_cell(first.axes, dataset=scope.dataset), BIGINT), "cell")]
-    place = {e: own(f"e{len(first.axes) + i}") for i, e in enumerate(_read_by(values))}
-    for index, value in enumerate(values):
-        read = [place[expression] for expression in reads(value)]
-        columns.append(named(_term(value, read, dataset=scope.dataset), f"s{index}"))
-    return columns
-
-
 def _terms(
     first: Aggregate, values: Sequence[Value], *, scope: Scope, order: Sequence[str]
 ) -> exp.Select:
@@ -431,11 +305,11 @@ def _terms(
     rows = relation_rows(
         scope,
         first.relation,
-        reads=_reads(first, values),
+        reads=row_reads(first, values),
         known=_known(first),
         ordered=bool(order),
     )
-    columns = _cell_and_sums(first, values, scope=scope)
+    columns = cell_and_sums(first, values, dataset=scope.dataset)
     return _narrowed(rows, columns, scope=scope, order=order)
 
 
@@ -475,15 +349,6 @@ def _with_point(rows: exp.Select, columns: Sequence[str], *, scope: Scope) -> ex
     return select(*map(own, [*columns, "x"]), of=with_point(rows, person="p", ids=scope.layout.ids))
 
 
-def _cell(axes: tuple[Expression, ...], *, dataset: Dataset) -> exp.Expr:
-    """Return the row-major index of a cell, from the axes ``e0, e1`` and so on."""
-    cell = num(0)
-    for index, axis in enumerate(axes):
-        of = domain(axis, dataset=dataset)
-        cell = plus(times(cell, num(of.size())), minus(own(f"e{index}"), num(of.lower)))
-    return cell
-
-
 def _limbs_of_cell(cell: exp.Expr, *, cells: int) -> tuple[exp.Expr, ...]:
     """Return the index of a cell as limbs."""
     return (cell,) if cells <= 2**LIMB else limbs_of(cell)
@@ -494,36 +359,6 @@ def _narrowed(
 ) -> exp.Select:
     person = [] if scope.per_event else [own("p")]
     return select(*person, *map(own, order), *columns, of=rows)
-
-
-def _term(value: Value, read: Sequence[exp.Column], *, dataset: Dataset) -> exp.Expr:
-    match value:
-        case Ones():
-            return num(1)
-        case Plain():
-            return read[0]
-        case Centred(of=expression):
-            middle, _ = centre(domain(expression, dataset=dataset))
-            return minus(read[0], num(middle))
-        case CentredSquare(of=expression):
-            factor = Centred(of=expression)
-            return _product((factor, factor), (*read, *read), dataset=dataset)
-        case Product(of=factors):
-            return _product(factors, read, dataset=dataset)
-        case _:
-            assert_never(value)
-
-
-def _product(
-    factors: Sequence[Factor], read: Sequence[exp.Column], *, dataset: Dataset
-) -> exp.Expr:
-    """Multiply; wide from the first factor on where the product could pass 64 bits."""
-    parts = [_term(f, [column], dataset=dataset) for f, column in zip(factors, read, strict=True)]
-    product = Product(of=tuple(factors))
-    largest = value_range(product, dataset=dataset, counted="rows").magnitude
-    if largest > LARGEST_BIGINT:  # each factor's magnitude is at least 1: parts are no larger
-        parts[0] = cast(parts[0], HUGEINT)
-    return functools.reduce(times, parts)
 
 
 def _with(scope: Scope, bounded: Bounded) -> exp.Query:

@@ -118,6 +118,7 @@ __all__ = [
     "Variance",
     "WeightedMean",
     "WeightedProportion",
+    "read_asked",
     "read_plan",
 ]
 
@@ -160,23 +161,38 @@ def read_plan(value: Json) -> Plan:
         raise ContractError(f"A plan has no field {min(unknown)!r}.")
     if value.get("version", 1) != 1:
         raise ContractError("This plan has a newer format.", hint="Upgrade confide.")
-    classes = {kind.__name__: kind for kind in STATISTICS.values()}
-
-    def read_statistic(spec: Json) -> Statistic:
-        kind = classes.get(str(spec.get("is"))) if isinstance(spec, dict) else None
-        if kind is None:
-            raise ContractError("The plan holds an unknown statistic.")
-        statistic: Statistic = decode(kind, spec, names=_NAMES)
-        return statistic
-
     try:
+        study, dataset, statistics = read_asked(value)
         return Plan(
-            study=decode(Study, value["study"], names=_NAMES),
-            dataset=decode(Dataset, value["dataset"], names=_NAMES),
-            statistics=tuple(read_statistic(spec) for spec in value["statistics"]),
+            study=study,
+            dataset=dataset,
+            statistics=statistics,
             measurements=tuple(
                 decode(Measurement, item, names=_NAMES) for item in value["measurements"]
             ),
         )
     except KeyError as missing:
         raise ContractError(f"The plan lacks {missing}.") from None
+
+
+def read_asked(value: Json) -> tuple[Study, Dataset, tuple[Statistic, ...]]:
+    """Return study, data set and statistics of an object with fields of these names.
+
+    Raises:
+        ContractError: If one cannot be read.
+        KeyError: If one is missing.
+    """
+    return (
+        decode(Study, value["study"], names=_NAMES),
+        decode(Dataset, value["dataset"], names=_NAMES),
+        tuple(_read_statistic(spec) for spec in value["statistics"]),
+    )
+
+
+def _read_statistic(spec: Json) -> Statistic:
+    classes = {kind.__name__: kind for kind in STATISTICS.values()}
+    kind = classes.get(str(spec.get("is"))) if isinstance(spec, dict) else None
+    if kind is None:
+        raise ContractError("The plan holds an unknown statistic.")
+    statistic: Statistic = decode(kind, spec, names=_NAMES)
+    return statistic

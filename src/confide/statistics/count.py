@@ -16,7 +16,7 @@ References:
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import assert_never
@@ -27,9 +27,11 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.intervals import Component, median_error
 from confide.plans.mechanisms import additive, coordinate
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
+from confide.plans.sums import NoisySum, rounding_variance
 from confide.tables.aggregate import Aggregate, Ones
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation
@@ -126,6 +128,40 @@ class Count:
         return (
             published("count", float(max(0, raw)), upper=max(0, raw + width)),
             published("posterior mean", mean, upper=max(raw + width, most)),
+        )
+
+    def forecast_sums(
+        self, errors: Sequence[Component], *, dataset: Dataset, level: Fraction
+    ) -> Forecast:
+        """Return the error of a sum of published cells."""
+        del dataset
+        return Forecast(
+            half_width=max(NoisySum(value=0, error=e).width(level=float(level)) for e in errors),
+            median_error=max(median_error([error]) for error in errors),
+            level=float(level),
+            unit=self.counted.unit,
+            planning=None if self.expect is None else float(self.expect),
+        )
+
+    def estimate_sums(self, sums: Sequence[NoisySum], *, dataset: Dataset) -> tuple[Estimate, ...]:
+        """Return a sum of published cells as the count; of a sum there is no posterior mean."""
+        del dataset
+        (found,) = sums
+        low, high = found.ends(level=float(self.level))
+        return (
+            Estimate(
+                statistic=self.id,
+                quantity="count",
+                key=(),
+                value=float(max(0, math.floor(found.value + 0.5))),
+                standard_error=math.sqrt(found.error.variance + rounding_variance(found.value)),
+                lower=float(max(0, low)),
+                upper=float(max(0, high)),
+                level=float(self.level),
+                covers=Covers.NOISE,
+                unit=self.counted.unit,
+                flags=("below zero",) if found.value < 0 else (),
+            ),
         )
 
 

@@ -19,16 +19,18 @@ References:
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.intervals import Component, median_error
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
+from confide.plans.sums import NoisySum, rounding_variance
 from confide.tables.aggregate import Aggregate, Ones, cell_count, cell_keys
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
@@ -134,20 +136,48 @@ class Histogram:
         """Return one estimate a cell, in the order of the public categories."""
         del simulation
         noise = additive(mechanisms["count"])
-        width = noise.half_width(float(self.level))
-        deviation = math.sqrt(noise.variance() + (self.round_to**2 - 1) / 12)
+        width, variance = noise.half_width(float(self.level)), noise.variance()
         keys = cell_keys(self._axes(dataset), dataset=dataset)
         counts = vector(noisy["count"])
         return tuple(
-            self._cell(key, raw, width=width, deviation=deviation)
+            self._cell(key, raw, ends=(raw - width, raw + width), variance=variance)
             for key, raw in zip(keys, counts, strict=True)
         )
 
-    def _cell(self, key: tuple[str, ...], raw: int, *, width: int, deviation: float) -> Estimate:
+    def forecast_sums(
+        self, errors: Sequence[Component], *, dataset: Dataset, level: Fraction
+    ) -> Forecast:
+        """Return the error of the cell that is the sum of most published ones."""
+        del dataset
+        return Forecast(
+            half_width=max(NoisySum(value=0, error=e).width(level=float(level)) for e in errors),
+            median_error=max(median_error([error]) for error in errors),
+            level=float(level),
+            unit=self.counted.unit,
+            planning=None if self.expect is None else float(self.expect),
+        )
+
+    def estimate_sums(self, sums: Sequence[NoisySum], *, dataset: Dataset) -> tuple[Estimate, ...]:
+        """Return one estimate a cell from sums of published cells."""
+        keys = cell_keys(self._axes(dataset), dataset=dataset)
+        return tuple(
+            self._cell(
+                key,
+                found.value,
+                ends=found.ends(level=float(self.level)),
+                variance=found.error.variance,
+            )
+            for key, found in zip(keys, sums, strict=True)
+        )
+
+    def _cell(
+        self, key: tuple[str, ...], raw: float, *, ends: tuple[int, int], variance: float
+    ) -> Estimate:
         withheld = self.threshold is not None and raw < self.threshold
         step = self.round_to
-        rounded = (raw + step // 2) // step * step
-        low, high = (raw - width) // step * step, -(-(raw + width) // step) * step  # outwards
+        rounded = math.floor((raw + step / 2) / step) * step
+        low, high = ends[0] // step * step, -(-ends[1] // step) * step  # outwards
+        deviation = math.sqrt(variance + rounding_variance(raw, to=step))
         flags: tuple[str, ...] = ("below zero",) if raw < 0 else ()
         flags = ("below threshold",) if withheld else flags
         return Estimate(

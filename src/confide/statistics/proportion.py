@@ -17,17 +17,25 @@ References:
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import median_error, noise_component, quantile, share, variance
+from confide.plans.intervals import (
+    Component,
+    median_error,
+    noise_component,
+    quantile,
+    share,
+    variance,
+)
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
+from confide.plans.sums import NoisySum
 from confide.tables.aggregate import Aggregate, Ones, cell_keys
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import Everything, Predicate
@@ -107,19 +115,23 @@ class Proportion:
             ContractError: If there is no planning number of rows.
         """
         del dataset
+        error = noise_component(additive(mechanisms["count"]))
+        return self._forecast((error, error), level=float(level))
+
+    def _forecast(self, errors: tuple[Component, Component], *, level: float) -> Forecast:
+        """Return the error of a group's share from those of its counts with and without."""
         if self.expect is None:
             raise ContractError(
                 f"The error of proportion {self.id!r} depends on the number of rows of a group.",
                 hint="Write expect: {count: 500}, from a public source or an earlier certificate.",
             )
         p = 0.0 if self.expect_share is None else float(self.expect_share)
-        noise = additive(mechanisms["count"])
-        parts = [noise_component(noise, factor=1 - p), noise_component(noise, factor=p)]
+        parts = [errors[0].times(1 - p), errors[1].times(p)]
         each = self.per / float(self.expect)
         return Forecast(
-            half_width=each * quantile(parts, level=float(level)) * math.sqrt(variance(parts)),
+            half_width=each * quantile(parts, level=level) * math.sqrt(variance(parts)),
             median_error=each * median_error(parts),
-            level=float(level),
+            level=level,
             unit=self._unit(),
             planning=None if self.expect_share is None else self.per * p,
             notes=(f"for groups of {self.expect} rows",),
@@ -138,7 +150,7 @@ class Proportion:
     ) -> tuple[Estimate, ...]:
         """Return the share of each group with two intervals: noise, and sampling and noise."""
         del simulation
-        counts = vector(noisy["count"])
+        counts, error = vector(noisy["count"]), noise_component(additive(mechanisms["count"]))
         return tuple(
             estimate
             for key, without, having in zip(
@@ -148,19 +160,51 @@ class Proportion:
                 strict=True,
             )
             for estimate in self._group(
-                key, float(having), float(without), mechanism=mechanisms["count"]
+                key,
+                NoisySum(value=having, error=error),
+                NoisySum(value=without, error=error),
             )
         )
 
+    def forecast_sums(
+        self, errors: Sequence[Component], *, dataset: Dataset, level: Fraction
+    ) -> Forecast:
+        """Return the error of the group whose two counts are sums of most published cells.
+
+        Raises:
+            ContractError: If there is no planning number of rows.
+        """
+        del dataset
+        pairs = zip(errors[1::2], errors[::2], strict=True)
+        return max(
+            (self._forecast(pair, level=float(level)) for pair in pairs),
+            key=lambda found: found.half_width,
+        )
+
+    def estimate_sums(self, sums: Sequence[NoisySum], *, dataset: Dataset) -> tuple[Estimate, ...]:
+        """Return the share of each group from sums of published cells."""
+        keys = cell_keys(self._groups(dataset), dataset=dataset)
+        return tuple(
+            estimate
+            for key, without, having in zip(keys, sums[::2], sums[1::2], strict=True)
+            for estimate in self._group(key, having, without)
+        )
+
     def _group(
-        self, key: tuple[str, ...], having: float, without: float, *, mechanism: Mechanism
+        self, key: tuple[str, ...], having: NoisySum, without: NoisySum
     ) -> tuple[Estimate, Estimate]:
-        noise, number = noise_component(additive(mechanism)), having + without
-        small = number < 10 * math.sqrt(2 * noise.variance)
+        number = having.value + without.value
+        small = number < 10 * math.sqrt(variance([having.error, without.error]))
 
         def published(covers: Covers, *, spread: float) -> Estimate:
             found = share(
-                having, without, noise=noise, spread=spread, least=1, level=float(self.level)
+                having.value,
+                without.value,
+                noise=having.error,
+                other=without.error,
+                spread=spread,
+                least=1,
+                level=float(self.level),
             )
             return Estimate(
                 statistic=self.id,

@@ -3,10 +3,11 @@ import json
 import pytest
 
 import cohorts
-from confide.report.chart import MOST_CELLS, figure
+from confide.report.chart import figure
 from confide.report.choice import CHOICES
 from confide.report.describe import kind_of
 from confide.report.drawing import draw, inline
+from confide.report.group_chart import MOST_CELLS
 from confide.statistics import STATISTICS
 from confide.statistics.histogram import Histogram
 from confide.statistics.mean import Mean

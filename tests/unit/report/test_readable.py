@@ -9,6 +9,7 @@ from confide.report.cells import cells_of
 from confide.report.chart import figure
 from confide.report.describe import group_titles, total_of
 from confide.report.section import section
+from confide.report.style import PAPER
 from confide.report.survival_chart import few_times
 from confide.report.table import shown
 from confide.statistics.histogram import Histogram
@@ -39,7 +40,11 @@ def test_a_survival_table_holds_what_one_cites_and_says_where_the_rest_is(releas
     times = list(dict.fromkeys(cell.key[-1] for cell in cells if cell.quantity == "at risk"))
     place = table.head.index("Quantity")
     rows = [row for row in table.rows if row[place] == "survival"]
-    assert {row[place - 1] for row in rows} == set(few_times(times)[1:])
+    curve = {
+        cell.key[-1] for cell in cells if cell.quantity == "survival" and cell.value is not None
+    }
+    assert {row[place - 1] for row in rows} == curve & set(few_times(times)[1:]) != set()
+    assert not any("withheld" in row for row in rows)
     assert "at risk" not in {row[place] for row in table.rows}
     assert "log-rank p-value" in {row[place] for row in table.rows}
     assert f"the file holds all {len(cells):,} numbers" in html
@@ -86,13 +91,22 @@ def test_one_row_of_each_patient_is_a_number_of_patients(words):
     assert totals == [True, False]
 
 
+def test_it_is_said_that_few_records_of_a_patient_are_kept(words):
+    ward = Histogram(id="a", table="visit", by=("ward",), per_patient=PerPatient(cells=2))
+    _, said = told(ward, words=words)
+    assert "Each patient is in at most 2 cells, with at most 1 record in each." in said.about
+    _, said = told(Histogram(id="a", table="person", by=("sex",)), words=words)
+    assert "at most" not in said.about
+
+
 def test_hollow_dots_are_explained_only_where_one_is_drawn(release, words):
     note, explained = words.say("chart.hollow"), 0
     for statistic in release.plan.statistics:
         drawn = figure(release, statistic, words=words)
         if any(note in said for said in drawn.notes):
             explained += 1
-            assert '"flagged": true' in drawn.chart.to_json()
+            made = drawn.chart.to_json()
+            assert '"flagged": true' in made or f'"fill": "{PAPER}"' in made  # of a funnel
     assert explained
 
 

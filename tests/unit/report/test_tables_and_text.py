@@ -11,6 +11,7 @@ from confide.errors import ContractError, VerificationError
 from confide.plans.estimates import Covers
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
+from confide.release.export import csv_bytes
 from confide.report.bounding import bounded
 from confide.report.cells import cells_of
 from confide.report.conditions import condition_text
@@ -35,6 +36,14 @@ def test_a_group_named_like_a_column_keeps_its_own(release):
     estimates = tuple(dataclasses.replace(e, statistic="x") for e in release.of("districts"))
     renamed = dataclasses.replace(release, estimates=estimates)
     assert frame(renamed, statistic).column_names[:3] == ["quantity", "value_", "value"]
+
+
+def test_a_published_table_names_no_column_twice(release):
+    statistic = Histogram(id="x", table="person", by=("unit",))
+    estimates = tuple(dataclasses.replace(e, statistic="x") for e in release.of("districts"))
+    head = csv_bytes(statistic, estimates).decode().splitlines()[0].split(",")
+    assert head[1] == "unit_"
+    assert len(set(head)) == len(head)
 
 
 def test_a_proportion_is_one_cell_with_two_intervals(release):

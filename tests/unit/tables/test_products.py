@@ -145,7 +145,7 @@ class Products:
 @pytest.mark.L1
 @pytest.mark.parametrize("entity", [Entity.PATIENT, Entity.EVENT])
 def test_nobody_moves_a_product_further_than_claimed_and_somebody_moves_it_as_far(entity):
-    drawn = neighbours(1_500, entity=entity, entropy=SeededEntropy(3))
+    drawn = neighbours(600, entity=entity, entropy=SeededEntropy(3))
     found = search([Products(entity=entity)], drawn=drawn, entity=entity)
     assert not [one for one in found if not one.holds]
     assert not [one for one in found if not one.attained]

@@ -24,11 +24,10 @@ from confide.attacks.audit.generate import neighbours
 from confide.attacks.audit.goodness_of_fit import p_value, worst_moment
 from confide.attacks.audit.oracles import oracle_checks
 from confide.attacks.audit.outcome import AuditCheck, AuditReport, Layer
+from confide.attacks.audit.searched import statistics_of_events, statistics_of_patients
 from confide.attacks.audit.sensitivity_search import (
     Found,
     search,
-    statistics_of_events,
-    statistics_of_patients,
 )
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace

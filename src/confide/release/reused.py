@@ -1,0 +1,341 @@
+"""A release made of earlier ones: what is asked, the payloads that answer it, its certificate.
+
+*Privacy:* post-processing of published numbers: no row is read and nothing is charged.  An earlier
+answer is used only if it is about the same data as declared (lineage, snapshot, unit, adjacency,
+tables, per-patient values), so that the ledger's promise is about the same patients; if it was
+published, not only computed; and if its audience is the one of the study or a wider one.  The
+snapshot is a declared name, never a digest of the data: "unchanged" would itself be an answer.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from confide.budget.ledger import Ledger, State
+from confide.errors import ConfideError, ContractError, UnknownNameError
+from confide.plans.canonical import Json, canonical_bytes, digest, encode
+from confide.plans.estimates import Estimate
+from confide.plans.plan import Plan, Statistic, Study
+from confide.plans.reuse import Answer, Earlier, Same, Summed, answer
+from confide.plans.simulation import Simulation
+from confide.release.certificate import Issuer, guarantee_of, signed
+from confide.release.export import tables_of
+from confide.release.facts import public_facts
+from confide.release.keys import SigningKey
+from confide.release.noisy import NoisyAggregates, read_payload
+from confide.release.software import software
+from confide.tables.schema import Dataset
+
+FORMAT = "confide-reused-1"
+PRODUCT = "post-processing"
+REUSED_PATH = "reused.json"
+BECAUSE = (
+    "a function of noisy answers that were charged when they were released: post-processing costs "
+    "nothing [DR14, prop. 2.1]"
+)
+AUDIENCES = ("internal", "registered", "public")
+"""From the narrowest to the widest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """An earlier release.
+
+    Attributes:
+        entry: Number in the ledger.
+        hash: Of that entry.
+        at: Ledger time of it.
+        payload: The stored bytes.
+        noisy: What they hold.
+    """
+
+    entry: int
+    hash: str
+    at: str
+    payload: bytes
+    noisy: NoisyAggregates
+
+    @property
+    def path(self) -> str:
+        """Where its payload lies in the folder of what was made of it."""
+        return f"sources/{self.entry}.json"
+
+    def sha256(self) -> str:
+        """Return the digest that the ledger holds of the payload."""
+        return hashlib.sha256(self.payload).hexdigest()
+
+    def measured(self) -> tuple[Earlier, ...]:
+        """Return its noisy vectors."""
+        pairs = zip(self.noisy.plan.measurements, self.noisy.values, strict=True)
+        return tuple(
+            Earlier(entry=self.entry, measurement=measurement, noisy=noisy)
+            for measurement, noisy in pairs
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reused:
+    """What is asked, and how earlier releases answer it.
+
+    Attributes:
+        study: Why.
+        dataset: Public facts.
+        answers: One for each statistic, in order.
+        sources: The releases that they are made of, oldest first.
+    """
+
+    study: Study
+    dataset: Dataset
+    answers: tuple[Answer, ...]
+    sources: tuple[Source, ...]
+
+    @property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """What is asked."""
+        return tuple(each.statistic for each in self.answers)
+
+    def payload(self) -> bytes:
+        """Return canonical bytes that name everything that the numbers are a function of."""
+        return canonical_bytes(
+            {
+                "format": FORMAT,
+                "study": encode(self.study),
+                "dataset": encode(self.dataset),
+                "statistics": [encode(statistic) for statistic in self.statistics],
+                "sources": [
+                    {"entry": each.entry, "payload-sha256": each.sha256()} for each in self.sources
+                ],
+            }
+        )
+
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Return every published number: a function of this object alone."""
+        simulation = Simulation(payload_digest=hashlib.sha256(self.payload()).hexdigest())
+        return tuple(
+            estimate
+            for each in self.answers
+            for estimate in each.estimates(dataset=self.dataset, simulation=simulation)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReusedRelease:
+    """A release made of earlier ones; free to publish to whom they were published.
+
+    Attributes:
+        reused: What is asked and how it is answered.
+        estimates: Every published number.
+        certificate: Signed JSON.
+    """
+
+    reused: Reused
+    estimates: tuple[Estimate, ...]
+    certificate: Json
+
+    def of(self, statistic: Statistic | str) -> tuple[Estimate, ...]:
+        """Return the estimates of one statistic.
+
+        Raises:
+            UnknownNameError: If the release has no such statistic.
+        """
+        name = statistic if isinstance(statistic, str) else statistic.id
+        known = [each.id for each in self.reused.statistics]
+        if name not in known:
+            raise UnknownNameError("statistic", name, known=known)
+        return tuple(estimate for estimate in self.estimates if estimate.statistic == name)
+
+
+def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tuple[Source, ...]:
+    """Return the published releases about the same data that this audience may see; reads only."""
+    found = []
+    for entry in ledger.entries(dataset.lineage):
+        if entry.state is not State.PUBLISHED:
+            continue
+        stored = ledger.stored(entry.number)
+        try:
+            noisy = read_payload(stored.payload)
+        except ConfideError:  # of a format that is read no more: not offered
+            continue
+        if admits(noisy.plan.study.audience, reader=audience) and is_same_data(
+            noisy.plan.dataset, dataset
+        ):
+            found.append(
+                Source(
+                    entry=entry.number,
+                    hash=entry.hash,
+                    at=entry.at,
+                    payload=stored.payload,
+                    noisy=noisy,
+                )
+            )
+    return tuple(found)
+
+
+def admits(audience: str, *, reader: str) -> bool:
+    """Return whether what was published to an audience may be shown to another.
+
+    Example:
+        >>> admits("public", reader="internal"), admits("internal", reader="public")
+        (True, False)
+    """
+    if audience == reader:
+        return True
+    known = audience in AUDIENCES and reader in AUDIENCES
+    return known and AUDIENCES.index(audience) > AUDIENCES.index(reader)
+
+
+def is_same_data(one: Dataset, other: Dataset) -> bool:
+    """Return whether two descriptions are of the same data, protected and read in the same way."""
+
+    def compared(each: Dataset) -> tuple[object, ...]:
+        what = (each.lineage, each.snapshot, each.unit, each.adjacency)
+        return (*what, each.tables, each.per_patient)
+
+    return compared(one) == compared(other)
+
+
+def offers(ledger: Ledger, plan: Plan) -> dict[str, Answer | ContractError]:
+    """Return how each statistic of a plan follows from published releases, or why it does not."""
+    sources = earlier_releases(ledger, dataset=plan.dataset, audience=plan.study.audience)
+    return _answers(plan.statistics, sources, dataset=plan.dataset)
+
+
+def _answers(
+    statistics: Sequence[Statistic], sources: Sequence[Source], *, dataset: Dataset
+) -> dict[str, Answer | ContractError]:
+    earlier = [measured for source in sources for measured in source.measured()]
+    found: dict[str, Answer | ContractError] = {}
+    for statistic in statistics:
+        try:
+            found[statistic.id] = answer(statistic, earlier, dataset=dataset)
+        except ContractError as reason:
+            found[statistic.id] = reason
+    return found
+
+
+def reuse(
+    study: Study,
+    statistics: Sequence[Statistic],
+    sources: Sequence[Source],
+    *,
+    dataset: Dataset,
+) -> Reused:
+    """Return the release that earlier ones make.
+
+    Raises:
+        ContractError: If they do not answer every statistic; the message names those.
+    """
+    found = _answers(statistics, sources, dataset=dataset)
+    lacking = [str(reason) for reason in found.values() if isinstance(reason, ContractError)]
+    if lacking:
+        raise ContractError(
+            " ".join(lacking),
+            hint="Only what was published of the same snapshot, to the same or a wider audience, "
+            "is reused. Take these statistics out, or run the study without --reuse.",
+        )
+    answers = tuple(each for each in found.values() if not isinstance(each, ContractError))
+    used = {earlier.entry for each in answers for earlier in each.sources}
+    return Reused(
+        study=study,
+        dataset=dataset,
+        answers=answers,
+        sources=tuple(source for source in sources if source.entry in used),
+    )
+
+
+def reused_release(
+    ledger: Ledger, plan: Plan, *, issuer: Issuer, signer: SigningKey
+) -> ReusedRelease:
+    """Return what published releases say of a plan's statistics; the ledger is only read.
+
+    Raises:
+        ContractError: If they do not answer every statistic; the message names those.
+    """
+    sources = earlier_releases(ledger, dataset=plan.dataset, audience=plan.study.audience)
+    reused = reuse(plan.study, plan.statistics, sources, dataset=plan.dataset)
+    body = {
+        "issuer": {
+            "organisation": issuer.organisation,
+            "contact": issuer.contact,
+            "key": signer.name,
+        },
+        "software": software(),
+        "sources": [_source(source) for source in reused.sources],
+    }
+    certificate = signed(body | derived_reuse(reused), signer=signer)
+    return ReusedRelease(reused=reused, estimates=reused.estimates(), certificate=certificate)
+
+
+def derived_reuse(reused: Reused) -> dict[str, Json]:
+    """Return every part of the certificate that follows from the folder's files alone."""
+    study, dataset = reused.study, reused.dataset
+    payload = reused.payload()
+    sha256 = hashlib.sha256(payload).hexdigest()
+    files = {REUSED_PATH: payload} | {each.path: each.payload for each in reused.sources}
+    files |= tables_of(reused.statistics, reused.estimates())
+    return {
+        "certificate": "1",
+        "id": f"{dataset.lineage}/reuse-{sha256[:16]}",
+        "release": {
+            "study": study.id,
+            "title": study.title,
+            "purpose": study.purpose,
+            "product": PRODUCT,
+            "audience": study.audience,
+            "period": study.period,
+        },
+        "data": {
+            "dataset": dataset.id,
+            "lineage": dataset.lineage,
+            "snapshot": dataset.snapshot,
+            "facts-taken-as-public": public_facts(dataset),
+        },
+        "guarantee": {
+            "unit": dataset.unit.entity.value,
+            "adjacency": dataset.adjacency.value,
+            "trust": "central",
+            "spend": "0",
+            "because": BECAUSE,
+            "of-sources": [
+                {"entry": each.entry, **guarantee_of(each.noisy.plan)} for each in reused.sources
+            ],
+        },
+        "answers": [_answer(each) for each in reused.answers],
+        "outputs": [
+            {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
+            for path, content in sorted(files.items())
+        ],
+    }
+
+
+def _source(source: Source) -> Json:
+    return {
+        "entry": source.entry,
+        "hash": source.hash,
+        "released": source.at,
+        "payload-sha256": source.sha256(),
+    }
+
+
+def _answer(found: Answer) -> Json:
+    match found:
+        case Same(of=pairs):
+            terms = [_term(earlier, question=name) for name, earlier in pairs]
+        case Summed(question=question, terms=used):
+            terms = [
+                _term(earlier, question=question.name)
+                | ({} if sums is None else {"cells-in-a-sum": max(sums.counts())})
+                for earlier, sums in used
+            ]
+    return {"statistic": found.statistic.id, "from": terms}
+
+
+def _term(earlier: Earlier, *, question: str) -> dict[str, Json]:
+    measurement = earlier.measurement
+    return {
+        "question": question,
+        "entry": earlier.entry,
+        "measurement": f"{measurement.statistic}/{measurement.name}",
+        "query-sha256": digest(encode(measurement.aggregate)),
+        "noise": encode(measurement.mechanism),
+    }

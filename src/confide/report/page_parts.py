@@ -1,0 +1,119 @@
+"""Parts that pages of releases share: figure, table, lists, facts taken as public, software."""
+
+from collections.abc import Sequence
+
+from confide.plans.plan import Statistic
+from confide.release.release import Release
+from confide.report.cells import cells_of
+from confide.report.chart import Figure
+from confide.report.describe import covers_text
+from confide.report.drawing import Drawing, inline
+from confide.report.layouts import laid_out
+from confide.report.markup import Html, isolated, tag, trusted
+from confide.report.methods import fact_texts
+from confide.report.numbers import clean, percent
+from confide.report.section import Section
+from confide.report.table import html_table
+from confide.report.words import Words
+from confide.statistics.survival import Survival
+
+
+def figure_part(
+    drawn: tuple[Figure, Drawing] | None, *, said: Section, name: str, words: Words
+) -> Html:
+    """Return a figure with its text alternative, or that there is none."""
+    if drawn is None:
+        return tag("p", words.say("page.no-figure"), class_="note")
+    figure, drawing = drawn
+    alt = words.say("page.figure-alt", title=figure.title, headline=said.headline)
+    return tag(
+        "figure",
+        tag("div", trusted(inline(drawing.untitled, name=name)), role="img", aria_label=alt),
+        tag("figcaption", [tag("p", note) for note in figure.notes]) if figure.notes else "",
+    )
+
+
+def table_part(
+    release: Release, statistic: Statistic, *, name: str, title: str, words: Words
+) -> Html:
+    """Return the table of one statistic, with what its intervals cover."""
+    cells = cells_of(release.of(statistic))
+    if not cells:
+        return Html()
+    table = laid_out(release, statistic, words=words)
+    kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
+    level = percent(cells[0].level)
+    caption = (
+        words.say("table.caption", title=title, level=level, covers=words.say("or").join(kinds))
+        if table.numbers
+        else title
+    )
+    return tag(
+        "div",
+        tag("h3", words.say("page.table")),
+        tag("p", isolated(caption), class_="caption"),
+        html_table(table, name=f"{name}t", words=words),
+        _chosen(statistic, cells=len(cells), words=words),
+    )
+
+
+def _chosen(statistic: Statistic, *, cells: int, words: Words) -> Html | str:
+    """Return the note that goes with a table of the numbers that one cites."""
+    if not isinstance(statistic, Survival):
+        return ""
+    return tag("p", words.say("page.rows-chosen", numbers=f"{cells:,}"), class_="note")
+
+
+def points(title: str, sentences: Sequence[str]) -> Html:
+    """Return a titled list of sentences."""
+    items = [tag("li", isolated(sentence)) for sentence in sentences]
+    return tag("div", tag("h3", title), tag("ul", items))
+
+
+def facts_part(release: Release, *, words: Words) -> Html:
+    """Return the table of every fact that was taken as public."""
+    head = [words.say(f"head.{name}") for name in ("name", "value", "source")]
+    facts = release.certificate["data"]["facts-taken-as-public"]
+    rows = [
+        [isolated(clean(text, most=300)) for text in fact_texts(fact, words=words)]
+        for fact in facts
+    ]
+    return tag(
+        "section",
+        tag("h2", words.say("page.facts"), id="facts"),
+        tag("p", words.say("page.facts-text")),
+        plain_table(head, rows, labels=3),
+        aria_labelledby="facts",
+    )
+
+
+def software_part(release: Release, *, words: Words) -> Html:
+    """Return which software made it."""
+    software = release.certificate["software"]
+    items = [tag("li", tag("code", f"{name}: {value}")) for name, value in software.items()]
+    return tag(
+        "section",
+        tag("h2", words.say("page.software"), id="software"),
+        tag("ul", items),
+        aria_labelledby="software",
+    )
+
+
+def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, labels: int) -> Html:
+    """Return a small table; columns after the first ``labels`` are numbers."""
+
+    def cell(text: str, column: int) -> Html:
+        return tag("td", text, class_="number") if column >= labels else tag("td", text)
+
+    heads = [
+        tag("th", text, scope="col", class_="number")
+        if column >= labels
+        else tag("th", text, scope="col")
+        for column, text in enumerate(head)
+    ]
+    body = [tag("tr", [cell(text, i) for i, text in enumerate(row)]) for row in rows]
+    return tag(
+        "div",
+        tag("table", tag("thead", tag("tr", heads)), tag("tbody", body)),
+        class_="table",
+    )

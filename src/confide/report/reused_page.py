@@ -1,0 +1,188 @@
+"""The report of a release made of earlier ones: its numbers, where they come from, no cost.
+
+*Privacy:* a function of published numbers.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from confide.plans.reuse import Answer, Same, Summed
+from confide.release.certificate import shown_loss
+from confide.release.release import Release
+from confide.release.reused import Reused
+from confide.report.chart import Figure
+from confide.report.document import document
+from confide.report.drawing import Drawing
+from confide.report.markup import Html, isolated, tag
+from confide.report.numbers import clean
+from confide.report.odds_words import loss_text
+from confide.report.page_parts import (
+    facts_part,
+    figure_part,
+    plain_table,
+    points,
+    software_part,
+    table_part,
+)
+from confide.report.section import Section, section
+from confide.report.words import Words
+from confide.tables.cell_sums import CellSums
+
+
+def reused_page(
+    release: Release,
+    *,
+    reused: Reused,
+    figures: Mapping[str, tuple[Figure, Drawing]],
+    words: Words,
+) -> str:
+    """Return the whole HTML document.
+
+    Args:
+        release: What tables and figures are made of.
+        reused: How earlier releases answer what is asked.
+        figures: By id of the statistic.
+        words: Language.
+    """
+    title = clean(reused.study.title or reused.study.id, most=160)
+    body = tag(
+        "div",
+        _header(release, title=title, words=words),
+        _summary(reused, words=words),
+        tag(
+            "main",
+            [
+                _statistic(
+                    release,
+                    found,
+                    name=f"s{place}",
+                    said=section(release, found.statistic, words=words),
+                    drawn=figures.get(found.statistic.id),
+                    words=words,
+                )
+                for place, found in enumerate(reused.answers, start=1)
+            ],
+            facts_part(release, words=words),
+            _verify(release, words=words),
+            software_part(release, words=words),
+        ),
+        tag("footer", tag("p", words.say("reuse.note"))),
+        class_="sheet",
+    )
+    return document(body, title=title, language=words.language)
+
+
+def _header(release: Release, *, title: str, words: Words) -> Html:
+    plan, certificate = release.plan, release.certificate
+    facts = [
+        ("page.dataset", plan.dataset.id),
+        ("page.snapshot", plan.dataset.snapshot),
+        ("page.period", plan.study.period),
+        ("page.audience", plan.study.audience),
+        ("page.issuer", str(certificate["issuer"]["organisation"])),
+        ("page.certificate", str(certificate["id"])),
+    ]
+    return tag(
+        "header",
+        tag("p", words.say("reuse.what"), class_="kicker"),
+        tag("h1", isolated(title)),
+        tag("p", isolated(clean(plan.study.purpose, most=600)), class_="lead"),
+        tag(
+            "dl",
+            [
+                tag("div", tag("dt", words.say(key)), tag("dd", isolated(clean(value, most=160))))
+                for key, value in facts
+                if value
+            ],
+            class_="facts",
+        ),
+    )
+
+
+def _summary(reused: Reused, *, words: Words) -> Html:
+    head = [words.say(f"reuse.head.{name}") for name in ("entry", "released", "study", "loss")]
+    rows = [
+        [
+            str(source.entry),
+            isolated(clean(source.at, most=40)),
+            isolated(clean(source.noisy.plan.study.title or source.noisy.plan.study.id, most=160)),
+            loss_text(shown_loss(source.noisy.plan), words=words),
+        ]
+        for source in reused.sources
+    ]
+    return tag(
+        "section",
+        tag("h2", words.say("reuse.title"), id="privacy"),
+        tag("p", words.say("reuse.free")),
+        plain_table(head, rows, labels=4),
+        tag("p", words.say("reuse.sources"), class_="note"),
+        class_="card",
+        aria_labelledby="privacy",
+    )
+
+
+def _statistic(
+    release: Release,
+    found: Answer,
+    *,
+    name: str,
+    said: Section,
+    drawn: tuple[Figure, Drawing] | None,
+    words: Words,
+) -> Html:
+    return tag(
+        "section",
+        tag("h2", isolated(said.title), id=name),
+        tag("p", isolated(said.about), class_="about"),
+        tag("p", isolated(said.headline), class_="headline"),
+        [tag("p", flag, class_="flag") for flag in said.flags],
+        figure_part(drawn, said=said, name=name, words=words),
+        table_part(release, found.statistic, name=name, title=said.title, words=words),
+        points(words.say("reuse.made"), made(found, words=words)),
+        tag(
+            "div",
+            points(words.say("fit.title"), said.fit),
+            points(words.say("unfit.title"), said.unfit),
+            class_="two",
+        ),
+        aria_labelledby=name,
+    )
+
+
+def made(found: Answer, *, words: Words) -> Sequence[str]:
+    """Return how one statistic was made of earlier answers."""
+    match found:
+        case Same(of=pairs):
+            read = dict.fromkeys(
+                (earlier.entry, earlier.measurement.statistic) for _, earlier in pairs
+            )
+            return [
+                words.say("reuse.same", entry=str(entry), name=clean(name)) for entry, name in read
+            ]
+        case Summed(terms=terms):
+            said = [
+                words.say(
+                    "reuse.same" if sums is None else _how(sums),
+                    entry=str(earlier.entry),
+                    name=clean(earlier.measurement.statistic),
+                    **({} if sums is None else {"cells": f"{max(sums.counts()):,}"}),
+                )
+                for earlier, sums in terms
+            ]
+            averaged = words.say("reuse.averaged", answers=str(len(terms)))
+            return [*said, *([averaged] if len(terms) > 1 else [])]
+
+
+def _how(sums: CellSums) -> str:
+    return "reuse.summed" if max(sums.counts()) > 1 else "reuse.cells"
+
+
+def _verify(release: Release, *, words: Words) -> Html:
+    key = str(release.certificate["issuer"]["key"])
+    return tag(
+        "section",
+        tag("h2", words.say("page.verify"), id="verify"),
+        tag("p", words.say("page.key"), ": ", tag("code", key)),
+        tag("p", words.say("page.command"), ": ", tag("code", words.say("page.verify-command"))),
+        tag("p", words.say("reuse.verify")),
+        aria_labelledby="verify",
+    )
