@@ -56,7 +56,7 @@ def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     unsure = dict.fromkeys(
         expression_text(expression, dataset=dataset, words=words)
         for expression in (*present, *read_by(measurements))
-        if can_be_unknown(expression, dataset=dataset, where=asked)
+        if can_be_unknown(expression, table=table, dataset=dataset, where=asked)
     )
     if unsure:
         names = list(unsure)
