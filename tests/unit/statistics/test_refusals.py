@@ -129,7 +129,7 @@ def test_public_categories_need_no_key_selection():
 
 
 def test_groups_need_public_labels():
-    with pytest.raises(ContractError, match="Cut it into bins"):
+    with pytest.raises(ContractError, match="cut it into bins"):
         plan(Histogram(id="h", table="participants", by=("age",)))
 
 
