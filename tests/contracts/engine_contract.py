@@ -62,9 +62,11 @@ class EngineContract:
         return Reference(of, rows, KEY, flaw=flaw)
 
     def test_agrees_with_the_algebra_in_plain_python(self):
-        of, asked = dataset(), menu()[:: self.stride]
+        of = dataset()
         for seed in self.seeds:
             for text_ids in self.text_ids:
+                # ids are read before anything is asked, so a third of the menu is enough of texts
+                asked = menu()[:: max(3, self.stride) if text_ids else self.stride]
                 database = self.adapted(random_database(seed, text_ids=text_ids))
                 with self.open(database, of=of) as engine:
                     got = exact(engine, asked, of)
