@@ -27,7 +27,7 @@ from confide.rows.prepared.copies import Copies, TableCopy
 from confide.rows.sources.prepare import Opened
 from confide.tables.schema import Dataset
 
-FORMAT = 3
+FORMAT = 4
 MANIFEST = "manifest.json"
 LEAST_FREE = 2**26
 
