@@ -535,8 +535,10 @@ def line_of(name: str, row: Row) -> str:
 
 
 HEAD = (
-    "| statistic | plain | ours | read + noise + estimate | × | holds | plain, wall | ours, wall |"
-    " holds | release |",
+    (
+        "| statistic | plain | ours | read + noise + estimate | × | holds | plain, wall | ours, wall |"
+        " holds | release |"
+    ),
     "|---|--:|--:|--:|--:|---|--:|--:|---|--:|",
 )
 
@@ -553,11 +555,13 @@ def page_of(
     lines = [
         "# Every statistic, against the query without privacy",
         "",
-        f"`benchmarks/every_statistic.py`: {patients:,} patients with one row each, {3 * patients:,} dated events and"
-        f" {2 * patients:,} contacts, prepared; Python {platform.python_version()}, DuckDB"
-        f" {duckdb.__version__}, {os.cpu_count()} cores; medians of {runs} turns in one run. Preparing took"
-        f" {prepared[0]:.0f} s of CPU, {prepared[1]:.0f} s in all. Ratios carry over to other machines,"
-        " seconds do not; no test asserts any of them.",
+        (
+            f"`benchmarks/every_statistic.py`: {patients:,} patients with one row each, {3 * patients:,} dated events and"
+            f" {2 * patients:,} contacts, prepared; Python {platform.python_version()}, DuckDB"
+            f" {duckdb.__version__}, {os.cpu_count()} cores; medians of {runs} turns in one run. Preparing took"
+            f" {prepared[0]:.0f} s of CPU, {prepared[1]:.0f} s in all. Ratios carry over to other machines,"
+            " seconds do not; no test asserts any of them."
+        ),
         "",
         "Target: CPU seconds of reading, noise and estimate together (*ours*) at most"
         f" {TIMES} × the plain query + {SLACK} s. *Plain* is DuckDB on the same Parquet files, two threads, the"

@@ -23,7 +23,8 @@ one error, :class:`ReleaseFailedError`, whose text is constant.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 
 
@@ -33,6 +34,26 @@ class ConfideError(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(f"{message} {hint}".strip())
         self.hint = hint
+
+
+@contextmanager
+def concerning(statistic: str) -> Iterator[None]:
+    """Put the statistic's id before a refusal that does not name it.
+
+    Example:
+        >>> with concerning("ages"):
+        ...     raise ContractError("Groups need public labels.")
+        Traceback (most recent call last):
+        ...
+        confide.errors.ContractError: Statistic 'ages': Groups need public labels.
+    """
+    try:
+        yield
+    except ConfideError as error:
+        message = str(error)
+        if repr(statistic) not in message:
+            error.args = (f"Statistic {statistic!r}: {message}",)
+        raise
 
 
 class InvalidParameterError(ConfideError, ValueError):

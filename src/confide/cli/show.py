@@ -23,7 +23,6 @@ def show(
 ) -> None:
     """Print the tables of a release, with whether it verifies."""
     from confide.errors import UnknownNameError, VerificationError
-    from confide.release.noisy import read_payload
     from confide.release.verify import read_certificate, verify
 
     certificate = read_certificate(directory / "certificate.json")
@@ -34,20 +33,33 @@ def show(
             f"{directory.name} does not verify ({failed}); its numbers are not shown.",
             hint=f"Run: confide verify {directory}",
         )
-    noisy = read_payload((directory / "noisy.json").read_bytes())
-    known = [each.id for each in noisy.plan.statistics]
+    statistics, estimates = _published(certificate, directory)
+    known = [each.id for each in statistics]
     if statistic and statistic not in known:
         raise UnknownNameError("statistic", statistic, known=known)
-    estimates = noisy.estimates()
     tables = [
         _table(each, [e for e in estimates if e.statistic == each.id])
-        for each in noisy.plan.statistics
+        for each in statistics
         if not statistic or each.id == statistic
     ]
     body = {"release": certificate["id"], "verifies": True, "tables": tables}
     output = Output(json=as_json, quiet=quiet)
     output.result("show", body, show=lambda: _show(tables))
     output.note(f"Verifies. Signed by {checked.signer}, which you have not pinned.")
+
+
+def _published(
+    certificate: Any, directory: Path
+) -> "tuple[tuple[Statistic, ...], tuple[Estimate, ...]]":
+    """Return what a folder published, recomputed from its noisy numbers."""
+    from confide.release.noisy import read_payload
+    from confide.release.verify_reuse import is_reuse, read_reused
+
+    if is_reuse(certificate):
+        reused = read_reused(certificate, folder=directory)
+        return reused.statistics, reused.estimates()
+    noisy = read_payload((directory / "noisy.json").read_bytes())
+    return noisy.plan.statistics, noisy.estimates()
 
 
 def _table(statistic: "Statistic", estimates: "list[Estimate]") -> dict[str, Any]:

@@ -82,6 +82,6 @@ def _amount(section: StatisticSection, text: str, dataset: Dataset) -> Fraction:
     if unit and unit.strip() != expected:
         raise ContractError(
             f"Statistic {section.id!r}: expected an error in {expected or '1'}, got {unit}.",
-            hint="Use within-share for a relative error.",
+            hint=f'Write "5 {expected}" or a number alone; within-share is for a relative error.',
         )
     return amount

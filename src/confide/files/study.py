@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from confide.errors import ContractError, UnknownNameError
+from confide.errors import ContractError, UnknownNameError, concerning
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, read_dataset
 from confide.files.error_target import read_target
 from confide.files.kinds import AnyStatistic, StatisticSection
@@ -136,6 +136,13 @@ def read_ask(
     Raises:
         ContractError: If a name, unit or bound does not fit.
     """
+    with concerning(section.id):
+        return _ask(section, cohorts=cohorts, dataset=dataset)
+
+
+def _ask(
+    section: StatisticSection, *, cohorts: Mapping[str, dict[str, Any]], dataset: Dataset
+) -> Ask:
     statistic = _statistic(section, cohorts=cohorts, dataset=dataset)
     if section.error is not None and section.share is not None:
         raise ContractError(

@@ -151,17 +151,31 @@ def read_section(model: type[S], value: object, *, name: str) -> S:
 def _contract_error(
     error: ValidationError, *, model: type[Section], value: object, name: str
 ) -> ContractError:
-    first = error.errors(include_url=False, include_context=False)[0]
+    found = error.errors(include_url=False, include_context=False)
+    strange = [each for each in found if each["type"] == "extra_forbidden"]
+    first = (strange or found)[0]  # a key that is unknown explains one that is missing
     words = _place(first["loc"], value=value)
     place = " → ".join(words) or "top level"
-    more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    if first["type"] == "extra_forbidden":
+    more = f" ({len(found) - 1} more)" if len(found) > 1 else ""
+    if strange:
+        absent = [str(each["loc"][-1]) for each in found if each["type"] == "missing"]
+        more = f"; missing: {', '.join(absent)}" if absent else more
         allowed = _allowed(model, first["loc"][:-1])
-        near = difflib.get_close_matches(words[-1], allowed, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Allowed: {', '.join(allowed)}."
+        near = difflib.get_close_matches(words[-1], allowed, n=1, cutoff=0.65)
+        hint = f"Allowed: {', '.join(allowed)}."
+        if near:
+            hint = f"Did you mean {near[0]!r}? {hint}"
         return ContractError(f"{name}: unknown key at {place}{more}.", hint=hint)
     message = str(first["msg"]).removeprefix("Value error, ")
-    return ContractError(f"{name}: {place}: {message}{more}.")
+    hint = _SHAPES.get(first["type"], "").format(key=words[-1] if words else name)
+    return ContractError(f"{name}: {place}: {message}{more}.", hint=hint)
+
+
+_SHAPES = {
+    "list_type": "Write a list, in brackets: {key}: [a, b].",
+    "dict_type": "Write a mapping, in braces: {key}: {{name: value}}.",
+    "missing": "Add {key}: to it.",
+}
 
 
 def _place(loc: tuple[int | str, ...], *, value: object) -> list[str]:

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from confide.errors import ContractError, InvalidParameterError
+from confide.errors import ContractError, InvalidParameterError, concerning
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.peeling import Peeling
@@ -248,7 +248,8 @@ def make_plan(asks: Sequence[Ask], *, study: Study, dataset: Dataset, nano: int 
     if not asks:
         raise ContractError("The study asks for nothing.", hint="Add a statistic.")
     for ask in asks:
-        _check_spec(ask.statistic, dataset=dataset)
+        with concerning(ask.statistic.id):
+            _check_spec(ask.statistic, dataset=dataset)
     amounts = _amounts(asks, dataset=dataset, nano=nano)
     measurements = []
     for ask, amount in zip(asks, amounts, strict=True):
@@ -256,7 +257,6 @@ def make_plan(asks: Sequence[Ask], *, study: Study, dataset: Dataset, nano: int 
         atto = _atto(ask, questions, dataset=dataset)
         priced = _priced(questions, nano=amount, atto=atto, dataset=dataset)
         for question in questions:
-            check_aggregate(question.aggregate, dataset=dataset)
             mechanism, part = priced[question.name]
             keyed = isinstance(question.aggregate, KeyedAggregate)
             measurements.append(
@@ -288,6 +288,7 @@ def _check_spec(statistic: Statistic, *, dataset: Dataset) -> None:
         )
     for question in statistic.questions(dataset):
         aggregate = question.aggregate
+        check_aggregate(aggregate, dataset=dataset)
         axes = aggregate.axes if isinstance(aggregate, Aggregate | MomentAggregate) else ()
         held = tuple(axis.of for axis in axes if isinstance(axis, Holds))
         require_possible(All(of=(aggregate.relation.where, *held)), dataset=dataset)

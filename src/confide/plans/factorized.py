@@ -8,6 +8,14 @@
 - m rows, in any cells: ‖C·v‖ ≤ Σ v_i‖C_i‖ ≤ m‖C₁‖, attained by m rows at the first time;
 - substitution: L1 and L2² at most double, no coordinate moves further.
 
+*Lemma* (release in time order): the published coordinates of all steps are those of one C·v if a
+patient adds the same to a period whenever it is read.  The earliest cells are kept, so this holds
+if group, time and condition of a row depend on that row alone: rows that come in later are in later
+cells.  It fails for whatever a later row can change backwards: a per-patient value ("last visit",
+"ever diagnosed"), the one row of a person in another table, or which row stays of a table with one
+row per patient.  Counted by last visit, a patient who comes every day would be the newest one every
+day, T‖C₁‖² instead of ‖C₁‖².  So a prefix of the horizon is measured only if all is of the row.
+
 References:
     [KL24] Kalinin, Lampert. Banded square root matrix factorization for differentially private
         model training. NeurIPS 2024, thm. 2. https://arxiv.org/abs/2405.13763
@@ -18,11 +26,15 @@ References:
 
 from typing import assert_never
 
+from confide.errors import ContractError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.sensitivity import Sensitivity
+from confide.privacy.unit import Entity
 from confide.tables.aggregate import cell_count
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.expression import ColumnOf
 from confide.tables.factorized import FactorizedAggregate
+from confide.tables.filter import expressions, sources
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
 from confide.tables.square_root import BITS, largest_height, largest_square, largest_sum
@@ -34,7 +46,13 @@ STEPS = f"steps of 2^-{BITS} "
 def factorized_sensitivity(
     aggregate: FactorizedAggregate, *, dataset: Dataset, counted: str
 ) -> Sensitivity:
-    """Return how far one privacy unit moves C·x over the whole horizon, in steps of 2⁻²⁰."""
+    """Return how far one privacy unit moves C·x over the whole horizon, in steps of 2⁻²⁰.
+
+    Raises:
+        ContractError: If a part of the horizon is measured, and later rows could change it.
+    """
+    if aggregate.until is not None:
+        _require_lasting(aggregate, dataset=dataset)
     length = aggregate.length(dataset)
     series = _own_series(aggregate, dataset=dataset)
     cells, rows = _spread(aggregate.bounds)
@@ -56,6 +74,27 @@ def factorized_sensitivity(
         because=f"{_kept(aggregate.bounds)}, {move}; of all admissible times the first ones move "
         "the square root of the running sums furthest, exactly [KL24, thm. 2].",
     )
+
+
+def _require_lasting(aggregate: FactorizedAggregate, *, dataset: Dataset) -> None:
+    """Refuse growth where a row that comes in later changes what a patient adds to a period."""
+    table = dataset.table(aggregate.relation.table)
+    if table.one_row_per_patient and dataset.unit.entity is not Entity.EVENT:
+        raise ContractError(
+            f"Table {table.name!r} keeps one row of a patient: a later one could take its place in "
+            "a period that is published.",
+            hint="Declare it without rows-per-patient and write per-patient: {cells: 1, rows: 1}, "
+            "which keeps the earliest; or leave `through` out.",
+        )
+    for expression in (*aggregate.axes, *expressions(aggregate.relation.where)):
+        for read in sources(expression):
+            if not isinstance(read, ColumnOf) or read.table != table.name:
+                raise ContractError(
+                    "Running counts that grow look at a row's own columns only: what a patient's "
+                    "other rows say can change after a period is published.",
+                    hint=f"Use columns of {table.name!r} in over, by and where, or leave `through` "
+                    "out.",
+                )
 
 
 def _own_series(aggregate: FactorizedAggregate, *, dataset: Dataset) -> int:

@@ -49,7 +49,8 @@ def in_order(
     for number in numbers:
         if number.keys not in known:
             told = [", ".join(key) for key in keys]
-            raise UnknownNameError(f"cell of {name}", ", ".join(number.keys), known=told)
+            of = name[:1].lower() + name[1:]
+            raise UnknownNameError(f"cell of {of}", ", ".join(number.keys), known=told)
         if number.keys in found:
             raise ContractError(f"{name} gives {', '.join(number.keys)} twice.")
         if number.value < 0:

@@ -2,7 +2,7 @@
 
 A sum of n cells of one vector has n times the noise variance of a cell; several independent answers
 to the same question are averaged with weights inverse to their variances, which gives the least
-variance that an unbiased average can have (Aitken).  Under zCDP with Gaussian noise nothing is lost
+variance that an unbiased average can have [Ait35].  Under zCDP with Gaussian noise nothing is lost
 by that: 1/σ² is proportional to ρ, so two answers at ρ₁ and ρ₂ average to the noise of one answer
 at ρ₁ + ρ₂ ("measure, look, top up").
 
@@ -11,7 +11,7 @@ at ρ₁ + ρ₂ ("measure, look, top up").
 exact law.  They hold for a number of answers that was not chosen by looking at them.
 
 References:
-    [Ait35] Aitken. On least squares and linear combinations of observations. Proc. R. Soc.
+    [Ait35] Aitken. On least squares and linear combination of observations. Proc. R. Soc.
         Edinburgh 55, 1935. https://doi.org/10.1017/S0370164600014346
 """
 

@@ -248,7 +248,7 @@ def _charge(charge: Charge) -> Json:
 
 
 def _outputs(noisy: NoisyAggregates) -> list[Json]:
-    files = {NOISY_PATH: noisy.payload()} | tables(noisy.plan.statistics, noisy.estimates())
+    files = {NOISY_PATH: noisy.payload()} | tables(noisy.plan, noisy.estimates())
     return [
         {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
         for path, content in sorted(files.items())

@@ -9,7 +9,7 @@ import io
 from collections.abc import Sequence
 
 from confide.plans.estimates import Estimate
-from confide.plans.plan import Statistic
+from confide.plans.plan import Plan, Statistic
 
 NUMBERS = ("value", "standard_error", "lower", "upper")
 _FIXED = (*NUMBERS, "level", "covers", "unit", "flags")
@@ -83,7 +83,12 @@ def inert(text: str) -> str:
     return f"'{text}" if risky else text
 
 
-def tables(statistics: Sequence[Statistic], estimates: Sequence[Estimate]) -> dict[str, bytes]:
+def tables(plan: Plan, estimates: Sequence[Estimate]) -> dict[str, bytes]:
+    """Return the CSV of every statistic of a plan, by path below the output folder."""
+    return tables_of(plan.statistics, estimates)
+
+
+def tables_of(statistics: Sequence[Statistic], estimates: Sequence[Estimate]) -> dict[str, bytes]:
     """Return the CSV of every statistic, by path below the output folder."""
     return {
         f"tables/{statistic.id}.csv": csv_bytes(

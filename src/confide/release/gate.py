@@ -143,7 +143,7 @@ class Gate:
         same = [
             growth
             for growth in self.ledger.growths(plan.dataset.lineage)
-            if growth.question == question
+            if growth.question == question and growth.latest  # another may have been cancelled
         ]
         if stop is None or not same:
             raise ContractError(

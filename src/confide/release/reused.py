@@ -19,7 +19,7 @@ from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer, Earlier, Same, Summed, answer
 from confide.plans.simulation import Simulation
 from confide.release.certificate import Issuer, guarantee_of, signed
-from confide.release.export import tables
+from confide.release.export import tables_of
 from confide.release.facts import public_facts
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates, read_payload
@@ -272,7 +272,7 @@ def derived_reuse(reused: Reused) -> dict[str, Json]:
     payload = reused.payload()
     sha256 = hashlib.sha256(payload).hexdigest()
     files = {REUSED_PATH: payload} | {each.path: each.payload for each in reused.sources}
-    files |= tables(reused.statistics, reused.estimates())
+    files |= tables_of(reused.statistics, reused.estimates())
     return {
         "certificate": "1",
         "id": f"{dataset.lineage}/reuse-{sha256[:16]}",

@@ -283,6 +283,7 @@ def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
     """Return the noise of a mechanism with its parameter.
 
     Example:
+        >>> from fractions import Fraction
         >>> from confide.report.words import load_words
         >>> persons = Grid(step=Fraction(1), units=("persons",))
         >>> law_text(DiscreteLaplace(scale=Fraction(5, 2)), grid=persons, words=load_words("en"))

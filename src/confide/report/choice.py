@@ -61,7 +61,8 @@ def chance_of_being_chosen(release: Release, statistic: Statistic, *, words: Wor
     base = alt.Chart(alt.Data(values=marks))
     rules = base.mark_rule(color=MUTED, strokeDash=[3, 3]).encode(x=x, y=y, y2=alt.datum(0))
     points = base.mark_point(color=MAIN, filled=True, size=50, opacity=1).encode(x=x, y=y)
-    texts = base.mark_text(align="right", dx=-8, dy=-4, color=INK).encode(x=x, y=y, text="text:N")
+    below = base.mark_text(align="left", dx=8, dy=6, color=INK)  # right of the curve it is free
+    texts = below.encode(x=x, y=y, text="text:N")
     return (rules + line + points + texts).properties(width=WIDTH, height=_HEIGHT)
 
 

@@ -24,6 +24,7 @@ from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.odds import odds_factor, of_100_outputs, posterior_bound
 from confide.privacy.unit import Entity
+from confide.release.verify_reuse import is_reuse
 from confide.report.bounding import law_text, measured_text
 from confide.report.describe import title_of
 from confide.report.gauges import amount_text, scope_text
@@ -299,6 +300,12 @@ def explain_certificate(certificate: Json, *, words: Words) -> Explanation:
     Raises:
         VerificationError: If it is not a certificate of this format.
     """
+    if isinstance(certificate, dict) and is_reuse(certificate):
+        title = words.say(
+            "explain.certificate-title", id=clean(str(certificate.get("id")), most=160)
+        )
+        free = (words.say("reuse.free"), words.say("reuse.sources"))
+        return Explanation(title=title, sentences=free, grids=())
     try:
         promised = certificate["guarantee"]
         unit, adjacency = Entity(promised["unit"]), Adjacency(promised["adjacency"])

@@ -37,7 +37,7 @@ def _holds(certificate: Json, path: Path) -> bool:
     try:
         held = read_certificate(path)
         return bool(_identity(held) == _identity(certificate))
-    except (VerificationError, KeyError, TypeError):
+    except (VerificationError, KeyError, TypeError, AttributeError):
         return False
 
 

@@ -48,6 +48,7 @@ def table_part(
         if table.numbers
         else title
     )
+    caption = caption.replace("?.", "?")  # a title that asks needs no full stop
     return tag(
         "div",
         tag("h3", words.say("page.table")),

@@ -51,10 +51,12 @@ def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     table = str(getattr(statistic, "table", ""))
     what = "patients" if dataset.table(table).one_row_per_patient else "records"
     parts = {"table": label(table)}
+    if what == "patients" and label(table) == what:
+        what, parts = "only-patients", {}  # not: patients in patients
     unsure = dict.fromkeys(
         expression_text(expression, dataset=dataset, words=words)
         for expression in (*present, *read_by(measurements))
-        if can_be_unknown(expression, dataset=dataset, where=asked)
+        if can_be_unknown(expression, table=table, dataset=dataset, where=asked)
     )
     if unsure:
         names = list(unsure)

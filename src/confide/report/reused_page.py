@@ -152,13 +152,11 @@ def made(found: Answer, *, words: Words) -> Sequence[str]:
     """Return how one statistic was made of earlier answers."""
     match found:
         case Same(of=pairs):
+            read = dict.fromkeys(
+                (earlier.entry, earlier.measurement.statistic) for _, earlier in pairs
+            )
             return [
-                words.say(
-                    "reuse.same",
-                    entry=str(earlier.entry),
-                    name=clean(earlier.measurement.statistic),
-                )
-                for _, earlier in pairs
+                words.say("reuse.same", entry=str(entry), name=clean(name)) for entry, name in read
             ]
         case Summed(terms=terms):
             said = [

@@ -80,7 +80,7 @@ def tables_and_figures(
     """Return certificate, tables and figures as files, and the figures as the page needs them."""
     files = {
         CERTIFICATE: canonical_bytes(release.certificate),
-        **tables(release.plan.statistics, release.estimates),
+        **tables(release.plan, release.estimates),
     }
     for statistic in release.plan.statistics:
         files[f"tables/{statistic.id}.parquet"] = parquet_bytes(frame(release, statistic))

@@ -14,6 +14,7 @@ HUGEINT = exp.DType.INT128
 INT = exp.DType.INT
 TINYINT = exp.DType.TINYINT
 DOUBLE = exp.DType.DOUBLE
+FLOAT = exp.DType.FLOAT
 DATE = exp.DType.DATE
 VARCHAR = exp.DType.VARCHAR
 NULL = exp.Null()

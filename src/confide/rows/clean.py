@@ -1,6 +1,7 @@
 """Cleaning: one cell of the source to a canonical integer or NULL, by explicit CASE.
 
-Every rule looks at one cell.  NULL and NaN come first: LEAST and GREATEST skip NULL, and NaN is
+Every rule looks at one cell, and is told that it may be NaN whatever a file's own statistics say
+(:func:`cell_of`).  NULL and NaN come first: LEAST and GREATEST skip NULL, and NaN is
 larger than every number, so a plain clip would turn missing values into the *upper* bound.
 
 - number: NULL, NaN and text that is no number follow the null policy; ±∞ and values outside the
@@ -32,6 +33,7 @@ from confide.rows.build import (
     BIGINT,
     DATE,
     DOUBLE,
+    FLOAT,
     NULL,
     VARCHAR,
     at_most,
@@ -44,6 +46,7 @@ from confide.rows.build import (
     minus,
     missing,
     num,
+    own,
     plus,
     present,
     some,
@@ -59,6 +62,21 @@ _PLAIN_DIGITS = re.compile(r"0|-?[1-9][0-9]*")
 
 MOST_CASES = 32
 """Longer code lists are joined: a CASE is tried code by code."""
+
+
+def cell_of(found: Found) -> exp.Expr:
+    """Return a cell of the source; the engine is told that a floating-point one can be NaN.
+
+    The condition never holds, but no optimiser knows.  Statistics of Parquet files pass over NaN,
+    and the engine believes them: where nobody's number is above the bounds, "is NaN" becomes
+    "false" and "above the upper bound" too.  Then one patient's number would decide what becomes of
+    everybody else's NaN.
+    """
+    cell = own(found.name, "s")
+    if found.physical is not Physical.REAL:
+        return cell
+    never = missing(call("hash", cell))
+    return case((never, cast(string("nan"), FLOAT)), default=cell)
 
 
 def parsed(raw: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:

@@ -40,6 +40,7 @@ from confide.rows.build import (
 from confide.rows.clean import (
     canonical,
     canonical_number,
+    cell_of,
     listed,
     looked_up,
     nearest,
@@ -144,21 +145,21 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
     points: list[exp.Expr] = []
     if not scope.per_event:
         found = scope.layout.id_of(table, dataset=scope.dataset)
-        identity = person(own(found.name, "s"), found=found, ids=scope.layout.ids)
+        identity = person(cell_of(found), found=found, ids=scope.layout.ids)
         raw.append(named(identity, "p"))
         clean.append(own("p", "r"))
         if table.other_id:
             found = scope.layout.other_id_of(table)
-            identity = person(own(found.name, "s"), found=found, ids=scope.layout.ids)
+            identity = person(cell_of(found), found=found, ids=scope.layout.ids)
             raw.append(named(identity, "q"))
             clean.append(own("q", "r"))
     for index, column in enumerate(table.columns):
         found = located.columns[column.source]
         if table.name in scope.quality:
-            word = quality(own(found.name, "s"), column=column, physical=found.physical)
+            word = quality(cell_of(found), column=column, physical=found.physical)
             raw.append(named(word, f"q{index}"))
             clean.append(own(f"q{index}", "r"))
-        read = parsed(own(found.name, "s"), column=column, physical=found.physical)
+        read = parsed(cell_of(found), column=column, physical=found.physical)
         raw.append(named(read, f"r{index}"))
         cell = own(f"r{index}", "r")
         if column.kind is Kind.NUMBER:

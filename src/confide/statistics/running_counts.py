@@ -6,14 +6,15 @@ admissible cells; see :mod:`confide.tables.square_root`.  Under ``pure`` the cou
 measured, Δ₁ = k·r, and added up.
 
 *Privacy:* C is lower-triangular: coordinate t depends on the periods up to t alone.  So the noisy
-coordinates may be published as periods end, all for the one charge made at the start [DMRST22,
-thm. 2.1], also when later rows depend on what was published.  This needs that what a patient adds
-to a period is the same whenever it is read: the *earliest* cells are kept, which later rows do not
-change; and rows must not be added to, changed in or taken from a period once it is published, so
-``over`` is the day on which a record came in (its report day), and a late report counts on that
-day.  A patient for whom published periods are changed j times loses at most (j+1)·ρ: between two
-changes the coordinates are part of C·v for one admissible v.  Event days as known on a report day
-are sums of cells (event day by report day): group by the event day.
+coordinates may be published as periods end, all for the one charge made at the start [DMRST22, thm.
+2.1], also when later rows depend on what was published.  This needs that what a patient adds to a
+period is the same whenever it is read: the *earliest* cells are kept, which later rows do not
+change, and only a row's own columns are looked at (:mod:`confide.plans.factorized`); and rows must
+not be added to, changed in or taken from a period once it is published, so ``over`` is the day on
+which a record came in (its report day), and a late report counts on that day.  A patient for whom
+published periods are changed j times loses at most (j+1)·ρ: between two changes the coordinates are
+part of C·v for one admissible v.  Event days as known on a report day are sums of cells (event day
+by report day): group by the event day.
 
 *Utility:* at T = 365 days, ρ = 1/2 and one row a patient, the running count has a root mean square
 error of 2.78 and at most 2.94; noise on each day's count would give 13.5 and 19.1.  Numbers are

@@ -29,7 +29,7 @@ from confide.tables.bound_contributions import (
     rows_per_unit,
 )
 from confide.tables.degrees import DegreeAggregate, check_degrees
-from confide.tables.expression import Expression
+from confide.tables.expression import ColumnOf, Expression, ValueOf
 from confide.tables.factorized import FactorizedAggregate, largest_step
 from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures, moves
@@ -127,13 +127,22 @@ def _check_size(size: int, *, bounds: ContributionBounds, dataset: Dataset) -> N
         )
 
 
+def _name(axis: Expression) -> str:
+    match axis:
+        case ColumnOf(column=name) | ValueOf(name=name):
+            return repr(name)
+        case _:
+            return "what they are made of"
+
+
 def _check_cells(axes: tuple[Expression, ...], *, dataset: Dataset) -> None:
     for axis in axes:
         of = domain(axis, dataset=dataset)
         if not of.keys:
             raise ContractError(
-                "Groups need public labels; a plain number or date has none.",
-                hint="Cut it into bins, or take a calendar part of a date.",
+                f"Groups need public labels; {_name(axis)} is a plain number or date.",
+                hint="In dataset.yaml cut it into bins, or take a part of a date: "
+                "derived: {band: {of: …, bins: […]}}.",
             )
     if cell_count(axes, dataset=dataset) > MOST_CELLS:
         raise InvalidParameterError(

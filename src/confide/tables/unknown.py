@@ -21,14 +21,22 @@ EVERYTHING = Everything()
 
 
 def can_be_unknown(
-    expression: Expression, *, dataset: Dataset, where: Predicate = EVERYTHING
+    expression: Expression, *, table: str, dataset: Dataset, where: Predicate = EVERYTHING
 ) -> bool:
     """Return whether a row can lack the value; a statistic leaves such a row out, or counts it.
+
+    Whatever is declared of a column of another table, a person may have no row there.
+
+    Args:
+        expression: What is read.
+        table: Of whose rows.
+        dataset: Public facts.
+        where: Which rows.
 
     Example:
         >>> from confide.tables.expression import Holds
         >>> from confide.tables.filter import Everything
-        >>> can_be_unknown(Holds(of=Everything()), dataset=None)  # a condition is yes or no
+        >>> can_be_unknown(Holds(of=Everything()), table="visits", dataset=None)  # yes or no
         False
     """
     match expression:
@@ -36,17 +44,17 @@ def can_be_unknown(
             return False
         case ColumnOf() | ValueOf() if _ends(expression, where, dataset=dataset) is not None:
             return False
-        case ColumnOf():
-            return _column_can(column_of(expression, dataset))
+        case ColumnOf(table=other):
+            return other != table or _column_can(column_of(expression, dataset))
         case ValueOf(name=name):
             return not isinstance(dataset.value(name), HasAny | CountOf)
         case BinOf(of=inner):
             outside = beyond(expression, dataset=dataset, where=where)
-            return outside or can_be_unknown(inner, dataset=dataset, where=where)
+            return outside or can_be_unknown(inner, table=table, dataset=dataset, where=where)
         case PartOf(of=inner):
             of = domain(inner, dataset=dataset)
             whole = day_range(expression, dataset=dataset) == (of.lower, of.upper)
-            return not whole or can_be_unknown(inner, dataset=dataset, where=where)
+            return not whole or can_be_unknown(inner, table=table, dataset=dataset, where=where)
         case _:
             assert_never(expression)
 

@@ -127,3 +127,44 @@ def test_a_mistake_in_a_list_names_the_id(tmp_path):
         pytest.raises(ConfideError, match=r"statistics → 1 \(by_sex\) → error → inside"),
     ):
         workspace.study(clinic.study)
+
+
+@pytest.mark.parametrize(
+    ("item", "said", "fix"),
+    [
+        (
+            {"id": "a", "kind": "survival", "time": "age", "event": "diabetes"},
+            "unknown key at statistic → event; missing: status, censored",
+            "Allowed: bins, by, censored",
+        ),
+        (count(kind="histogram", by="sex"), "by: Input should be a valid list", "by: [a, b]"),
+        (proportion(of="diabetes"), "of: Input should be a valid dict", "of: {name: value}"),
+        (
+            {"id": "a", "kind": "survival", "time": "age", "status": "diabetes"},
+            "censored: Field required",
+            "Add censored:",
+        ),
+        (mean(error={"within": "5 years"}), "expected an error in a, got years", '"5 a"'),
+    ],
+)
+def test_a_key_of_another_shape_is_refused_with_the_shape(item, said, fix, dataset):
+    with pytest.raises(ConfideError) as refused:
+        ask_from(item, dataset=dataset)
+    assert said in str(refused.value)
+    assert fix in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (count(by=["age"], kind="histogram"), "Statistic 'n': Groups need .* 'age' is a plain"),
+        (count(table="patient"), "Statistic 'n': Unknown table 'patient'"),
+        (count(id="v", table="visits", kind="histogram", by=["day"]), "Statistic 'v': "),
+        (mean(column="bmi"), "Statistic 'm': Unknown column 'bmi'"),
+    ],
+)
+def test_a_refusal_names_the_statistic_and_the_column(spec, text, dataset):
+    with pytest.raises(ConfideError, match=text):
+        make_plan(
+            [ask_from(spec, dataset=dataset)], study=Study(id="s"), dataset=dataset, nano=10**9
+        )

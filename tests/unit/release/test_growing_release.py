@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import confide
+from confide.budget.amount import Amount
 from confide.budget.growth import Growth, Step
 from confide.budget.ledger import ChargeRequest
 from confide.errors import (
@@ -184,7 +185,6 @@ def test_the_ledger_refuses_a_step_that_is_out_of_order_or_of_another_question(f
 
 
 def _asking(ws: confide.Workspace, step: Step, *, key: str = "k") -> ChargeRequest:
-    from confide.budget.amount import Amount
     from confide.plans.events import free_json
 
     dataset = ws.declared.dataset
@@ -233,6 +233,22 @@ def test_a_step_that_dies_after_reading_began_ends_the_growth(folder, monkeypatc
             ws.advance(plan_of(ws, 13))
         (growth,) = ws.ledger.growths("board")
         assert growth.position == 12
+
+
+def test_an_opening_that_was_given_back_hides_no_release_that_grows(folder):
+    grow(folder, steps=(10,))
+    with confide.open(folder / "dataset.yaml") as ws:
+        (growth,) = ws.ledger.growths("board")
+        opening = Step(question=growth.question, start=0, stop=10)
+        charge = Amount(nano=1000)
+        again = replace(
+            _asking(ws, replace(opening, start=10, stop=11, continues=growth.opened)),
+            step=opening,
+            amount=charge,
+        )
+        ws.ledger.cancel(ws.ledger.reserve(again))
+        write(folder, days=12)
+        assert len(ws.advance(plan_of(ws, 12)).noisy.values[0]) == 24
 
 
 def test_after_rows_of_the_ledger_were_lost_nothing_grows():

@@ -81,7 +81,7 @@ def test_questions_that_cost_more_than_the_cap_are_refused(path):
         ("[yes, no]", "[yes, yes]", "lists an answer twice"),
         ("id: home", "id: shared", "an id of its own"),
         ("id: home", "id: respondent", "none called respondent"),
-        ('ask: "Where', 'aks: "Where', r"1 \(home\) → ask: Field required"),
+        ('ask: "Where', 'aks: "Where', r"1 \(home\) → aks; missing: ask\. Did you mean 'ask'"),
     ],
 )
 def test_a_survey_file_that_breaks_its_contract_is_told_where(path, old, new, message):

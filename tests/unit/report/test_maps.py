@@ -233,7 +233,7 @@ def test_a_hierarchy_has_a_panel_a_level_and_counts_of_three_kinds(words):
     assert any("least squares" in sentence for sentence in said.bounded)
     files = contents(release, words=words)
     table = files["tables/h.csv"].decode().splitlines()
-    assert table[0].startswith("quantity,level,area,value")
+    assert table[0].startswith("quantity,level_,area,value")
     assert {line.split(",")[0] for line in table[1:]} == {"count", "unrounded", "measurement"}
 
 

@@ -5,9 +5,15 @@ import re
 from fractions import Fraction
 
 import cohorts
+from confide.files.dataset import declare
+from confide.files.yaml_text import parse_yaml
+from confide.plans.allocate import Ask, make_plan
+from confide.plans.plan import Study
 from confide.report.chart import figure
 from confide.report.describe import title_of
 from confide.report.methods import methods
+from confide.report.page_parts import table_part
+from confide.report.population import about
 from confide.report.section import section
 from confide.report.table import shown
 from confide.statistics.count import Count
@@ -20,6 +26,7 @@ from confide.tables.expression import BinOf, ColumnOf, ValueOf
 from confide.tables.filter import Between, IsIn
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
 from confide.tables.schema import Derived
+from small_clinic import DATASET
 
 
 def emergency():
@@ -263,3 +270,17 @@ def test_bins_of_a_distribution_are_told_by_their_value(words):
     statistic = Quantiles(id="a", table="person", column="age", bins=3)
     _, said = told(statistic, words)
     assert "age is counted in the bins 20-39, 40-59 and 60-80." in said.bounded
+
+
+def test_a_title_that_asks_needs_no_full_stop(words):
+    statistic = Histogram(id="sexes", table="person", by=("sex",))
+    release, _ = told(statistic, words)
+    part = str(table_part(release, statistic, name="s1", title="Who is here?", words=words))
+    assert "Who is here? ±" in part
+
+
+def test_patients_of_a_table_called_patients_are_named_once(words, tmp_path):
+    dataset = declare(parse_yaml(DATASET, name="d"), path=tmp_path / "dataset.yaml").dataset
+    asks = [Ask(statistic=Count(id="n", table="patients"))]
+    plan = make_plan(asks, study=Study(id="s"), dataset=dataset, nano=10**9)
+    assert about(plan.statistics[0], plan=plan, words=words) == "All patients."

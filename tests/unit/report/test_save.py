@@ -10,7 +10,7 @@ from confide.errors import ContractError
 from confide.plans.canonical import canonical_bytes
 from confide.release.release import Release
 from confide.release.verify import read_certificate, verify
-from confide.report import save as saving
+from confide.report import folder as saving
 from confide.report.save import contents, save
 from confide.report.words import load_words
 from confide.statistics.count import Count

@@ -38,10 +38,10 @@ X = ColumnOf(table="visits", column="x")
 BOUNDS = CellBound(max_cells=2)
 
 
-def sums(folder, *, frames=None, csv_file=False):
+def sums(folder, *, frames=None, file=""):
     """Return how many patients have rows, codes, and the sum of x over their first rows."""
-    source = "{kind: csv, path: .}" if csv_file else "{kind: frames}"
-    text = DATASET.format(source=source, table="visits.csv" if csv_file else "visits")
+    source = f"{{kind: {file}, path: .}}" if file else "{kind: frames}"
+    text = DATASET.format(source=source, table=f"visits.{file}" if file else "visits")
     declared = declare(parse_yaml(text, name="d"), path=folder / "dataset.yaml")
     visits = Relation(table="visits")
     asked = (
@@ -111,7 +111,7 @@ def test_a_stray_character_in_a_csv_file_disturbs_no_other_row(tmp_path, place):
     for stray in STRAY:
         lines = [*rows[:place], stray, *rows[place:]]
         (tmp_path / "visits.csv").write_bytes(b"pid,x,code,day,note\n" + b"".join(lines))
-        found = sums(tmp_path, csv_file=True)
+        found = sums(tmp_path, file="csv")
         assert 0 <= found[0][0] - 1000 <= 1, stray[:40]
         assert 0 <= found[2][0] - 1000 <= 10, stray[:40]
 
@@ -124,4 +124,30 @@ def test_lines_inside_one_patients_quoted_text_are_never_rows_of_others(tmp_path
         writer.writerow(["pid", "x", "code", "day", "note"])
         writer.writerows([i, 1, 1, "", "n" * 200] for i in range(80_000))
         writer.writerows([1, 1, 1, "", lines] for _ in range(12))
-    assert sums(tmp_path, csv_file=True)[0] == (80_000,)
+    assert sums(tmp_path, file="csv")[0] == (80_000,)
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+def test_one_patients_number_decides_nothing_about_the_nan_of_others(tmp_path, kind):
+    """The statistics of a Parquet file pass over NaN, and the engine believes them."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    nan = float("nan")
+
+    def found(*last):
+        cells = [nan] * 30 + [1.0, *last]
+        columns = {
+            "pid": pa.array(range(len(cells))),
+            "x": pa.array(cells, kind, from_pandas=False),
+            "code": pa.array(cells, kind, from_pandas=False),
+            "day": pa.array([dt.date(2026, 1, 1)] * len(cells)),
+            "note": pa.array(["a"] * len(cells)),
+        }
+        pq.write_table(pa.table(columns), tmp_path / "visits.parquet")
+        return sums(tmp_path, file="parquet")
+
+    without = found()
+    assert without == ((31,), (1, 0), (1,))
+    for cell in (0.5, 2.0, 20.0, -20.0, 2.0**60, float("inf"), nan, None):
+        moved = found(cell)
+        assert abs(moved[2][0] - without[2][0]) <= 10, cell
+        assert sum(abs(a - b) for a, b in zip(moved[1], without[1], strict=True)) <= 1, cell

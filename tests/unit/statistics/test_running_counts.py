@@ -20,7 +20,10 @@ from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.duckdb import open_engine
 from confide.statistics import RunningCounts, read_plan
 from confide.tables.aggregate import combined, parts
-from confide.tables.expression import DatePart
+from confide.tables.expression import ColumnOf, DatePart, ValueOf
+from confide.tables.filter import Everything, IsIn, Not
+from confide.tables.per_patient import AtEnd, HasAny, Which
+from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 from confide.tables.square_root import ONE, first_columns, product
 from noisy_answers import estimate, mechanisms
@@ -170,7 +173,7 @@ def test_a_late_report_counts_on_its_report_day_and_revises_its_event_day():
         CASES, groups=("event_day",), per_patient=PerPatient(cells=4, rows=2), rolling=None
     )
     to = visits()
-    from confide.tables.expression import ColumnOf, PartOf
+    from confide.tables.expression import PartOf
     from confide.tables.schema import Derived
 
     axis = PartOf(
@@ -225,6 +228,50 @@ def test_rows_alone_windows_of_one_and_growth_in_epsilon_are_refused():
         replace(CASES, rolling=1).questions(visits())
     with pytest.raises(ContractError, match="zcdp only"):
         replace(CASES, through=day("2026-03-06")).questions(visits(measure=Measure.PURE))
+
+
+def other_facts() -> Dataset:
+    """Visits, one enrolment per patient, the last visit and whether there was a visit in ward b."""
+    to = visits()
+    (table,) = to.tables
+    ward = ColumnOf(table="visits", column="ward")
+    return replace(
+        to,
+        tables=(
+            table,
+            replace(table, name="enrolment", source="enrolment", one_row_per_patient=True),
+        ),
+        per_patient=(
+            AtEnd(
+                name="last",
+                which=Which.LAST,
+                table="visits",
+                column="reported",
+                by="reported",
+                where=Everything(),
+            ),
+            HasAny(name="in_b", table="visits", where=IsIn(of=ward, values=(1,))),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "backwards",
+    [
+        {"over": "last", "counted": Counted.PATIENTS, "per_patient": PerPatient()},
+        {"groups": ("in_b",)},
+        {"groups": ("enrolment.ward",)},
+        {"where": Not(of=IsIn(of=ValueOf(name="in_b"), values=(1,)))},
+        {"table": "enrolment", "counted": Counted.PATIENTS, "per_patient": PerPatient()},
+    ],
+    ids=["last-visit", "ever", "other-table", "where-never", "one-row-table"],
+)
+def test_what_later_rows_can_change_backwards_does_not_grow(backwards):
+    to, spec = other_facts(), replace(CASES, **backwards)
+    (whole,) = spec.questions(to)  # measured once, it is bounded as any other
+    assert whole.sensitivity.l2_squared > 0
+    with pytest.raises(ContractError, match=r"can change after|take its place"):
+        replace(spec, through=day("2026-03-06")).questions(to)
 
 
 def test_the_error_of_noise_on_each_day_grows_with_the_root_of_time_and_ours_hardly():

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -331,6 +332,22 @@ def test_lines_of_several_rows_a_patient_keep_the_same_rows():
     assert sum(vectors["days/histogram"]) == kept
     assert sum(vectors["days/moments"]) == kept * 30**2
     assert vectors["days/moments"][3] == vectors["days/histogram"][-1] * 30**2
+
+
+def test_a_patient_without_a_row_in_another_table_is_counted_as_missing_there():
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    to = dataset()
+    people, visits = to.tables
+    sex = replace(people.column("sex"), nulls=0, other=0)  # no cell of the column is unknown
+    to = replace(to, tables=(replace(people, columns=(sex, *people.columns[1:])), visits))
+    frame = pd.DataFrame({"pid": range(10), "ward": "a", "days": 3.0, "reason": "fever"})
+    known = pd.DataFrame({"pid": range(4), "sex": "female", "diabetes": "no", "age": 40})
+    known = known.assign(pressure=120, bmi=25.0, born=pd.Timestamp("1980-01-01"), city="Ulm")
+    variables = (Characteristic(column="ward"), Characteristic(column="participants.sex"))
+    table = TableOne(id="t", table="visits", variables=variables, per_patient=PerPatient(rows=1))
+    vectors = exact_vectors(table, to, {"visits": frame, "participants": known})
+    assert vectors["ward/counts"] == (10, 0, 0, 0)
+    assert vectors["participants.sex/counts"] == (0, 4, 6)
 
 
 def test_with_the_event_as_unit_every_row_is_described():

@@ -203,7 +203,7 @@ def _of_variable(
     within = domain(of, dataset=dataset)
     if not isinstance(of, ColumnOf | ValueOf | BinOf | PartOf):
         raise ContractError(f"Variable {variable.column!r} is no column.")
-    missing = can_be_unknown(of, dataset=dataset, where=where)
+    missing = can_be_unknown(of, table=table, dataset=dataset, where=where)
     if within.keys:
         if variable.show:
             raise ContractError(
