@@ -262,7 +262,8 @@ class Reference:
     def _dense(self, a: Aggregate):
         table = self.dataset.table(a.relation.table)
         domains = [domain(axis, dataset=self.dataset) for axis in a.axes]
-        judged = frozenset(axis.of.column for axis in a.axes if isinstance(axis, QualityOf))
+        asked = any(isinstance(axis, QualityOf) for axis in a.axes)
+        judged = frozenset(c.name for c in table.columns) if asked else frozenset()
         rows = self.cleaned(table.name, judged)
         if self.flaw == "fan-out":
             rows = self._fanned(a, rows, table.name)

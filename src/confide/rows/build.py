@@ -12,6 +12,7 @@ from sqlglot import exp
 BIGINT = exp.DType.BIGINT
 HUGEINT = exp.DType.INT128
 INT = exp.DType.INT
+TINYINT = exp.DType.TINYINT
 DOUBLE = exp.DType.DOUBLE
 FLOAT = exp.DType.FLOAT
 DATE = exp.DType.DATE

@@ -132,10 +132,10 @@ def _scope(
     layout: Layout,
     copies: Copies | None,
 ) -> Scope:
-    """Return what a statement can name: the source itself where cells are judged as they came."""
+    """Return what a statement can name: the quality of cells too, where it is asked for."""
     axes = () if isinstance(aggregate, KeyedAggregate) else aggregate.axes
-    asked = frozenset(axis.of for axis in axes if isinstance(axis, QualityOf))
-    return Scope(dataset=dataset, layout=layout, copies=None if asked else copies, quality=asked)
+    quality = frozenset(axis.of.table for axis in axes if isinstance(axis, QualityOf))
+    return Scope(dataset=dataset, layout=layout, copies=copies, quality=quality)
 
 
 def must_be_known(aggregate: Aggregate) -> frozenset[Expression]:

@@ -51,7 +51,6 @@ from confide.rows.clean import (
 from confide.rows.keyed_order import LIMB, limbs_of, limbs_of_text, with_place, with_point
 from confide.rows.layout import Layout
 from confide.rows.prepared.copies import Copies
-from confide.tables.expression import ColumnOf
 from confide.tables.schema import Dataset, Kind, Table
 
 WORD = 62
@@ -68,7 +67,7 @@ class Scope:
         dataset: Public facts.
         layout: Where the tables lie.
         copies: Prepared copies to read instead of the source, if there are.
-        quality: Columns whose cells are also judged as they came, which copies do not hold.
+        quality: Tables whose cells are also judged as they came.
         named: Common table expressions by name, in order of use.
         open_values: Per-patient values being compiled, to refuse circles.
     """
@@ -76,7 +75,7 @@ class Scope:
     dataset: Dataset
     layout: Layout
     copies: Copies | None = None
-    quality: frozenset[ColumnOf] = frozenset()
+    quality: frozenset[str] = frozenset()
     named: dict[str, exp.Query] = field(default_factory=dict)
     open_values: tuple[str, ...] = ()
 
@@ -101,7 +100,8 @@ def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
     name = table_name(scope.dataset, table)
     if scope.copies is not None:
         if name not in scope.named:
-            scope.named[name] = copied(scope, table).rows(table)
+            copies = copied(scope, table)
+            scope.named[name] = copies.rows(table, judged=judged(table, scope.quality))
         return name
     name += "o" if ordered or reduced else ""
     if name not in scope.named:
@@ -155,7 +155,7 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
             clean.append(own("q", "r"))
     for index, column in enumerate(table.columns):
         found = located.columns[column.source]
-        if f"q{index}" in judged(table, scope.quality):
+        if table.name in scope.quality:
             word = quality(cell_of(found), column=column, physical=found.physical)
             raw.append(named(word, f"q{index}"))
             clean.append(own(f"q{index}", "r"))
@@ -185,14 +185,13 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
     return select(*clean, of=rows, alias="r", joins=joins, where=usable)
 
 
-def judged(table: Table, quality: frozenset[ColumnOf]) -> tuple[str, ...]:
+def judged(table: Table, quality: frozenset[str]) -> tuple[str, ...]:
     """Name the columns ``q0, q1, …`` that say how the cells of a table were as they came.
 
-    Rows of a person that are equal in all declared columns are ordered by them where they are asked
-    for; rows equal in these too are interchangeable.
+    Rows of a person that are equal in all declared columns are ordered by all of them where one is
+    asked for, as prepared copies are; rows equal in these too are interchangeable.
     """
-    wanted = {read.column for read in quality if read.table == table.name}
-    return tuple(f"q{i}" for i, column in enumerate(table.columns) if column.name in wanted)
+    return tuple(f"q{i}" for i in range(len(table.columns))) if table.name in quality else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,8 @@ to neither.
 constant per patient, as a patient then has one cell, and 1 where k = r = 1.  Any other
 ``CellBound(k, r)`` does not: its sum counts a patient once for each kept cell, which is *no* number
 of patients, so it is refused.  With the event as privacy unit every row is kept and is alone in its
-unit: 2 and 3 hold.  Of rows that are equal in all columns, the qualities that are counted
-choose the one that is kept; so counts by quality follow only from counts by the same qualities.
+unit: 2 and 3 hold.  Counts by quality follow only from counts by the same qualities: it chooses
+between rows that are equal in all columns.
 
 *How 3 is made sure:* an axis that is constant per patient may be filtered and coarsened; any other
 must be summed over whole.

@@ -180,7 +180,7 @@ def test_of_rows_that_clean_to_the_same_the_usable_one_is_kept_whatever_their_or
 
 @pytest.mark.parametrize("where", [(), (IsIn(of=ColumnOf(table="readings", column="smoker"), values=(0,)),)])  # fmt: skip
 def test_prepared_copies_and_the_source_give_the_same_integers(tmp_path, where):
-    """Copies hold no uncleaned cells, so this one statistic is read from the source."""
+    """Rows equal in all columns are ordered by the qualities of all their cells, in both."""
     of = clinic()
     rng = np.random.default_rng(5)
     many = pa.concat_tables(

@@ -1,9 +1,9 @@
 """``confide prepare --check``: the copies give the integers that the source gives.
 
 Every declared table is asked, in both ways, for what the schema allows: rows and sums under small
-and large bounds, by a labelled column, filtered and unfiltered, by rows and by cells.  The exact
-answers are compared here, inside the rows room, and nothing but "same" or the name of a table
-leaves it.
+and large bounds, by a labelled column, by quality, filtered and unfiltered, by rows and by cells.
+The exact answers are compared here, inside the rows room, and nothing but "same" or the name of a
+table leaves it.
 
 *Privacy:* for the steward alone, like preparing itself.
 """
@@ -25,7 +25,7 @@ from confide.tables.aggregate import (
 )
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.check_aggregate import check_aggregate
-from confide.tables.expression import ColumnOf, DatePart, PartOf
+from confide.tables.expression import ColumnOf, DatePart, PartOf, QualityOf
 from confide.tables.filter import Between, Everything, Predicate
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table
@@ -80,8 +80,12 @@ def _questions(table: Table, *, dataset: Dataset) -> Iterator[Aggregate | KeyedA
         for where in filters:
             relation = Relation(table=table.name, where=where)
             yield Aggregate(relation=relation, axes=(), value=Ones(), bounds=bound)
+    one = bounds[min(1, len(bounds) - 1)]
     for column in table.columns:
         yield from _of_column(column, table=table, bounds=bounds[0], dataset=dataset)
+        quality = QualityOf(of=ColumnOf(table=table.name, column=column.name))
+        relation = Relation(table=table.name)
+        yield Aggregate(relation=relation, axes=(quality,), value=Ones(), bounds=one)
 
 
 def _of_column(

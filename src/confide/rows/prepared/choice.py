@@ -21,7 +21,15 @@ from confide.tables.expression import (
     QualityOf,
     ValueOf,
 )
-from confide.tables.filter import All, Between, Everything, Predicate, expressions, sources
+from confide.tables.filter import (
+    All,
+    Between,
+    Everything,
+    Predicate,
+    expressions,
+    qualities,
+    sources,
+)
 from confide.tables.relation import Relation, column_of, day_range, domain
 from confide.tables.schema import Dataset, Kind
 
@@ -70,6 +78,7 @@ def way_of(
                 and m <= MOST_RANKS
                 and keeps_all_complete_rows(relation.where, dataset=dataset)
                 and all(never_null(expression, dataset=dataset) for expression in (*reads, *known))
+                and not any(qualities(expression) for expression in reads)  # only clustered have it
             ):
                 return Way.RANKS
             return Way.CLUSTERED

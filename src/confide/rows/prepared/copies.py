@@ -2,8 +2,9 @@
 
 Of each declared table there is
 
-- the *clustered* copy: ``p`` (the dense patient index), ``h`` and the columns ``c0, c1, …``, in the
-  order p, h, columns; so after any filter the first m rows of each person are one streaming pass;
+- the *clustered* copy: ``p`` (the dense patient index), ``h``, the columns ``c0, c1, …`` and how
+  each cell was as it came, ``q0, q1, …``, in the order p, h, columns, qualities; so after any
+  filter the first m rows of each person are one streaming pass;
 - for a table with several rows a patient, the *rank projection*: ``k`` = rank · 2³² + p and the
   columns, in the order of k, of the patients whose rows have no NULL; ``rank ≤ m`` skips the rest
   of the file.  The other patients' rows are in the *partial* copy, clustered like the first.
@@ -101,13 +102,19 @@ class Copies:
             )
         return copy
 
-    def rows(self, table: Table) -> exp.Select:
+    def rows(self, table: Table, *, judged: Sequence[str] = ()) -> exp.Select:
         """Return ``p``, ``h`` and ``c0, c1, …`` of a table, in order.
+
+        Args:
+            table: Declared table.
+            judged: Columns ``q0, q1, …`` to return too.
 
         Raises:
             ContractError: If it was not prepared.
         """
-        return self._clustered(table, file=self.copy_of(table).clustered)
+        rows = self._clustered(table, file=self.copy_of(table).clustered)
+        rows.set("expressions", [*rows.expressions, *map(_wide, judged)])
+        return rows
 
     def first_rows(self, table: Table, *, most: int) -> exp.Select:
         """Return the rows of rank at most ``most``, with ``p`` standing for (rank, patient).

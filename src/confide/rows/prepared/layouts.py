@@ -2,19 +2,22 @@
 
 Columns are stored as narrow as their declared bounds allow.  Rows of a person are ordered by place
 and then by the declared columns, NULL first: the order of the unprepared path, so that the same
-rows are kept.
+rows are kept.  Clustered copies hold ``q0, q1, …`` too, how each cell was as it came; rows equal in
+all columns are ordered by these.
 
 *Privacy:* the dense patient index counts patients as they were met, so it depends on others; it
 names persons inside the copies only, and nothing that is kept or summed depends on it.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from confide.rows.build import (
     INT,
     STAR,
+    TINYINT,
     at_most,
     cast,
     equal,
@@ -33,7 +36,7 @@ from confide.rows.build import (
 from confide.rows.keyed_order import with_point
 from confide.rows.prepared.copies import MOST_RANKS, PLACES, Copies, parquet
 from confide.rows.stream import in_order
-from confide.rows.table_rows import Scope, cleaned_rows, table_rows
+from confide.rows.table_rows import Scope, cleaned_rows, judged, table_rows
 from confide.tables.schema import Kind, Table
 
 NARROW = 2**31 - 1
@@ -74,18 +77,22 @@ def patient_index(tables: Sequence[Table], *, scope: Scope, known: exp.Table | N
 
 
 def clustered_rows(table: Table, *, scope: Scope, patients: exp.Table | None) -> exp.Select:
-    """Return the clustered copy of a table of the source."""
+    """Return the clustered copy of a table of the source, with the quality of its cells."""
+    scope = replace(scope, quality=frozenset({table.name}))
+    words = judged(table, scope.quality)
+    qualities = [named(cast(own(word, "q"), TINYINT), word) for word in words]
     if patients is None:
-        return select(*_columns(table), of=cleaned_rows(scope, table))
+        return select(*_columns(table), *qualities, of=cleaned_rows(scope, table))
     rows = scope.named[table_rows(scope, table, ordered=True)]
     joined = select(
         named(own("p", "i"), "p"),
         named(cast(own("h", "q"), INT), "h"),
         *_columns(table, of="q"),
+        *qualities,
         of=rows,
         joins=[exp.Join(this=_alias(patients, "i"), on=equal(own("id", "i"), own("p", "q")))],
     )
-    return _by_place(select(STAR, of=joined), table)
+    return _by_place(select(STAR, of=joined), table, then=words)
 
 
 def rank_rows(table: Table, *, copies: Copies) -> exp.Select:
@@ -135,9 +142,9 @@ def _partial(table: Table, *, copies: Copies) -> tuple[list[exp.Join], exp.Expr,
     return [join], absent, exp.Paren(this=exp.Not(this=absent))
 
 
-def _by_place(rows: exp.Select, table: Table) -> exp.Select:
+def _by_place(rows: exp.Select, table: Table, *, then: Sequence[str] = ()) -> exp.Select:
     columns = [own(f"c{i}") for i in range(len(table.columns))]
-    return in_order(rows, by=[own("p"), own("h"), *columns])
+    return in_order(rows, by=[own("p"), own("h"), *columns, *map(own, then)])
 
 
 def _columns(table: Table, *, of: str = "q") -> list[exp.Expr]:
