@@ -557,6 +557,7 @@ def certificate_of(noisy: NoisyAggregates, *, number: int = 7) -> Json:
     software = {"name": "confide", "version": "0", "source-sha256": "33" * 32, "python": "3.11"}
     return certificate(
         noisy,
+        estimates=noisy.estimates(),
         entry=entry_of(noisy, number=number),
         issuer=Issuer(organisation="North Hospital", contact="dpo@north.example"),
         software=software,

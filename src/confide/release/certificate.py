@@ -12,7 +12,7 @@ References:
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
@@ -25,6 +25,7 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
+from confide.plans.estimates import Estimate
 from confide.plans.plan import Measurement, Mechanism, Plan
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.amount import ATTO, NANO, decimal_text
@@ -67,12 +68,13 @@ def _four_digits_up(epsilon: float) -> Fraction:
 def certificate(
     noisy: NoisyAggregates,
     *,
+    estimates: Sequence[Estimate],
     entry: Entry,
     issuer: Issuer,
     software: Mapping[str, str],
     signer: SigningKey,
 ) -> Json:
-    """Return the signed certificate of a release."""
+    """Return the signed certificate of a release with its estimates."""
     facts = {
         "id": f"{entry.lineage}/{entry.number}",
         "issued": entry.at,
@@ -85,7 +87,7 @@ def certificate(
         "accounting": _accounting(entry),
         "software": dict(software),
     }
-    body = facts | derived(noisy)
+    body = facts | derived(noisy, estimates=estimates)
     return signed(body, signer=signer)
 
 
@@ -102,8 +104,13 @@ def signed(body: Json, *, signer: SigningKey) -> Json:
     }
 
 
-def derived(noisy: NoisyAggregates) -> dict[str, Json]:
-    """Return every part of a certificate that follows from the noisy payload alone."""
+def derived(noisy: NoisyAggregates, *, estimates: Sequence[Estimate]) -> dict[str, Json]:
+    """Return every part of a certificate that follows from the noisy payload alone.
+
+    Args:
+        noisy: The payload.
+        estimates: ``noisy.estimates()``, made once because they take longest.
+    """
     plan = noisy.plan
     return {
         "certificate": "1",
@@ -124,7 +131,7 @@ def derived(noisy: NoisyAggregates) -> dict[str, Json]:
         "guarantee": guarantee_of(plan),
         "plan": {"sha256": plan.digest(), "measurements": len(plan.measurements)},
         "mechanisms": [_mechanism(measurement, plan) for measurement in plan.measurements],
-        "outputs": _outputs(noisy),
+        "outputs": _outputs(noisy, estimates=estimates),
     }
 
 
@@ -247,8 +254,8 @@ def _charge(charge: Charge) -> Json:
     return {"scope": charge.name, **amounts}
 
 
-def _outputs(noisy: NoisyAggregates) -> list[Json]:
-    files = {NOISY_PATH: noisy.payload()} | tables(noisy.plan, noisy.estimates())
+def _outputs(noisy: NoisyAggregates, *, estimates: Sequence[Estimate]) -> list[Json]:
+    files = {NOISY_PATH: noisy.payload()} | tables(noisy.plan, estimates)
     return [
         {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
         for path, content in sorted(files.items())

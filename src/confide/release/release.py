@@ -49,10 +49,16 @@ class Release:
 def certified(stored: StoredRelease, *, issuer: Issuer, signer: SigningKey) -> Release:
     """Return a stored answer with its estimates and its signed certificate."""
     noisy = read_payload(stored.payload)
+    estimates = noisy.estimates()
     return Release(
         noisy=noisy,
-        estimates=noisy.estimates(),
+        estimates=estimates,
         certificate=certificate(
-            noisy, entry=stored.entry, issuer=issuer, software=software(), signer=signer
+            noisy,
+            estimates=estimates,
+            entry=stored.entry,
+            issuer=issuer,
+            software=software(),
+            signer=signer,
         ),
     )

@@ -8,7 +8,7 @@ the lemma in :mod:`confide.tables.degrees` asks for.
 *Privacy:* edges leave the engine's tables as pairs of numbers and stay in this process; the
 histogram goes to the gate as every exact sum does.
 
-*Utility:* one sort, then one pass in Python: a few seconds for a million edges.
+*Utility:* one sort, then one pass in Python over the edges at persons with more than the bound.
 
 References:
     [DLL16] Day, Li, Lyu. Publishing graph degree distribution with node differential privacy.
@@ -37,7 +37,7 @@ from confide.rows.build import (
 from confide.rows.evaluate import holds
 from confide.rows.keyed_order import with_place, with_point
 from confide.rows.layout import Layout
-from confide.rows.table_rows import Scope, cleaned_rows, table_rows
+from confide.rows.table_rows import Scope, cleaned_rows
 from confide.tables.degrees import DegreeAggregate, How, check_degrees
 from confide.tables.expression import ColumnOf, QualityOf, ValueOf
 from confide.tables.schema import Dataset
@@ -75,9 +75,9 @@ def degree_queries(
     scope = Scope(dataset=dataset, layout=layout)
     parts = {"pairs": _pairs(aggregate, scope=scope)}
     if aggregate.persons:
-        name = table_rows(scope, dataset.table(aggregate.persons), ordered=False)
-        people = select(own("p"), of=own_table(name))
-        persons = _with(scope, {}, select(named(exp.Count(this=STAR), "n"), of=own_table(name)))
+        each = cleaned_rows(scope, dataset.table(aggregate.persons))
+        people = select(own("p"), of=each, by=[own("p")])  # a person once, however many rows
+        persons = select(named(exp.Count(this=STAR), "n"), of=people.copy())
     else:
         ends = (select(named(own(end), "p"), of=own_table("pairs")) for end in ("a", "b"))
         people = select(own("p"), of=exp.Union(this=next(ends), expression=next(ends)))
@@ -198,9 +198,12 @@ def projected_degrees(
         >>> projected_degrees(np.array([0, 0, 0]), np.array([1, 2, 3]), at_most=2)
         array([2, 1, 1, 0])
     """
-    size = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
-    degrees = [0] * size
-    for a, b in zip(first.tolist(), second.tolist(), strict=True):
+    all_ends = np.bincount(np.concatenate([first, second]))
+    crowded = all_ends > at_most  # the others have room for every edge
+    contested = crowded[first] | crowded[second]
+    sure = np.concatenate([first[~contested], second[~contested]])
+    degrees = np.bincount(sure, minlength=all_ends.size).tolist()
+    for a, b in zip(first[contested].tolist(), second[contested].tolist(), strict=True):
         if degrees[a] < at_most and degrees[b] < at_most:
             degrees[a] += 1
             degrees[b] += 1

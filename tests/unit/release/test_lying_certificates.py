@@ -8,6 +8,7 @@ import pytest
 from confide.errors import VerificationError
 from confide.plans.canonical import canonical_bytes
 from confide.release.keys import read_signing_key
+from confide.release.noisy import NoisyAggregates
 from confide.release.verify import read_certificate, verify
 from confide.report.save import save
 from confide.workspace import open_study
@@ -54,6 +55,26 @@ LIES = {
     "outputs of another shape": (("outputs",), None),
     "an output outside the folder": (("outputs",), [{"path": "../x", "sha256": ""}]),
 }
+
+
+def test_estimates_are_made_once_to_release_and_once_to_verify(tmp_path, monkeypatch):
+    made = []
+    estimates = NoisyAggregates.estimates
+
+    def counted(noisy):
+        made.append(noisy)
+        return estimates(noisy)
+
+    monkeypatch.setattr(NoisyAggregates, "estimates", counted)
+    workspace, study = open_study(make_clinic(tmp_path / "clinic").study)
+    with workspace:
+        release = workspace.release(study.plan())
+    assert len(made) == 1
+    save(release, tmp_path / "out")
+    made.clear()
+    certificate = read_certificate(tmp_path / "out" / "certificate.json")
+    assert verify(certificate, folder=tmp_path / "out").holds
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize("lie", LIES)

@@ -130,3 +130,18 @@ def test_a_projection_keeps_the_bound_and_is_maximal():
         assert degrees.sum() % 2 == 0
         if (whole <= 3).all():
             assert (degrees == whole).all()
+
+
+def test_a_projection_keeps_what_one_edge_after_another_keeps():
+    """Edges without a crowded end are counted at once; hubs make both kinds."""
+    rng = np.random.default_rng(5)
+    for at_most in (1, 2, 4):
+        first = np.concatenate([np.repeat([0, 1, 2], 12), rng.integers(60, size=80)])
+        second = rng.integers(60, 100, size=first.size)
+        order = rng.permutation(first.size)
+        first, second = first[order], second[order]
+        kept = np.zeros(int(second.max()) + 1, dtype=np.int64)
+        for a, b in zip(first, second, strict=True):
+            if max(kept[a], kept[b]) < at_most:
+                kept[[a, b]] += 1
+        assert (projected_degrees(first, second, at_most=at_most) == kept).all()

@@ -26,7 +26,8 @@ from confide.statistics.survival.curves import (
     restricted_mean,
     survival,
 )
-from confide.statistics.survival.uncertainty import gradient, propagate
+from confide.statistics.survival.table import exit_mixing
+from confide.statistics.survival.uncertainty import gradient, noise_slopes, propagate
 from survival_worlds import ON_TREATMENT, RELAPSED, TIMES, table_of
 
 WEEKS = 36
@@ -174,3 +175,17 @@ def test_the_tail_of_chi_squared_is_that_of_scipy():
             assert chi_squared_tail(np.array(value), degrees=freedom) == pytest.approx(
                 expected, rel=1e-10
             )
+
+
+def test_derivatives_taken_in_parts_are_those_taken_at_once(monkeypatch):
+    at_once = gradient(survival, TREATED, axes=2)
+    monkeypatch.setattr("confide.statistics.survival.uncertainty._AT_ONCE", 3 * TREATED.size)
+    assert np.array_equal(gradient(survival, TREATED, axes=2), at_once)
+
+
+def test_noise_of_counts_that_are_each_in_one_cell_is_felt_as_by_their_matrix():
+    mixing = exit_mixing([1, 0, 1], bins=3, causes=1)
+    slopes = np.random.default_rng(3).normal(size=(2 * mixing.shape[0], 5))
+    apart = slopes.reshape(2, mixing.shape[0], 5)
+    by_matrix = np.concatenate([mixing.T @ arm for arm in apart])
+    assert np.allclose(noise_slopes(slopes, mixing=mixing), by_matrix, rtol=0, atol=1e-15)
