@@ -567,12 +567,12 @@ def page_of(
         f" {TIMES} × the plain query + {SLACK} s. *Plain* is DuckDB on the same Parquet files, two threads, the"
         " same groups in fixed point, with nobody's rows bounded. *Release* is the whole of it, from the plan to the"
         f" signed certificate, ledger included. {met} of {len(found)} meet the target"
-        + (f"; not: {', '.join(late)}." if late else "."),
+        + (f"; not: {'; '.join(late)}." if late else "."),
         "",
         *HEAD,
         *(line_of(name, row) for name, row in found.items()),
         "",
-        "How the rows were read (`confide run --explain` says it beforehand):",
+        "How the rows were read (`confide plan` says it beforehand):",
         "",
         *(f"- {name}: {'; '.join(counted(row.ways))}" for name, row in found.items()),
         "",
