@@ -147,10 +147,11 @@ def noise_slopes(slopes: Array, *, mixing: Array | None) -> Array:
     if np.count_nonzero(held, axis=0).max() <= 1:  # each count is in one cell, as exits are
         cells = np.argmax(held, axis=0)
         once = mixing[cells, np.arange(cells.size)].reshape(-1, *[1] * (slopes.ndim - 1))
-        felt = apart[:, cells] * once
+        felt: Array = apart[:, cells] * once
     else:
         felt = np.moveaxis(np.tensordot(mixing, apart, axes=(0, 1)), 0, 1)
-    return felt.reshape(-1, *slopes.shape[1:])
+    found: Array = felt.reshape(-1, *slopes.shape[1:])
+    return found
 
 
 def share_interval(
