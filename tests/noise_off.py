@@ -9,7 +9,7 @@ from confide.plans.estimates import Covers, Estimate
 from confide.plans.plan import NANO, Noisy, Statistic, Study
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.duckdb import open_engine
-from confide.tables.aggregate import MomentAggregate, combined, parts
+from confide.tables.aggregate import Measured, MomentAggregate, combined, parts
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 
@@ -17,16 +17,33 @@ Published = dict[tuple[str, str, tuple[str, ...], Covers], Estimate]
 
 
 def estimates_without_noise(
-    statistics: Sequence[Statistic], *, to: Dataset, frames: Mapping[str, Any]
+    statistics: Sequence[Statistic],
+    *,
+    to: Dataset,
+    frames: Mapping[str, Any],
+    nano: int = 20 * NANO,
 ) -> Published:
-    """Return every estimate by statistic, quantity, key and cover."""
+    """Return every estimate by statistic, quantity, key and cover.
+
+    Intervals still are those of a noise, of ``nano``; values are exact.
+    """
     plan = make_plan(
         [Ask(statistic=statistic) for statistic in statistics],
         study=Study(id="exact"),
         dataset=to,
-        nano=20 * NANO,  # intervals still are those of a noise; values are exact
+        nano=nano,
     )
-    asked = [parts(measurement.aggregate) for measurement in plan.measurements]
+    values = exact_answers([m.aggregate for m in plan.measurements], to=to, frames=frames)
+    noisy = NoisyAggregates(plan=plan, values=tuple(values))
+    assert read_payload(noisy.payload()) == noisy
+    return {(e.statistic, e.quantity, e.key, e.covers): e for e in noisy.estimates()}
+
+
+def exact_answers(
+    aggregates: Sequence[Measured], *, to: Dataset, frames: Mapping[str, Any]
+) -> list[Noisy]:
+    """Return the exact answers of the engine, put together as the gate does."""
+    asked = [parts(aggregate) for aggregate in aggregates]
     with open_engine(
         Source(kind=SourceKind.FRAMES),
         base=None,
@@ -38,12 +55,10 @@ def estimates_without_noise(
         exact = engine.aggregate(tuple(itertools.chain(*asked)), dataset=to).reveal_to_gate()
     answers = iter(exact)
     values: list[Noisy] = []
-    for measurement, each in zip(plan.measurements, asked, strict=True):
+    for aggregate, each in zip(aggregates, asked, strict=True):
         got = [next(answers) for _ in each]
-        if isinstance(measurement.aggregate, MomentAggregate):
-            values.append(combined(measurement.aggregate, got, dataset=to))
+        if isinstance(aggregate, MomentAggregate):
+            values.append(combined(aggregate, got, dataset=to))
         else:
             values.append(got[0])
-    noisy = NoisyAggregates(plan=plan, values=tuple(values))
-    assert read_payload(noisy.payload()) == noisy
-    return {(e.statistic, e.quantity, e.key, e.covers): e for e in noisy.estimates()}
+    return values

@@ -26,17 +26,13 @@ References:
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
-from confide.errors import InvalidParameterError
-from confide.noise.discrete_laplace import require_sensitivity
 from confide.noise.entropy import Entropy
-from confide.noise.set_selection import chance, draw_set, lead, require_size
-from confide.privacy.loss import PureDP
+from confide.noise.set_selection import Choice, draw_set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Peeling:
+class Peeling(Choice):
     """Choice of several public candidates one after another, by private integer utilities.
 
     Attributes:
@@ -55,31 +51,13 @@ class Peeling:
         (1, 0)
     """
 
-    epsilon: Fraction
-    reach: int
-    size: int
-    candidates: int
-
-    def __post_init__(self) -> None:
-        PureDP(epsilon=self.epsilon)
-        require_sensitivity(self.reach, name="reach")
-        require_size(self.size, candidates=self.candidates)
-
-    @property
-    def slope(self) -> Fraction:
-        """Return η = ε/R of a round, per unit of utility."""
-        return Fraction(self.epsilon) / self.reach
-
     def select(self, utilities: Sequence[int], *, entropy: Entropy) -> tuple[int, ...]:
         """Return the positions chosen, in the order of the rounds.
 
         Raises:
             InvalidParameterError: If there are not ``candidates`` utilities.
         """
-        if len(utilities) != self.candidates:
-            raise InvalidParameterError(
-                f"Expected {self.candidates} utilities, got {len(utilities)}."
-            )
+        self.require_all(utilities)
         left, chosen = list(range(self.candidates)), []
         for _ in range(self.size):
             (place,) = draw_set(
@@ -87,14 +65,6 @@ class Peeling:
             )
             chosen.append(left.pop(place))
         return tuple(chosen)
-
-    def lead(self, chance: float) -> float:
-        """Return the lead over all others but k − 1 that is enough for this chance to be chosen."""
-        return lead(self.size, of=self.candidates, slope=self.slope, chance=chance)
-
-    def chance(self, leading: float) -> float:
-        """Return the least chance to be chosen of a candidate with this lead."""
-        return chance(self.size, of=self.candidates, slope=self.slope, leading=leading)
 
     def shortfall(self, failure: float) -> float:
         """Return how far the utilities add up below the best, except with chance ``failure``."""

@@ -60,7 +60,70 @@ _FARTHEST = 600.0  # exp(600 + 2 ln n) is still a float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetSelection:
+class Choice:
+    """What a choice of some public candidates is given, whatever its law.
+
+    Attributes:
+        epsilon: In nats: of a set, or of each round of peeling.
+        reach: Most by which one privacy unit raises one choice over another.
+        size: k, how many are chosen.
+        candidates: n, more than ``size``.
+
+    Raises:
+        InvalidParameterError: If a parameter is out of range.
+    """
+
+    epsilon: Fraction
+    reach: int
+    size: int
+    candidates: int
+
+    def __post_init__(self) -> None:
+        PureDP(epsilon=self.epsilon)
+        require_sensitivity(self.reach, name="reach")
+        require_size(self.size, candidates=self.candidates)
+
+    @property
+    def slope(self) -> Fraction:
+        """Return η = ε/R, per unit of utility."""
+        return Fraction(self.epsilon) / self.reach
+
+    def require_all(self, utilities: Sequence[int]) -> None:
+        """Refuse utilities of fewer or more than the candidates.
+
+        Raises:
+            InvalidParameterError: If there are not ``candidates`` utilities.
+        """
+        if len(utilities) != self.candidates:
+            raise InvalidParameterError(
+                f"Expected {self.candidates} utilities, got {len(utilities)}."
+            )
+
+    def lead(self, chance: float) -> float:
+        """Return the lead over all others but k − 1 that is enough for this chance to be chosen.
+
+        Example:
+            >>> top = Choice(epsilon=Fraction(1), reach=1, size=1, candidates=500)
+            >>> round(top.lead(0.95), 1)  # patients
+            9.2
+        """
+        odds = (self.candidates - self.size) * chance / (1 - chance)
+        return max(0.0, math.log(odds) / float(self.slope))
+
+    def chance(self, leading: float) -> float:
+        """Return the least chance to be chosen of a candidate with this lead.
+
+        Example:
+            >>> top = Choice(epsilon=Fraction(1), reach=1, size=1, candidates=500)
+            >>> round(top.chance(10), 2)
+            0.98
+        """
+        behind = math.exp(-min(float(self.slope) * leading, _FARTHEST))
+        return 1 / (1 + (self.candidates - self.size) * behind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetSelection(Choice):
     """Choice of a set of public candidates by private integer utilities, in one draw.
 
     Attributes:
@@ -84,52 +147,14 @@ class SetSelection:
         ['E11', 'I10']
     """
 
-    epsilon: Fraction
-    reach: int
-    size: int
-    candidates: int
-
-    def __post_init__(self) -> None:
-        PureDP(epsilon=self.epsilon)
-        require_sensitivity(self.reach, name="reach")
-        require_size(self.size, candidates=self.candidates)
-
-    @property
-    def slope(self) -> Fraction:
-        """Return η = ε/R, per unit of utility."""
-        return Fraction(self.epsilon) / self.reach
-
     def select(self, utilities: Sequence[int], *, entropy: Entropy) -> tuple[int, ...]:
         """Return the positions of one set, ascending, drawn by the law above.
 
         Raises:
             InvalidParameterError: If there are not ``candidates`` utilities.
         """
-        if len(utilities) != self.candidates:
-            raise InvalidParameterError(
-                f"Expected {self.candidates} utilities, got {len(utilities)}."
-            )
+        self.require_all(utilities)
         return draw_set(utilities, size=self.size, slope=self.slope, entropy=entropy)
-
-    def lead(self, chance: float) -> float:
-        """Return the lead over all others but k − 1 that is enough for this chance to be chosen.
-
-        Example:
-            >>> top = SetSelection(epsilon=Fraction(1), reach=1, size=1, candidates=500)
-            >>> round(top.lead(0.95), 1)  # patients
-            9.2
-        """
-        return lead(self.size, of=self.candidates, slope=self.slope, chance=chance)
-
-    def chance(self, leading: float) -> float:
-        """Return the least chance to be chosen of a candidate with this lead.
-
-        Example:
-            >>> top = SetSelection(epsilon=Fraction(1), reach=1, size=1, candidates=500)
-            >>> round(top.chance(10), 2)
-            0.98
-        """
-        return chance(self.size, of=self.candidates, slope=self.slope, leading=leading)
 
     def shortfall(self, failure: float) -> float:
         """Return how far below the best the set's utility is, except with chance ``failure``.
@@ -155,17 +180,6 @@ def require_size(size: int, *, candidates: int) -> None:
             f"Expected 1 ≤ size < candidates, got size={size}, candidates={candidates}.",
             hint="Ask for fewer, or name more candidates.",
         )
-
-
-def lead(size: int, *, of: int, slope: Fraction, chance: float) -> float:
-    """Return ln((n−k)·chance/(1−chance))/η, at least 0."""
-    odds = (of - size) * chance / (1 - chance)
-    return max(0.0, math.log(odds) / float(slope))
-
-
-def chance(size: int, *, of: int, slope: Fraction, leading: float) -> float:
-    """Return 1/(1 + (n−k)·exp(−η·leading))."""
-    return 1 / (1 + (of - size) * math.exp(-min(float(slope) * leading, _FARTHEST)))
 
 
 def draw_set(

@@ -8,7 +8,7 @@ from confide.plans.public_numbers import PublicNumber, in_order
 from confide.tables.aggregate import cell_keys
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between, Predicate
-from confide.tables.relation import Relation, centre, domain, resolve
+from confide.tables.relation import Relation, axes_of, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
 
 Keys = tuple[tuple[str, ...], ...]
@@ -60,19 +60,15 @@ class AtRisk:
 
     def groups(self, dataset: Dataset) -> tuple[Expression, ...]:
         """Return the axes of the groups."""
-        return self._read(self.by, dataset)
+        return axes_of(self.by, table=self.table, dataset=dataset)
 
     def cells(self, dataset: Dataset) -> tuple[Expression, ...]:
         """Return the axes of groups and strata."""
-        return self._read((*self.by, *self.strata), dataset)
+        return axes_of((*self.by, *self.strata), table=self.table, dataset=dataset)
 
     def times(self, dataset: Dataset) -> Expression:
         """Return the time at risk of a row."""
-        (time,) = self._read((self.time,), dataset)
-        return time
-
-    def _read(self, names: tuple[str, ...], dataset: Dataset) -> tuple[Expression, ...]:
-        return tuple(resolve(name, table=self.table, dataset=dataset) for name in names)
+        return resolve(self.time, table=self.table, dataset=dataset)
 
     def group_keys(self, dataset: Dataset) -> Keys:
         """Return the labels of every group."""
@@ -82,7 +78,7 @@ class AtRisk:
         self, numbers: tuple[PublicNumber, ...], *, name: str, dataset: Dataset
     ) -> tuple[float, ...]:
         """Return public numbers in the order of the strata."""
-        keys = cell_keys(self._read(self.strata, dataset), dataset=dataset)
+        keys = cell_keys(axes_of(self.strata, table=self.table, dataset=dataset), dataset=dataset)
         return in_order(numbers, keys=keys, name=f"The {name} of {self.id!r}")
 
     def public(self, dataset: Dataset) -> tuple[float, ...]:
@@ -112,6 +108,9 @@ class AtRisk:
 
     def known(self, where: Predicate, dataset: Dataset) -> Relation:
         """Return the rows whose strata and time are known."""
-        read = (*self._read(self.strata, dataset), *([self.times(dataset)] if self.time else []))
+        read = (
+            *axes_of(self.strata, table=self.table, dataset=dataset),
+            *([self.times(dataset)] if self.time else []),
+        )
         parts = (where, *(Between(of=each) for each in read))
         return Relation(table=self.table, where=All(of=parts))

@@ -14,10 +14,11 @@ ANCHOR = "anchor.jsonl"
 def site_ledger(folder: Path, *, signer: SigningKey) -> SQLiteLedger:
     """Open the ledger in a folder, or make a new one, and check all of it."""
     return SQLiteLedger(
-        folder / LEDGER, anchor=folder / ANCHOR, signer=signer, recompute=_recomputed
+        folder / LEDGER, anchor=folder / ANCHOR, signer=signer, recompute=recomputed
     )
 
 
-def _recomputed(events: str) -> Amount:
+def recomputed(events: str) -> Amount:
+    """Return what events charge, computed again from their JSON text."""
     loss = recompute(events)
     return Amount(nano=loss.nano, delta_atto=loss.atto)

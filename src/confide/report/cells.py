@@ -86,6 +86,11 @@ def hollow_note(cells: Iterable[Cell], *, words: Words) -> tuple[str, ...]:
     return (words.say("chart.hollow"),) if hollow else ()
 
 
+def key_text(cell: Cell, *, words: Words) -> str:
+    """Return the group of a cell within a sentence."""
+    return words.say("comma").join(clean(part) for part in cell.key)
+
+
 def label_of(key: tuple[str, ...], *, words: Words) -> str:
     """Return what a group is called in a chart."""
     return words.say("key.joint").join(clean(part) for part in key) or words.say("chart.all")

@@ -6,8 +6,8 @@
 import math
 from collections.abc import Sequence
 
-from confide.report.cells import Cell
-from confide.report.numbers import clean, decimals_for, fixed, percent, significant
+from confide.report.cells import Cell, key_text
+from confide.report.numbers import decimals_for, fixed, percent, significant
 from confide.report.words import Words
 
 LEAST_P = 0.0001
@@ -65,11 +65,7 @@ def effect_text(cell: Cell, *, words: Words) -> str:
     parts = {"quantity": quantity[:1].upper() + quantity[1:], **_sized(cell, words=words)}
     if cell.quantity == "slope":  # over all categories
         return words.say("headline.effect-overall", **parts)
-    return words.say("headline.effect", key=_key(cell, words=words), **parts)
-
-
-def _key(cell: Cell, *, words: Words) -> str:
-    return words.say("comma").join(clean(part) for part in cell.key)
+    return words.say("headline.effect", key=key_text(cell, words=words), **parts)
 
 
 def _sized(cell: Cell, *, words: Words) -> dict[str, str]:
@@ -96,6 +92,6 @@ def _coefficient(cells: Sequence[Cell], *, words: Words) -> str:
     if not sharp:
         return words.say("headline.regression-ridge")
     largest = max(sharp, key=lambda cell: abs(cell.value or 0.0) / cell.half_width)
-    parts = {"key": _key(largest, words=words), **_sized(largest, words=words)}
+    parts = {"key": key_text(largest, words=words), **_sized(largest, words=words)}
     effect = words.say("headline.coefficient", **parts)
     return words.say("headline.regression", effect=effect)

@@ -37,6 +37,7 @@ from confide.report.odds_words import (
 from confide.report.page_parts import (
     facts_part,
     figure_part,
+    header_part,
     plain_table,
     points,
     software_part,
@@ -106,21 +107,7 @@ def _header(release: Release, *, title: str, words: Words) -> Html:
         ("page.issued", _moment(str(certificate["issued"]), words=words)),
         ("page.certificate", words.say("page.ledger-entry", entry=entry)),
     ]
-    return tag(
-        "header",
-        tag("p", words.say("page.what"), class_="kicker"),
-        tag("h1", isolated(title)),
-        tag("p", isolated(clean(plan.study.purpose, most=600)), class_="lead"),
-        tag(
-            "dl",
-            [
-                tag("div", tag("dt", words.say(key)), tag("dd", isolated(clean(value, most=160))))
-                for key, value in facts
-                if value
-            ],
-            class_="facts",
-        ),
-    )
+    return header_part(release, facts, what="page.what", title=title, words=words)
 
 
 def _moment(text: str, *, words: Words) -> str:

@@ -18,6 +18,27 @@ from confide.report.words import Words
 from confide.statistics.survival import Survival
 
 
+def header_part(
+    release: Release, facts: Sequence[tuple[str, str]], *, what: str, title: str, words: Words
+) -> Html:
+    """Return the head of a page: what it is, title, purpose, and the facts that are not empty."""
+    return tag(
+        "header",
+        tag("p", words.say(what), class_="kicker"),
+        tag("h1", isolated(title)),
+        tag("p", isolated(clean(release.plan.study.purpose, most=600)), class_="lead"),
+        tag(
+            "dl",
+            [
+                tag("div", tag("dt", words.say(key)), tag("dd", isolated(clean(value, most=160))))
+                for key, value in facts
+                if value
+            ],
+            class_="facts",
+        ),
+    )
+
+
 def figure_part(
     drawn: tuple[Figure, Drawing] | None, *, said: Section, name: str, words: Words
 ) -> Html:

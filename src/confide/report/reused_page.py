@@ -18,6 +18,7 @@ from confide.report.odds_words import loss_text
 from confide.report.page_parts import (
     facts_part,
     figure_part,
+    header_part,
     plain_table,
     points,
     software_part,
@@ -81,21 +82,7 @@ def _header(release: Release, *, title: str, words: Words) -> Html:
         ("page.issuer", str(certificate["issuer"]["organisation"])),
         ("page.certificate", str(certificate["id"])),
     ]
-    return tag(
-        "header",
-        tag("p", words.say("reuse.what"), class_="kicker"),
-        tag("h1", isolated(title)),
-        tag("p", isolated(clean(plan.study.purpose, most=600)), class_="lead"),
-        tag(
-            "dl",
-            [
-                tag("div", tag("dt", words.say(key)), tag("dd", isolated(clean(value, most=160))))
-                for key, value in facts
-                if value
-            ],
-            class_="facts",
-        ),
-    )
+    return header_part(release, facts, what="reuse.what", title=title, words=words)
 
 
 def _summary(reused: Reused, *, words: Words) -> Html:

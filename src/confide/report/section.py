@@ -16,7 +16,7 @@ from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentrated
 from confide.privacy.measure import Measure
 from confide.release.release import Release
 from confide.report.bounding import bounded, kept_text
-from confide.report.cells import Cell, cells_of
+from confide.report.cells import Cell, cells_of, key_text
 from confide.report.choice import CHOICES
 from confide.report.conditions import label
 from confide.report.describe import digits, kind_of, quantity_text, title_of
@@ -125,7 +125,7 @@ def _width_parts(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
 def _headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
     if kind not in CHOICES:
         return headline(cells, kind=kind, words=words)
-    names = [_key(cell, words=words) for cell in cells]
+    names = [key_text(cell, words=words) for cell in cells]
     return words.say("headline.choice", chosen=words.listed(names))
 
 
@@ -142,7 +142,7 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
             return words.say(
                 "headline.histogram",
                 cells=f"{len(cells):,}",
-                key=_key(largest, words=words),
+                key=key_text(largest, words=words),
                 **_number(largest, digits(usable), words=words),
             )
         case "hierarchy":
@@ -157,7 +157,7 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
             )
         case "key-selection":
             number = _number(usable[0], 0, words=words)
-            key = _key(usable[0], words=words)
+            key = key_text(usable[0], words=words)
             return words.say_count("headline.keys", len(usable), key=key, **number)
         case "variance" if len(usable) == 2:
             mean, spread = (_number(cell, digits([cell]), words=words) for cell in usable)
@@ -190,7 +190,7 @@ def _latest(usable: Sequence[Cell], *, words: Words) -> str:
     running = [cell for cell in usable if cell.quantity == usable[0].quantity]
     latest = [cell for cell in running if cell.key[-1] == running[-1].key[-1]]
     largest = max(latest, key=_value)
-    parts = {"key": _key(largest, words=words), **_number(largest, 0, words=words)}
+    parts = {"key": key_text(largest, words=words), **_number(largest, 0, words=words)}
     if len(latest) == 1:
         return words.say("headline.running", **parts)
     return words.say("headline.running-of", count=f"{len(latest):,}", **parts)
@@ -241,7 +241,7 @@ def _ends(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
     for name, cell in (("low", min(cells, key=_value)), ("high", max(cells, key=_value))):
         lower, upper = cell.outer or (math.nan, math.nan)
         parts[name] = words.amount(fixed(_value(cell), decimals=decimals), cell.unit)
-        parts[f"{name}_key"] = _key(cell, words=words)
+        parts[f"{name}_key"] = key_text(cell, words=words)
         parts[f"{name}_ends"] = words.say(
             "headline.ends",
             lower=fixed(lower, decimals=decimals),
@@ -261,10 +261,6 @@ def _one(cell: Cell, *, words: Words) -> str:
 
 def _value(cell: Cell) -> float:
     return cell.value if cell.value is not None else -math.inf
-
-
-def _key(cell: Cell, *, words: Words) -> str:
-    return words.say("comma").join(clean(part) for part in cell.key)
 
 
 def _number(cell: Cell, decimals: int | None, *, words: Words) -> dict[str, str]:

@@ -13,8 +13,9 @@ from sqlglot import exp
 from confide.rows.build import named, own, select
 from confide.rows.evaluate import number_of
 from confide.rows.stream import Late
-from confide.rows.table_rows import Scope, one_word, unpacked, words_of
+from confide.rows.table_rows import Scope
 from confide.rows.terms import cell_and_sums, row_reads
+from confide.rows.words import unpacked, word_names, words_of
 from confide.tables.aggregate import Aggregate, Value
 from confide.tables.expression import (
     BinOf,
@@ -61,8 +62,8 @@ def carried_of(reads: Sequence[Expression], *, table: Table, in_words: bool) -> 
     own_reads = [e for e in reads if _can_wait(e, table)]
     columns = {index[c.column] for e in own_reads for c in sources(e) if isinstance(c, ColumnOf)}
     words = [
-        f"k{i}" if one_word(table) is None else "k"
-        for i, word in enumerate(words_of(table))
+        name
+        for name, word in zip(word_names(table), words_of(table), strict=True)
         if in_words and any(part.column in columns for part in word.fields)
     ]
     early = dict.fromkeys(e for e in reads if e not in own_reads)

@@ -33,13 +33,12 @@ from confide.rows.build import (
     num,
     own,
     own_table,
-    plus,
     ranked,
     select,
-    times,
 )
 from confide.rows.evaluate import holds, is_known, number_of
-from confide.rows.table_rows import Scope, judged, one_word, packed, table_rows, words_of
+from confide.rows.table_rows import Scope, judged, table_rows
+from confide.rows.words import ordering
 from confide.tables.expression import ColumnOf, Expression, QualityOf, ValueOf
 from confide.tables.filter import Predicate, expressions, sources
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
@@ -87,15 +86,7 @@ def relation_rows(
     elif not columns and not carried:
         columns.append(named(num(1), "row"))  # counting events reads no column
     if ordered:
-        columns.append(own("h", "b"))
-        made = [
-            own(f"k{i}", "b") if scope.copies is None else packed(word, of="b")
-            for i, word in enumerate(words_of(base))
-        ]
-        columns.extend(named(word, f"k{i}") for i, word in enumerate(made))
-        below = one_word(base)
-        if below is not None:
-            columns.append(named(plus(times(own("h", "b"), num(1 << below.bits)), made[0]), "k"))
+        columns.extend(ordering(base, of="b", stored=scope.copies is None))
         columns.extend(own(name, "b") for name in judged(base, scope.quality))
     columns.extend(own(name, "b") for name in carried)
     name = table_rows(scope, base, ordered=ordered)

@@ -45,9 +45,10 @@ from confide.rows.layout import Layout
 from confide.rows.person_rows import relation_rows
 from confide.rows.prepared.choice import Way, way_of
 from confide.rows.prepared.copies import PLACES, Copies
-from confide.rows.stream import stream_totals
-from confide.rows.table_rows import Scope, copied, judged, order_of, table_name
+from confide.rows.stream import Late, stream_totals
+from confide.rows.table_rows import Scope, copied, judged, table_name
 from confide.rows.terms import cell_and_sums, row_reads
+from confide.rows.words import order_of
 from confide.tables.aggregate import (
     Aggregate,
     Asked,
@@ -185,11 +186,10 @@ def _statement(group: list[tuple[int, Aggregate | KeyedAggregate]], *, scope: Sc
 
 
 def _way(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
-    of = [expression for value in values for expression in reads(value)]
     return way_of(
         first.relation,
         bounds=first.bounds,
-        reads=(*first.axes, *of),
+        reads=row_reads(first, values),
         known=must_be_known(first),
         copies=scope.copies,
         dataset=scope.dataset,
@@ -238,22 +238,25 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         words = ("h",) if isinstance(first.bounds, CellBound) else order_of(table)
         order = (*words, *judged(table, scope.quality))
     cells = cell_count(first.axes, dataset=scope.dataset)
-    given: dict[str, Any] = {
-        "bounds": first.bounds,
-        "values": len(values),
-        "order": [own(name) for name in order],
-        "limbs": _limbs_of_cell(own("cell"), cells=cells),
-        "with_point": lambda rows, columns: _with_point(rows, columns, scope=scope),
-        "cells": cells,
-        "times": domain(first.axes[-1], dataset=scope.dataset).size() if first.axes else 1,
-    }
+    late: Late | None = None
     if streamed(first.bounds):
         carried = carried_of(row_reads(first, values), table=table, in_words=ordered)
         rows = _carrying(first, carried, scope=scope, order=order)
         late = evaluated_late(first, values, carried=carried, scope=scope)
-        return _with(scope, bounded_totals(rows, late=late, **given))
-    rows = _terms(first, values, scope=scope, order=order)
-    return _with(scope, bounded_totals(rows, late=None, **given))
+    else:
+        rows = _terms(first, values, scope=scope, order=order)
+    totals = bounded_totals(
+        rows,
+        bounds=first.bounds,
+        values=len(values),
+        order=[own(name) for name in order],
+        limbs=_limbs_of_cell(own("cell"), cells=cells),
+        with_point=lambda rows, columns: _with_point(rows, columns, scope=scope),
+        cells=cells,
+        late=late,
+        times=domain(first.axes[-1], dataset=scope.dataset).size() if first.axes else 1,
+    )
+    return _with(scope, totals)
 
 
 def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Query:

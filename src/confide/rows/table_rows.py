@@ -11,7 +11,7 @@ References:
         https://doi.org/10.1145/1559845.1559850
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -22,20 +22,15 @@ from confide.rows.build import (
     STAR,
     aliased,
     at_most,
-    bit_and,
     call,
     equal,
     left_join,
-    minus,
     named,
     num,
     own,
-    plus,
     present,
     ranked,
     select,
-    shifted_right,
-    times,
 )
 from confide.rows.clean import (
     canonical,
@@ -48,15 +43,11 @@ from confide.rows.clean import (
     person,
     quality,
 )
-from confide.rows.keyed_order import LIMB, limbs_of, limbs_of_text, with_place, with_point
+from confide.rows.keyed_order import with_place, with_point
 from confide.rows.layout import Layout
 from confide.rows.prepared.copies import Copies
+from confide.rows.words import limbs, placed, stored_words
 from confide.tables.schema import Dataset, Kind, Table
-
-WORD = 62
-"""Bits of one word: two limbs."""
-MOST_BELOW_A_PLACE = 40
-"""A word of so many bits leaves 22 for the place, so that both are one sort key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,125 +185,6 @@ def judged(table: Table, quality: frozenset[str]) -> tuple[str, ...]:
     return tuple(f"q{i}" for i in range(len(table.columns))) if table.name in quality else ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
-    """Where a column lies in its word; NULL is 0, so that it sorts first.
-
-    Attributes:
-        column: Index of the column.
-        least: Canonical integer that is stored as 1.
-        bits: Width.
-        shift: Bits below it.
-    """
-
-    column: int
-    least: int
-    bits: int
-    shift: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
-    """Neighbouring columns packed into one integer that sorts as they do one by one; or a text.
-
-    Attributes:
-        fields: The columns, the first in the highest bits; one for a text.
-        text: Whether the word is the text itself.
-    """
-
-    fields: tuple[Field, ...]
-    text: bool
-
-    @property
-    def bits(self) -> int:
-        """Width of all fields."""
-        return sum(field.bits for field in self.fields)
-
-
-def words_of(table: Table) -> tuple[Word, ...]:
-    """Return the declared columns as few words of at most 62 bits, called ``k0, k1, …``.
-
-    Rows of a person at the same place are ordered by them.
-    """
-    groups: list[list[tuple[int, int, int]]] = []
-    texts: set[int] = set()
-    room = 0
-    for index, column in enumerate(table.columns):
-        if column.kind is Kind.TEXT:
-            texts.add(len(groups))
-            groups.append([(index, 0, 0)])
-            room = 0
-            continue
-        domain = column.domain()
-        bits = domain.size().bit_length()
-        if bits > room:
-            groups.append([])
-            room = WORD
-        groups[-1].append((index, domain.lower, bits))
-        room -= bits
-    words = []
-    for number, group in enumerate(groups):
-        shift, fields = sum(bits for _, _, bits in group), []
-        for index, least, bits in group:
-            shift -= bits
-            fields.append(Field(column=index, least=least, bits=bits, shift=shift))
-        words.append(Word(fields=tuple(fields), text=number in texts))
-    return tuple(words)
-
-
-def packed(word: Word, *, of: str) -> exp.Expr:
-    """Return the value of a word from the columns of a table."""
-    if word.text:
-        return own(f"c{word.fields[0].column}", of)
-    value: exp.Expr | None = None
-    for part in word.fields:
-        above = minus(own(f"c{part.column}", of), num(part.least - 1))
-        digit = call("coalesce", above, num(0))
-        value = digit if value is None else plus(times(value, num(1 << part.bits)), digit)
-    return num(0) if value is None else value
-
-
-def one_word(table: Table) -> Word | None:
-    """Return the only word of a table, if the place fits above it in one integer; else None."""
-    words = words_of(table)
-    if len(words) == 1 and not words[0].text and words[0].bits <= MOST_BELOW_A_PLACE:
-        return words[0]
-    return None
-
-
-def place_bits(table: Table) -> int:
-    """Return how many bits of the keyed order are used; ties are ordered by the words."""
-    word = one_word(table)
-    return LIMB if word is None else min(LIMB, WORD - word.bits)
-
-
-def order_of(table: Table) -> tuple[str, ...]:
-    """Name what rows of a person are sorted by: ``k``, or ``h`` and the words."""
-    if one_word(table) is not None:
-        return ("k",)
-    return ("h", *(f"k{i}" for i in range(len(words_of(table)))))
-
-
-def unpacked(table: Table, columns: Iterable[int]) -> list[exp.Expr]:
-    """Return columns, by index, from ``k`` or the words ``k0, k1, …``; they must be known."""
-    wanted = set(columns)
-    found: list[exp.Expr] = []
-    for number, word in enumerate(words_of(table)):
-        for part in word.fields:
-            if part.column not in wanted:
-                continue
-            if word.text:
-                found.append(named(own(f"k{number}"), f"c{part.column}"))
-                continue
-            digit: exp.Expr = own(f"k{number}" if one_word(table) is None else "k")
-            if part.shift:
-                digit = shifted_right(digit, part.shift)
-            if part is not word.fields[0] or one_word(table) is not None:
-                digit = bit_and(digit, num((1 << part.bits) - 1))
-            found.append(named(plus(digit, num(part.least - 1)), f"c{part.column}"))
-    return found
-
-
 def _codes(values: Sequence[tuple[exp.Expr, int]], alias: str) -> exp.Expr:
     """Return a code list to join; its codes are distinct by construction."""
     pairs = [exp.Tuple(expressions=[code, num(index)]) for code, index in values]
@@ -325,20 +197,9 @@ def _codes(values: Sequence[tuple[exp.Expr, int]], alias: str) -> exp.Expr:
 
 def _placed(scope: Scope, table: Table, rows: exp.Select) -> exp.Select:
     """Add the words ``k0, k1, …`` and ``h``, the place in the keyed order of what they say."""
-    words = words_of(table)
-    values = [named(packed(word, of="q"), f"k{i}") for i, word in enumerate(words)]
-    limbs: list[exp.Expr] = []
-    for i, word in enumerate(words):
-        if word.text:
-            limbs.extend(limbs_of_text(own(f"k{i}")))
-        elif word.bits <= LIMB:
-            limbs.append(own(f"k{i}"))
-        else:
-            limbs.extend(limbs_of(own(f"k{i}")))
-    rows = with_point(select(STAR, *values, of=rows), person="p", ids=scope.layout.ids)
+    words = stored_words(table, of="q")
+    rows = with_point(select(STAR, *words, of=rows), person="p", ids=scope.layout.ids)
     columns = [own("p"), *(own(f"c{i}") for i in range(len(table.columns)))]
     columns += [own(f"k{i}") for i in range(len(words))]
     columns += map(own, judged(table, scope.quality))
-    unused = LIMB - place_bits(table)
-    h = own("h") if not unused else named(shifted_right(own("h"), unused), "h")
-    return select(*columns, h, of=with_place(rows, limbs))
+    return select(*columns, placed(table), of=with_place(rows, limbs(table)))

@@ -35,9 +35,9 @@ from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.pooled import Column, Found, count, share
 from confide.plans.simulation import Simulation
 from confide.tables.aggregate import Aggregate, Ones, cell_keys
-from confide.tables.expression import ColumnOf, Expression, QualityOf
+from confide.tables.expression import ColumnOf, QualityOf
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import OVERALL, Relation, domain, resolve
+from confide.tables.relation import OVERALL, Relation, axes_of, domain
 from confide.tables.schema import Dataset
 
 
@@ -84,9 +84,6 @@ class DataQuality:
         """What the parts of an estimate's key are."""
         return "field", "state", "group"
 
-    def _groups(self, dataset: Dataset) -> tuple[Expression, ...]:
-        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
-
     def _judged(self, dataset: Dataset) -> tuple[QualityOf, ...]:
         table = dataset.table(self.table)
         names = self.fields or tuple(column.name for column in table.columns)
@@ -97,7 +94,7 @@ class DataQuality:
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return one vector of counts a field."""
-        groups = self._groups(dataset)
+        groups = axes_of(self.by, table=self.table, dataset=dataset)
         found = []
         for judged in self._judged(dataset):
             axes = (*groups, judged)
@@ -193,7 +190,12 @@ class DataQuality:
     def _labels(self, dataset: Dataset) -> tuple[str, ...]:
         if not self.by:
             return ()
-        labels = tuple(key for (key,) in cell_keys(self._groups(dataset), dataset=dataset))
+        labels = tuple(
+            key
+            for (key,) in cell_keys(
+                axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset
+            )
+        )
         if OVERALL in labels:
             raise ContractError(f"Data quality {self.id!r}: no group may be called {OVERALL!r}.")
         return labels

@@ -32,9 +32,8 @@ from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.plans.sums import NoisySum, rounding_variance
 from confide.tables.aggregate import Aggregate, Ones, cell_count, cell_keys
-from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import Relation, resolve
+from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
 
 
@@ -76,12 +75,9 @@ class Histogram:
         if self.round_to < 1 or (self.threshold is not None and self.threshold < 0):
             raise ContractError(f"Histogram {self.id!r}: expected round-to ≥ 1, threshold ≥ 0.")
 
-    def _axes(self, dataset: Dataset) -> tuple[Expression, ...]:
-        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
-
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one vector of counts."""
-        axes = self._axes(dataset)
+        axes = axes_of(self.by, table=self.table, dataset=dataset)
         bounds = contribution_bounds(
             self.per_patient, table=self.table, axes=axes, counted=self.counted, dataset=dataset
         )
@@ -104,7 +100,7 @@ class Histogram:
     ) -> Forecast:
         """Return the error of one cell; notes give the simultaneous one and the threshold's."""
         noise = additive(mechanisms["count"])
-        cells = cell_count(self._axes(dataset), dataset=dataset)
+        cells = cell_count(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
         together = noise.half_width(float(level), coordinates=cells)
         notes = [f"all {cells} cells at once: ±{together} {self.counted.unit}"]
         if self.threshold is not None:
@@ -137,7 +133,7 @@ class Histogram:
         del simulation
         noise = additive(mechanisms["count"])
         width, variance = noise.half_width(float(self.level)), noise.variance()
-        keys = cell_keys(self._axes(dataset), dataset=dataset)
+        keys = cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
         counts = vector(noisy["count"])
         return tuple(
             self._cell(key, raw, ends=(raw - width, raw + width), variance=variance)
@@ -159,7 +155,7 @@ class Histogram:
 
     def estimate_sums(self, sums: Sequence[NoisySum], *, dataset: Dataset) -> tuple[Estimate, ...]:
         """Return one estimate a cell from sums of published cells."""
-        keys = cell_keys(self._axes(dataset), dataset=dataset)
+        keys = cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
         return tuple(
             self._cell(
                 key,

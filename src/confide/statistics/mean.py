@@ -37,7 +37,7 @@ from confide.plans.simulation import Simulation
 from confide.tables.aggregate import cell_keys
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import centre, domain, resolve
+from confide.tables.relation import axes_of, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
 
 
@@ -73,12 +73,9 @@ class Mean:
     def _domain(self, dataset: Dataset) -> Domain:
         return domain(self._column(dataset), dataset=dataset)
 
-    def _axes(self, dataset: Dataset) -> tuple[Expression, ...]:
-        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
-
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the distances to both bounds, or the centred sums and counts, of the same rows."""
-        axes, column = self._axes(dataset), self._column(dataset)
+        axes, column = axes_of(self.by, table=self.table, dataset=dataset), self._column(dataset)
         bounds = contribution_bounds(
             self.per_patient,
             table=self.table,
@@ -131,7 +128,7 @@ class Mean:
     ) -> tuple[Estimate, ...]:
         """Return one mean a group, with the interval of its noise, in physical units."""
         del simulation
-        keys = cell_keys(self._axes(dataset), dataset=dataset)
+        keys = cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
         of = self._domain(dataset)
         found = cell_means(
             noisy, mechanisms=mechanisms, of=of, level=float(self.level), dataset=dataset

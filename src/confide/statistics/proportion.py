@@ -39,7 +39,7 @@ from confide.plans.sums import NoisySum
 from confide.tables.aggregate import Aggregate, Ones, cell_keys
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import Relation, resolve
+from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
 
 
@@ -77,11 +77,8 @@ class Proportion:
         if self.per < 1:
             raise ContractError(f"Proportion {self.id!r}: expected per ≥ 1, got {self.per}.")
 
-    def _groups(self, dataset: Dataset) -> tuple[Expression, ...]:
-        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
-
     def _axes(self, dataset: Dataset) -> tuple[Expression, ...]:
-        return (*self._groups(dataset), Holds(of=self.of))
+        return (*axes_of(self.by, table=self.table, dataset=dataset), Holds(of=self.of))
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one vector of counts without and with, group by group."""
@@ -154,7 +151,7 @@ class Proportion:
         return tuple(
             estimate
             for key, without, having in zip(
-                cell_keys(self._groups(dataset), dataset=dataset),
+                cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset),
                 counts[::2],
                 counts[1::2],
                 strict=True,
@@ -183,7 +180,7 @@ class Proportion:
 
     def estimate_sums(self, sums: Sequence[NoisySum], *, dataset: Dataset) -> tuple[Estimate, ...]:
         """Return the share of each group from sums of published cells."""
-        keys = cell_keys(self._groups(dataset), dataset=dataset)
+        keys = cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
         return tuple(
             estimate
             for key, without, having in zip(keys, sums[::2], sums[1::2], strict=True)

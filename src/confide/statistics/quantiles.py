@@ -43,7 +43,7 @@ from confide.plans.simulation import Simulation
 from confide.tables.aggregate import Aggregate, Ones, cell_keys
 from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import Relation, domain, resolve
+from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
 
 _QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
@@ -101,14 +101,14 @@ class Quantiles:
         steps = (of.lower + (of.upper - of.lower) * i // count for i in range(count + 1))
         return tuple(steps)
 
-    def _groups(self, dataset: Dataset) -> tuple[Expression, ...]:
-        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
-
     def _axes(self, dataset: Dataset) -> tuple[Expression, ...]:
         column = resolve(self.column, table=self.table, dataset=dataset)
         if not isinstance(column, ColumnOf | ValueOf):
             raise ContractError(f"Quantiles {self.id!r} needs a column, not a derived one.")
-        return (*self._groups(dataset), BinOf(of=column, edges=self.edges(dataset)))
+        return (
+            *axes_of(self.by, table=self.table, dataset=dataset),
+            BinOf(of=column, edges=self.edges(dataset)),
+        )
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one histogram."""
@@ -178,7 +178,7 @@ class Quantiles:
         edges = self.edges(dataset)
         width = len(edges) - 1
         counts = vector(noisy["histogram"])
-        keys = cell_keys(self._groups(dataset), dataset=dataset)
+        keys = cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
         noise = noise_component(additive(mechanisms["histogram"]))
         return tuple(
             self._one(key, q, covers, counts[i * width : (i + 1) * width], noise=noise, to=dataset)

@@ -50,7 +50,7 @@ from confide.tables.bound_contributions import CellBound, CellOrder, Contributio
 from confide.tables.expression import DatePart, Expression
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import Relation, domain, resolve
+from confide.tables.relation import Relation, axes_of, domain
 from confide.tables.schema import Dataset
 from confide.tables.square_root import ONE, convolved, inverse, running
 
@@ -111,7 +111,7 @@ class RunningCounts:
             table=self.table,
             dataset=dataset,
         )
-        return (*(resolve(g, table=self.table, dataset=dataset) for g in self.groups), time)
+        return (*axes_of(self.groups, table=self.table, dataset=dataset), time)
 
     def published(self, dataset: Dataset) -> int:
         """Return how many periods are published."""

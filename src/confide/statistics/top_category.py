@@ -28,10 +28,9 @@ from confide.plans.estimates import Estimate, Forecast
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.tables.aggregate import cell_keys
-from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
 from confide.tables.ranked import RankedCells
-from confide.tables.relation import Relation, resolve
+from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
 
 
@@ -71,12 +70,9 @@ class TopCategory:
                 f"Top category {self.id!r} has no categories.", hint="Write by: [column]."
             )
 
-    def _axes(self, dataset: Dataset) -> tuple[Expression, ...]:
-        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
-
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one choice."""
-        axes = self._axes(dataset)
+        axes = axes_of(self.by, table=self.table, dataset=dataset)
         bounds = contribution_bounds(
             self.per_patient, table=self.table, axes=axes, counted=self.counted, dataset=dataset
         )
@@ -112,5 +108,5 @@ class TopCategory:
     ) -> tuple[Estimate, ...]:
         """Return the chosen categories, without a number."""
         del mechanisms, simulation
-        labels = cell_keys(self._axes(dataset), dataset=dataset)
+        labels = cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
         return chosen(noisy, labels=labels, statistic=self.id, level=self.level)

@@ -27,7 +27,7 @@ from confide.plans.simulation import Simulation
 from confide.tables.aggregate import Aggregate, Plain, cell_keys
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between, Everything, Predicate
-from confide.tables.relation import Relation, domain, resolve
+from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset, Domain
 
 
@@ -63,12 +63,9 @@ class Sum:
     def _domain(self, dataset: Dataset) -> Domain:
         return domain(self._column(dataset), dataset=dataset)
 
-    def _axes(self, dataset: Dataset) -> tuple[Expression, ...]:
-        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
-
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one vector of sums."""
-        axes, column = self._axes(dataset), self._column(dataset)
+        axes, column = axes_of(self.by, table=self.table, dataset=dataset), self._column(dataset)
         bounds = contribution_bounds(
             self.per_patient,
             table=self.table,
@@ -115,7 +112,7 @@ class Sum:
         del simulation
         noise, of = additive(mechanisms["sum"]), self._domain(dataset)
         width = noise.half_width(float(self.level))
-        keys = cell_keys(self._axes(dataset), dataset=dataset)
+        keys = cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
         least, most = min(of.lower, 0), max(of.upper, 0)
 
         def inside(canonical: int) -> float:

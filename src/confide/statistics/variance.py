@@ -47,7 +47,7 @@ from confide.tables.aggregate import (
 )
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import Relation, domain, resolve
+from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset, Domain
 
 _TYPICAL = 1 / 6
@@ -86,12 +86,9 @@ class Variance:
     def _domain(self, dataset: Dataset) -> Domain:
         return domain(self._column(dataset), dataset=dataset)
 
-    def _axes(self, dataset: Dataset) -> tuple[Expression, ...]:
-        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
-
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one vector of moments."""
-        axes = self._axes(dataset)
+        axes = axes_of(self.by, table=self.table, dataset=dataset)
         bounds = contribution_bounds(
             self.per_patient,
             table=self.table,
@@ -151,7 +148,9 @@ class Variance:
         values = vector(noisy["moments"])
         return tuple(
             estimate
-            for i, key in enumerate(cell_keys(self._axes(dataset), dataset=dataset))
+            for i, key in enumerate(
+                cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
+            )
             for estimate in self._group(
                 key, [float(v) for v in values[3 * i : 3 * i + 3]], noise=noise, of=of
             )

@@ -48,7 +48,7 @@ from confide.tables.aggregate import (
 )
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between, Everything, Predicate
-from confide.tables.relation import Relation, centre, domain, resolve
+from confide.tables.relation import Relation, axes_of, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
 from confide.tables.survey_weight import require_weight, weight_domain
 
@@ -93,12 +93,9 @@ class WeightedMean:
     def _weights(self, dataset: Dataset) -> Domain:
         return weight_domain(require_weight(self.table, dataset=dataset), dataset=dataset)
 
-    def _axes(self, dataset: Dataset) -> tuple[Expression, ...]:
-        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
-
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the weighted sum, and the moments of the weights, of the same rows."""
-        axes, column = self._axes(dataset), self._column(dataset)
+        axes, column = axes_of(self.by, table=self.table, dataset=dataset), self._column(dataset)
         weight = require_weight(self.table, dataset=dataset)
         bounds = contribution_bounds(
             self.per_patient,
@@ -179,7 +176,9 @@ class WeightedMean:
         noise = noise_component(additive(mechanisms["weights"]))
         means: list[Estimate] = []
         sizes: list[Estimate] = []
-        for i, key in enumerate(cell_keys(self._axes(dataset), dataset=dataset)):
+        for i, key in enumerate(
+            cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
+        ):
             whole = weight_sums(moments[3 * i : 3 * i + 3], reach=reach_of, noise=noise)
             means.append(self._mean(key, float(totals[i]), whole, noise=sums, of=of))
             sizes.append(self._size(key, whole))

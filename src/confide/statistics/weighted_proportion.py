@@ -33,9 +33,9 @@ from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.plans.weighted_sums import WeightSums, effective_size, spread_of_share, weight_sums
 from confide.tables.aggregate import MomentAggregate, cell_keys
-from confide.tables.expression import Expression, Holds
+from confide.tables.expression import Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import Relation, resolve
+from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset, Domain
 from confide.tables.survey_weight import require_weight, weight_domain
 
@@ -76,16 +76,13 @@ class WeightedProportion:
         if self.per < 1:
             raise ContractError(f"Proportion {self.id!r}: expected per ≥ 1, got {self.per}.")
 
-    def _groups(self, dataset: Dataset) -> tuple[Expression, ...]:
-        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
-
     def _weights(self, dataset: Dataset) -> Domain:
         return weight_domain(require_weight(self.table, dataset=dataset), dataset=dataset)
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the moments of the weights, without and with, group by group."""
         weight = require_weight(self.table, dataset=dataset)
-        axes = (*self._groups(dataset), Holds(of=self.of))
+        axes = (*axes_of(self.by, table=self.table, dataset=dataset), Holds(of=self.of))
         bounds = contribution_bounds(
             self.per_patient,
             table=self.table,
@@ -147,7 +144,9 @@ class WeightedProportion:
         noise = noise_component(additive(mechanisms["weights"]))
         shares: list[Estimate] = []
         sizes: list[Estimate] = []
-        for i, key in enumerate(cell_keys(self._groups(dataset), dataset=dataset)):
+        for i, key in enumerate(
+            cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
+        ):
             without, having = (
                 weight_sums(moments[at : at + 3], reach=reach, noise=noise)
                 for at in (6 * i, 6 * i + 3)

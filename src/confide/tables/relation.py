@@ -15,6 +15,7 @@ References:
 
 import datetime as dt
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -343,6 +344,11 @@ def resolve(name: str, *, table: str, dataset: Dataset) -> Expression:
     known += [derived.name for derived in dataset.derived]
     known += [value.name for value in dataset.per_patient]
     raise UnknownNameError("column", name, known=known)
+
+
+def axes_of(names: Iterable[str], *, table: str, dataset: Dataset) -> tuple[Expression, ...]:
+    """Return the expressions that a study calls by these names; raises as :func:`resolve` does."""
+    return tuple(resolve(name, table=table, dataset=dataset) for name in names)
 
 
 def constant_per_patient(expression: Expression, *, table: str, dataset: Dataset) -> bool:

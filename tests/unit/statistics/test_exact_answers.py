@@ -6,14 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.estimates import Estimate
-from confide.plans.plan import NANO, Noisy, Study
+from confide.plans.plan import NANO
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
-from confide.release.noisy import NoisyAggregates, read_payload
-from confide.rows.duckdb import open_engine
 from confide.statistics import (
     Count,
     Histogram,
@@ -24,11 +21,10 @@ from confide.statistics import (
     Sum,
     Variance,
 )
-from confide.tables.aggregate import MomentAggregate, combined, parts
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
 from confide.tables.schema import Dataset
-from confide.tables.source import Source, SourceKind
+from noise_off import estimates_without_noise, exact_answers
 from noisy_answers import dataset
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -78,33 +74,8 @@ FRAMES = frames()
 
 def released(to: Dataset) -> dict[tuple[str, str, tuple[str, ...]], Estimate]:
     """Return the estimates of a release whose noise is zero, from rows through the engine."""
-    plan = make_plan(
-        [Ask(statistic=statistic) for statistic in STATISTICS],
-        study=Study(id="exact"),
-        dataset=to,
-        nano=NANO // 2,
-    )
-    asked = [parts(measurement.aggregate) for measurement in plan.measurements]
-    with open_engine(
-        Source(kind=SourceKind.FRAMES),
-        base=None,
-        dataset=to,
-        hash_key=b"\x07" * 32,
-        frames=FRAMES,
-        threads=1,
-    ) as engine:
-        exact = engine.aggregate(tuple(itertools.chain(*asked)), dataset=to).reveal_to_gate()
-    answers = iter(exact)
-    values: list[Noisy] = []
-    for measurement, each in zip(plan.measurements, asked, strict=True):
-        got = [next(answers) for _ in each]
-        if isinstance(measurement.aggregate, MomentAggregate):
-            values.append(combined(measurement.aggregate, got, dataset=to))
-        else:
-            values.append(got[0])
-    noisy = NoisyAggregates(plan=plan, values=tuple(values))
-    assert read_payload(noisy.payload()) == noisy
-    return {(e.statistic, e.quantity, e.key): e for e in noisy.estimates()}
+    found = estimates_without_noise(STATISTICS, to=to, frames=FRAMES, nano=NANO // 2)
+    return {(e.statistic, e.quantity, e.key): e for e in found.values()}
 
 
 @pytest.fixture(
@@ -178,16 +149,7 @@ def test_a_bounded_mean_keeps_the_first_rows_of_each_patient_alone():
     to = dataset(measure=Measure.PURE)
     spec = Mean(id="stay", table="visits", column="days", per_patient=PerPatient(rows=2))
     question = spec.questions(to)[0]
-    with open_engine(
-        Source(kind=SourceKind.FRAMES),
-        base=None,
-        dataset=to,
-        hash_key=b"\x07" * 32,
-        frames=FRAMES,
-        threads=1,
-    ) as engine:
-        sums = engine.aggregate(parts(question.aggregate), dataset=to).reveal_to_gate()
-    below, above = combined(question.aggregate, sums, dataset=to)
+    ((below, above),) = exact_answers([question.aggregate], to=to, frames=FRAMES)
     kept = np.minimum(FRAMES["visits"].groupby("pid").size(), 2).sum()
     assert below + above == 30 * kept
     assert question.sensitivity.l1 == Fraction(60)

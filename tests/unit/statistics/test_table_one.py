@@ -17,12 +17,11 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.noisy import NoisyAggregates, read_payload
-from confide.rows.duckdb import open_engine
 from confide.statistics import Characteristic, Summary, TableOne
-from confide.tables.aggregate import MomentAggregate, combined, parts, vector_length
+from confide.tables.aggregate import vector_length
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import Between
-from confide.tables.source import Source, SourceKind
+from noise_off import exact_answers
 from noisy_answers import SIMULATION, dataset, draws, mechanisms
 
 BOTH = tuple(Summary)
@@ -69,24 +68,11 @@ def people(rows: int = 900):
 def exact_vectors(statistic, to, frames):
     """The exact vectors of a statistic, by the engine, as the gate puts them together."""
     questions = statistic.questions(to)
-    asked = [parts(q.aggregate) for q in questions]
-    with open_engine(
-        Source(kind=SourceKind.FRAMES),
-        base=None,
-        dataset=to,
-        hash_key=b"\x07" * 32,
-        frames=frames,
-        threads=1,
-    ) as engine:
-        every = tuple(itertools.chain(*asked))
-        answers = iter(engine.aggregate(every, dataset=to).reveal_to_gate())
+    answers = exact_answers([q.aggregate for q in questions], to=to, frames=frames)
     found = {}
-    for q, each in zip(questions, asked, strict=True):
-        got = [next(answers) for _ in each]
-        if isinstance(q.aggregate, MomentAggregate):
-            got = [combined(q.aggregate, got, dataset=to)]
-        assert len(got[0]) == vector_length(q.aggregate, dataset=to)
-        found[q.name] = got[0]
+    for q, answer in zip(questions, answers, strict=True):
+        assert len(answer) == vector_length(q.aggregate, dataset=to)
+        found[q.name] = answer
     return found
 
 

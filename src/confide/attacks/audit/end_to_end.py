@@ -27,13 +27,11 @@ from confide.attacks.audit.black_box import judged, with_presence
 from confide.attacks.audit.generated_schema import base, database_axes, schema
 from confide.attacks.audit.outcome import AuditCheck, Layer
 from confide.attacks.audit.sensitivity_search import HASH_KEY
-from confide.budget.amount import Amount
 from confide.budget.ledger import Caps, LedgerTerms
 from confide.budget.sqlite import SQLiteLedger
 from confide.noise.entropy import Entropy
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
-from confide.plans.events import recompute
 from confide.plans.plan import Plan, Statistic, Study
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO
@@ -43,6 +41,7 @@ from confide.privacy.unit import Entity
 from confide.release.gate import Gate
 from confide.release.keys import make_keys, read_signing_key
 from confide.release.noisy import NoisyAggregates, read_payload
+from confide.release.site_ledger import recomputed
 from confide.rows.duckdb import open_engine
 from confide.statistics import Histogram, KeySelection, Mean, Sum
 from confide.tables.schema import Dataset, Derived
@@ -132,7 +131,7 @@ def _gate(folder: Path, *, dataset: Dataset, entropy: Entropy) -> Release:
         folder / "ledger.sqlite",
         anchor=folder / "anchor.jsonl",
         signer=read_signing_key(folder),
-        recompute=_recomputed,
+        recompute=recomputed,
     )
     ledger.register(
         LedgerTerms(
@@ -160,11 +159,6 @@ def _gate(folder: Path, *, dataset: Dataset, entropy: Entropy) -> Release:
         return read_payload(stored.payload)
 
     return release
-
-
-def _recomputed(events: str) -> Amount:
-    loss = recompute(events)
-    return Amount(nano=loss.nano, delta_atto=loss.atto)
 
 
 def _dataset(trial: Trial, *, copies: int) -> Dataset:

@@ -18,6 +18,7 @@ from confide.rows.build import (
     INT,
     STAR,
     TINYINT,
+    aliased,
     at_most,
     cast,
     equal,
@@ -62,7 +63,7 @@ def patient_index(tables: Sequence[Table], *, scope: Scope, known: exp.Table | N
         new = select(
             own("id", "q"),
             of=met,
-            joins=[left_join(_alias(known, "b"), on=equal(own("id", "b"), own("id", "q")))],
+            joins=[left_join(aliased(known, "b"), on=equal(own("id", "b"), own("id", "q")))],
             where=[missing(own("id", "b"))],
         )
         place = plus(_position(), exp.Subquery(this=before))
@@ -90,7 +91,7 @@ def clustered_rows(table: Table, *, scope: Scope, patients: exp.Table | None) ->
         *_columns(table, of="q"),
         *qualities,
         of=rows,
-        joins=[exp.Join(this=_alias(patients, "i"), on=equal(own("id", "i"), own("p", "q")))],
+        joins=[exp.Join(this=aliased(patients, "i"), on=equal(own("id", "i"), own("p", "q")))],
     )
     return _by_place(select(STAR, of=joined), table, then=words)
 
@@ -169,9 +170,3 @@ def _position() -> exp.Expr:
         this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=own("id"))])
     )
     return minus(window, num(1))
-
-
-def _alias(table: exp.Table, alias: str) -> exp.Table:
-    table = table.copy()
-    table.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
-    return table

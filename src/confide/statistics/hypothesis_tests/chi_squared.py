@@ -41,9 +41,8 @@ from confide.statistics.hypothesis_tests.groups import categories
 from confide.statistics.hypothesis_tests.null_law import mixing, tail
 from confide.statistics.hypothesis_tests.published import TOO_FEW, number, solid
 from confide.tables.aggregate import Aggregate, Ones, cell_count, cell_keys
-from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import Relation, resolve
+from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
 
 MOST_CELLS = 400
@@ -81,12 +80,9 @@ class ChiSquaredTest:
                 hint="Write by: [ward, readmitted].",
             )
 
-    def _axes(self, dataset: Dataset) -> tuple[Expression, ...]:
-        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
-
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one table of counts."""
-        axes = self._axes(dataset)
+        axes = axes_of(self.by, table=self.table, dataset=dataset)
         for name, axis in zip(self.by, axes, strict=True):
             categories(axis, name=name, dataset=dataset)
         if cell_count(axes, dataset=dataset) > MOST_CELLS:
@@ -116,7 +112,7 @@ class ChiSquaredTest:
                 hint="Write expect: {count: 5000}, from a public source or an earlier certificate.",
             )
         noise = noise_component(additive(mechanisms["count"]))
-        cells = cell_count(self._axes(dataset), dataset=dataset)
+        cells = cell_count(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
         each = 1 / float(self.expect)
         least = max(5.0, 3 * math.sqrt(noise.variance))
         return Forecast(
@@ -139,7 +135,7 @@ class ChiSquaredTest:
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
         """Return p, the statistic, and each cell's departure from independence."""
-        axes = self._axes(dataset)
+        axes = axes_of(self.by, table=self.table, dataset=dataset)
         r, c = (len(categories(a, name="", dataset=dataset)) for a in axes)
         table = np.array(vector(noisy["count"]), dtype=np.float64).reshape(r, c)
         mechanism = additive(mechanisms["count"])

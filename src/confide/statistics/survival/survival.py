@@ -49,7 +49,7 @@ from confide.tables.aggregate import Aggregate, Ones, cell_keys
 from confide.tables.bound_contributions import ContributionBounds
 from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import Relation, constant_per_patient, domain, resolve
+from confide.tables.relation import Relation, axes_of, constant_per_patient, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind, Outside
 
 MOST_BINS = 400
@@ -211,10 +211,7 @@ class Survival:
 
     def arms(self, dataset: Dataset) -> tuple[tuple[str, ...], ...]:
         """Return the labels of each arm, in the order of the tables of exits."""
-        return cell_keys(self._groups(dataset), dataset=dataset)
-
-    def _groups(self, dataset: Dataset) -> tuple[Expression, ...]:
-        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
+        return cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the exit histogram; or one small histogram for each time point.
@@ -236,7 +233,7 @@ class Survival:
             case _:
                 assert_never(self.method)
         status = resolve(self.status, table=self.table, dataset=dataset)
-        groups = self._groups(dataset)
+        groups = axes_of(self.by, table=self.table, dataset=dataset)
         bounds = self._bounds((*groups, time, status), dataset=dataset)
         event = dataset.unit.entity is Entity.EVENT
         return tuple(

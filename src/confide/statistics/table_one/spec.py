@@ -41,9 +41,8 @@ from confide.privacy.measure import Measure
 from confide.statistics.table_one.body import Body
 from confide.statistics.table_one.lines import Characteristic, Line, Way, consistent, lines, places
 from confide.tables.aggregate import cell_keys
-from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import OVERALL, Relation, resolve
+from confide.tables.relation import OVERALL, Relation, axes_of
 from confide.tables.schema import Dataset
 
 _GRID = 10**6
@@ -98,9 +97,6 @@ class TableOne:
         """What the parts of an estimate's key are."""
         return "variable", "label", "group"
 
-    def _groups(self, dataset: Dataset) -> tuple[Expression, ...]:
-        return tuple(resolve(name, table=self.table, dataset=dataset) for name in self.by)
-
     def lines(self, dataset: Dataset) -> tuple[Line, ...]:
         """Return what is measured, one vector each."""
         return lines(self.variables, table=self.table, where=self.where, dataset=dataset)
@@ -113,14 +109,19 @@ class TableOne:
         """
         if not self.by:
             return ()
-        labels = tuple(key for (key,) in cell_keys(self._groups(dataset), dataset=dataset))
+        labels = tuple(
+            key
+            for (key,) in cell_keys(
+                axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset
+            )
+        )
         if OVERALL in labels:
             raise ContractError(f"Table {self.id!r}: a group must not be called {OVERALL!r}.")
         return labels
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return one vector a line, weighted so that all reach their asked errors alike."""
-        groups = self._groups(dataset)
+        groups = axes_of(self.by, table=self.table, dataset=dataset)
         self.group_labels(dataset)
         relation = Relation(table=self.table, where=self.where)
         found = []

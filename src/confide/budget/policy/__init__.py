@@ -1,0 +1,1 @@
+"""What an institution allows: caps, tiers, floors of utility, and who decides."""
