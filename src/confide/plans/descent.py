@@ -4,23 +4,23 @@ A :class:`Question` of the rows is public: it holds whole numbers made from earl
 The gate asks, adds noise and asks again; whoever has the noisy answers repeats the path.
 
 *Steps.*  Terms are whitened, z = (1, (x − m)W) with the noisy mean m and covariance, eigenvalues no
-smaller than their noise.  From θ = 0, each round takes Newton's step θ + H⁻¹g, with the curvature H
-that z would have if it were Gaussian; estimates of the later half of the rounds are averaged.  A
-step that uses a wrong H still moves towards the solution of g = 0, and the measured curvature
-replaces H in the end.
-
-*Prediction* shrinks the slopes: θ̂ is spread by τ² about 0 beyond its error s², and
-τ²/(τ² + s²)·θ̂ predicts better (empirical Bayes) [EM73].
+smaller than their noise.  From θ = 0, each round takes Newton's step θ + H⁻¹g: in the early rounds
+with the curvature H that z would have if it were Gaussian, in the late ones with the measured one,
+drawn to the other by the part of their distance that is noise.  What the steps of either half lead
+to is averaged.  The place from which the next gradient is taken, and in the end the model that
+predicts, is drawn to 0 by the share of its size that is error (empirical Bayes) [EM73].
 
 References:
     [EM73] Efron, Morris. Stein's estimation rule and its competitors. JASA 68(341), 1973.
         https://doi.org/10.1080/01621459.1973.10481350
+    [WH31] Wilson, Hilferty. The distribution of chi-square. PNAS 17(12), 1931.
+        https://doi.org/10.1073/pnas.17.12.684
     [CP93] Carroll, Pederson. On robustness in the logistic regression model. JRSS B 55(3), 1993.
         https://doi.org/10.1111/j.2517-6161.1993.tb01934.x
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TypeAlias
@@ -49,6 +49,8 @@ LARGEST_COEFFICIENT = 2**6
 LARGEST_ENTRY = 2**10
 _FEWEST = 10  # a fit needs this many standard deviations of noise in its number of rows
 _LARGEST_STEP = 2.0
+_AGREE = 2.0  # standard deviations of χ² by which two steps may differ
+_LEAST_CURVATURE = 0.1  # of that of Gaussian terms
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
@@ -73,7 +75,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskGradient:
-    """Σ r·z̃ at a place, in a round."""
+    """Σ w·r·z at a place, in a round."""
 
     at: Place
     round: int
@@ -81,7 +83,7 @@ class AskGradient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskCurvature:
-    """Σ v·z̃z̃ᵀ at a place, on and above the diagonal."""
+    """Σ w·v·zzᵀ and Σ w²·v·zzᵀ at a place, each on and above the diagonal."""
 
     at: Place
 
@@ -126,17 +128,19 @@ class Walk:
 
     Attributes:
         whitened: The terms.
-        places: θ at which each gradient was asked; each of shape (d,).
-        gradients: Noisy gradients, in units of 1; each of shape (d,).
         theta: Where the next question is asked; shape (d,).
-        noise: Standard deviation of a coordinate of each gradient.
+        estimate: Mean of the late estimates, not drawn to 0; shape (d,).
+        curvature: H, known from the late rounds on; shape (d, d).
+        spread: J; shape (d, d).
+        noise: Standard deviation of a coordinate of the mean of the late gradients.
     """
 
     whitened: Whitened
-    places: tuple[Array, ...]
-    gradients: tuple[Array, ...]
     theta: Array
-    noise: tuple[float, ...]
+    estimate: Array
+    curvature: Array
+    spread: Array
+    noise: float
 
 
 def next_ask(
@@ -155,44 +159,135 @@ def next_ask(
         return AskMoments()
     walked = walk(aggregate, answers, sigma=sigma, dataset=dataset)
     place = _place(walked)
-    asked = len(answers) - scale.entries
-    if asked < scale.rounds * scale.size:
-        return AskGradient(at=place, round=asked // scale.size)
-    if asked == scale.rounds * scale.size:
-        return AskCurvature(at=place)
-    if len(answers) < scale.length:
-        return AskScores(at=place, edges=score_edges(walked.theta))
-    return None
+    early = scale.entries + scale.early * scale.size
+    late = early + 2 * scale.entries
+    end = late + (scale.rounds - scale.early) * scale.size
+    match len(answers):
+        case n if n < early:
+            return AskGradient(at=place, round=(n - scale.entries) // scale.size)
+        case n if n == early:
+            return AskCurvature(at=place)
+        case n if n < end:
+            return AskGradient(at=place, round=scale.early + (n - late) // scale.size)
+        case n if n < scale.length:
+            return AskScores(at=place, edges=score_edges(walked.theta))
+        case _:
+            return None
 
 
 def walk(
     aggregate: DescentAggregate, answers: Sequence[int], *, sigma: float, dataset: Dataset
 ) -> Walk:
-    """Repeat the path that noisy answers took; answers after the gradients do not change it."""
+    """Repeat the path that noisy answers took; scores do not change it."""
     scale = scale_of(aggregate, dataset=dataset)
-    noise = tuple(sigma / (b * UNIT * RESIDUAL) for b in scale.gradients)
-    found = _whitened(answers[: scale.entries], scale=scale, sigma=sigma)
-    flat = np.array(answers[scale.entries :][: scale.rounds * scale.size], dtype=np.float64)
-    theta = np.zeros(scale.size)
-    places: list[Array] = []
-    gradients: list[Array] = []
-    steps: list[Array] = []
-    for each, b in zip(flat.reshape(-1, scale.size), scale.gradients, strict=False):
-        gradient = each / (b * UNIT * RESIDUAL)
-        places.append(theta)
-        gradients.append(gradient)
-        curve = found.rows * gaussian_curvature(aggregate.family, theta)
-        step = np.linalg.solve(curve, gradient)
-        far = float(np.linalg.norm(step))
-        steps.append(theta + step * min(1.0, _LARGEST_STEP / max(far, 1e-9)))
-        theta = _on_grid(np.mean(steps[len(steps) // 2 :], axis=0))
+    taken = np.array(answers, dtype=np.float64)
+    entries, early = scale.entries, scale.early * scale.size
+    found = _whitened(taken[:entries], scale=scale, sigma=sigma)
+    rest = taken[entries + early :]
+
+    def model(theta: Array) -> Array:
+        return found.rows * _weight(scale, power=1) * gaussian_curvature(aggregate.family, theta)
+
+    steps = _Steps(scale=scale, sigma=sigma)
+    theta = steps.follow(taken[entries:][:early], start=np.zeros(scale.size), curve=model)
+    curve, spread = model(theta), model(theta) * _weight(scale, power=2) / _weight(scale, power=1)
+    if len(rest):
+        unit = scale.curvature * UNIT**2
+        both = rest[: 2 * entries].reshape(2, entries) / unit
+        curve, spread = (
+            _pooled(symmetric(entries, size=scale.size), model=guess, noise=sigma / unit)
+            for entries, guess in zip(both, (curve, spread), strict=True)
+        )
+    known, level = curve, float(np.trace(model(theta)))
+    late = _Steps(scale=scale, sigma=sigma, first=scale.early)
+
+    def measured(at: Array) -> Array:
+        return np.asarray(known * (float(np.trace(model(at))) / level))
+
+    theta = late.follow(rest[2 * entries :], start=theta, curve=measured)
+    ratio = float(np.trace(model(theta))) / level
     return Walk(
         whitened=found,
-        places=tuple(places),
-        gradients=tuple(gradients),
         theta=theta,
-        noise=noise,
+        estimate=late.mean,
+        curvature=curve * ratio,
+        spread=spread * ratio,
+        noise=late.noise,
     )
+
+
+class _Steps:
+    """Newton's steps from one noisy gradient to the next.
+
+    Where a step led is θ* + H⁻¹·noise once the place it began at was near; from farther away it
+    errs by the square of the distance too.  So the mean is over the last steps that agree with
+    each other as well as noise lets them.
+    """
+
+    def __init__(self, *, scale: Scale, sigma: float, first: int = 0) -> None:
+        self._size = scale.size
+        self._multipliers = scale.gradients[first:]
+        self._each = sigma / (scale.gradients[first] * UNIT * RESIDUAL)
+        self._taken: list[Array] = []
+        self.mean = np.zeros(scale.size)
+        self.noise = self._each
+
+    def follow(self, flat: Array, *, start: Array, curve: Callable[[Array], Array]) -> Array:
+        """Return where the gradients lead, one after another, drawn to 0 by their error."""
+        theta = self.mean = start
+        for each, b in zip(flat.reshape(-1, self._size), self._multipliers, strict=False):
+            steep = curve(theta)
+            step = np.linalg.solve(steep, each / (b * UNIT * RESIDUAL))
+            far = float(np.linalg.norm(step))
+            self._taken.append(theta + step * min(1.0, _LARGEST_STEP / max(far, 1e-9)))
+            self._average(steep)
+            theta = _on_grid(_shrunk(self.mean, curve=steep, noise=self.noise**2))
+        return theta
+
+    def _average(self, curve: Array) -> None:
+        """Take the mean of the last steps for as long as the one before agrees with it."""
+        mean, count = self._taken[-1], 1
+        for earlier in reversed(self._taken[:-1]):
+            apart = curve @ (earlier - mean) / (self._each * math.sqrt(1 + 1 / count))
+            if float(apart @ apart) > self._size + _AGREE * math.sqrt(2 * self._size):
+                break
+            mean, count = (mean * count + earlier) / (count + 1), count + 1
+        self.mean, self.noise = mean, self._each / math.sqrt(count)
+
+
+def _weight(scale: Scale, *, power: int) -> float:
+    """Return E[w^power·‖z‖²]/E‖z‖² for z = (1, normal), by the cube-root law of χ² [WH31]."""
+    k = scale.size - 1
+    if k < 1:
+        return 1.0
+    cube = np.maximum(1 - 2 / (9 * k) + _NODES * math.sqrt(2 / (9 * k)), 0)
+    squared = 1 + k * cube**3
+    weight = np.minimum(1, scale.clip / UNIT / np.sqrt(squared)) ** power
+    return float((_WEIGHTS @ (weight * squared)) / (_WEIGHTS @ squared))
+
+
+def _pooled(measured: Array, *, model: Array, noise: float) -> Array:
+    """Return what was measured, drawn to a model by the part of their distance that is noise."""
+    values, vectors = np.linalg.eigh(model)
+    turned = vectors / np.sqrt(values)
+    apart = turned.T @ (measured - model) @ turned
+    random = noise**2 * float(np.sum(1 / np.outer(values, values)))
+    share = max(0.0, 1 - random / max(float(np.sum(apart**2)), 1e-300))
+    straight = np.linalg.eigh(np.eye(len(model)) + share * apart)
+    positive = straight.eigenvectors * np.maximum(straight.eigenvalues, _LEAST_CURVATURE)
+    half = vectors * np.sqrt(values)
+    return np.asarray(half @ (positive @ straight.eigenvectors.T) @ half.T)
+
+
+def _shrunk(theta: Array, *, curve: Array, noise: float) -> Array:
+    """Return θ with its slopes drawn to 0 by the share of their size that is error."""
+    slopes = theta[1:]
+    if not len(slopes):
+        return theta
+    inverse = np.linalg.inv(curve)
+    error = float(np.trace((inverse + noise * inverse @ inverse)[1:, 1:]))
+    share = max(0.0, 1 - error / max(float(slopes @ slopes), 1e-300))
+    return np.concatenate([theta[:1], slopes * share])
 
 
 def gaussian_curvature(family: Family, theta: Array) -> Array:
@@ -230,10 +325,10 @@ def symmetric(entries: Sequence[float] | Array, *, size: int) -> Array:
     return matrix + np.triu(matrix, 1).T
 
 
-def _whitened(entries: Sequence[int], *, scale: Scale, sigma: float) -> Whitened:
+def _whitened(entries: Array, *, scale: Scale, sigma: float) -> Whitened:
     unit = scale.moments * UNIT**2
     noise = sigma / unit
-    moments = symmetric(np.array(entries, dtype=np.float64) / unit, size=scale.size)
+    moments = symmetric(entries / unit, size=scale.size)
     usable = bool(moments[0, 0] > _FEWEST * noise)
     rows = float(moments[0, 0]) if usable else _FEWEST * noise
     mean = moments[0, 1:] / rows

@@ -130,7 +130,7 @@ class DescentRows:
         )
         held = np.asarray(columns["fold"], dtype=np.int64) < aggregate.held_out
         self.__fitted, self.__held = _where(found, ~held), _where(found, held)
-        self.__last: tuple[object, Floats, Floats] | None = None
+        self.__last: tuple[object, tuple[Floats, Floats, Floats]] | None = None
 
     def __repr__(self) -> str:
         return "<secret>"
@@ -143,28 +143,30 @@ class DescentRows:
                 found = _products(_scaled_moments(self.__fitted, norm=scale.norm))
                 return _times(scale.moments, _upper(found))
             case AskGradient(at=place, round=number):
-                plain, clipped = self._whitened(place)
+                plain, _, weighted = self._whitened(place)
                 means, _ = self.__tables
                 residual = self.__fitted.outcome * RESIDUAL - means[_steps(plain, place)]
-                return _times(scale.gradients[number], _sums(clipped, residual))
+                return _times(scale.gradients[number], _sums(weighted, residual))
             case AskCurvature(at=place):
-                plain, clipped = self._whitened(place)
+                plain, halfway, weighted = self._whitened(place)
                 _, roots = self.__tables
-                root = roots[_steps(plain, place)].astype(np.float64)
-                found = _products(np.trunc(clipped * root[:, None] / ROOT))
-                return _times(scale.curvature, _upper(found))
+                root = roots[_steps(plain, place)].astype(np.float64)[:, None]
+                both = [_upper(_products(np.trunc(z * root / ROOT))) for z in (halfway, weighted)]
+                return _times(scale.curvature, both[0] + both[1])
             case AskScores(at=place, edges=edges):
                 return _times(scale.scores, self._scores(place, edges=edges))
             case _:
                 assert_never(ask)
 
-    def _whitened(self, place: Place) -> tuple[Floats, Floats]:
-        """Return z and z̃ in 1/UNIT; kept between rounds, which ask at one whitening."""
+    def _whitened(self, place: Place) -> tuple[Floats, Floats, Floats]:
+        """Return z, √w·z and w·z in 1/UNIT; kept between rounds, which ask at one whitening."""
         if self.__last is None or self.__last[0] != place.whitening:
             plain = _whiten(self.__fitted.terms, place)
-            clipped = _scaled(plain, self.__fitted.patient, clip=self.__scale.clip)
-            self.__last = place.whitening, plain, clipped
-        return self.__last[1], self.__last[2]
+            total = np.bincount(self.__fitted.patient, weights=_norms(plain)).astype(np.int64)
+            size, most = total[self.__fitted.patient], self.__scale.clip
+            root = _half_shrunk(plain, size, most=most)
+            self.__last = place.whitening, (plain, root, _shrunk(plain, size, most=most))
+        return self.__last[1]
 
     def _scores(self, place: Place, *, edges: tuple[int, ...]) -> list[int]:
         """Count held-out patients by bin and outcome; of several rows the first one counts."""
@@ -227,13 +229,6 @@ def _norms(rows: Floats) -> Ints:
     return np.asarray(roots + (roots * roots < squares), dtype=np.int64)
 
 
-def _scaled(rows: Floats, patient: Ints, *, clip: int) -> Floats:
-    """Return the rows, those of a patient whose norms pass ``clip`` scaled to it, towards zero."""
-    norms = _norms(rows)
-    total = np.bincount(patient, weights=norms).astype(np.int64)[patient]
-    return _shrunk(rows, total, most=clip)
-
-
 def _scaled_moments(rows: _Rows, *, norm: int) -> Floats:
     """Return the rows, those of a patient whose ‖·‖² pass ``norm`` scaled to it, towards zero."""
     squares = np.einsum("ij,ij->i", rows.terms, rows.terms)
@@ -243,15 +238,27 @@ def _scaled_moments(rows: _Rows, *, norm: int) -> Floats:
     return _shrunk(rows.terms, roots, most=math.isqrt(norm))
 
 
+def _half_shrunk(rows: Floats, size: Ints, *, most: int) -> Floats:
+    """Return rows·√(most/size) where size passes ``most``; at twice that on, rows·√2·most/size."""
+    reach = math.isqrt(2 * most * most)
+    roots = np.floor(np.sqrt((size * most).astype(np.float64))).astype(np.int64)
+    roots -= roots * roots > size * most
+    return _scaled(rows, size, by=np.where(size > 2 * most, reach, roots), where=size > most)
+
+
 def _shrunk(rows: Floats, size: Ints, *, most: int) -> Floats:
-    """Return rows·most/size, rounded towards zero, where size passes ``most``."""
-    large = size > most
-    if not bool(large.any()):
+    """Return rows·most/size where size passes ``most``."""
+    return _scaled(rows, size, by=np.full_like(size, most), where=size > most)
+
+
+def _scaled(rows: Floats, size: Ints, *, by: Ints, where: NDArray[np.bool_]) -> Floats:
+    """Return rows·by/size, rounded towards zero, for some of the rows."""
+    if not bool(where.any()):
         return rows
-    whole = rows[large].astype(np.int64)
-    shrunk = np.abs(whole) * most // size[large][:, None]
+    whole = rows[where].astype(np.int64)
+    smaller = np.abs(whole) * by[where][:, None] // size[where][:, None]
     result = rows.copy()
-    result[large] = np.sign(whole) * shrunk
+    result[where] = np.sign(whole) * smaller
     return result
 
 

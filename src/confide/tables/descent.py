@@ -4,25 +4,26 @@ A row has terms x: 1, then numbers (2x − L − U)/(U − L) in [−1, 1], then
 The rows answer, one after another, vectors of whole numbers:
 
 - *moments* Σ xxᵀ, each patient's rows scaled so that their ‖x‖² add up to at most R;
-- *gradients* Σ r·z̃ in T rounds, where z = (1, (x − m)W) are terms whitened with the noisy moments,
-  r = y − μ(θᵀz) is the residual in [−1, 1], and z̃ is z, each patient's rows scaled so that their
-  ‖z‖ add up to at most C;
-- *curvature* Σ v·z̃z̃ᵀ, where v = v(θᵀz) in [0, 1] is the variance;
+- *gradients* Σ w·r·z in T rounds, where z = (1, (x − m)W) are terms whitened with the noisy
+  moments, r = y − μ(θᵀz) is the residual in [−1, 1], and w = min(1, C/S) with S the sum of ‖z‖ over
+  the rows of the patient;
+- after the first half of the rounds, *curvature* H = Σ w·v·zzᵀ, where v = v(θᵀz) is the variance,
+  and *spread* J = Σ w²·v·zzᵀ; in H a patient with S > 2C counts as if w were 2(C/S)²;
 - *scores*: patients held out of all this, by bin of θᵀz and outcome.
 
 The weights depend on the terms alone, so Σ w·r·z = 0 is an unbiased estimating equation (of
-Mallows' type) and clipping draws no coefficient aside [CP93].
+Mallows' type) and draws no coefficient aside; its error has covariance H⁻¹JH⁻¹ [CP93].
 
 *Lemma* (one patient added or removed, in units of 1).  Moments are the entries of M = Σ xxᵀ on and
 above the diagonal, and Σ_{i≤j} M_ij² = (‖M‖² + Σ M_ii²)/2.  M has no negative eigenvalue and trace
 at most R, so ‖M‖² ≤ R² and Σ M_ii² ≤ R·max M_ii, where M_ii ≤ 1 for one row and ≤ R for several.  A
-gradient moves by ‖Σ r z̃‖ ≤ Σ‖z̃‖ ≤ C.  Curvature is a sum of uuᵀ with u = √v·z̃, so it moves by at
-most Σ‖u‖² ≤ V·C², V being the largest v.  All of them together move by
-Δ² = a²(R² + R·max M_ii)/2 + Σ_t b_t²C² + c²V²C⁴ with public whole numbers a, b_t, c by which they
-are multiplied.  A patient who is held out moves one score by one, and nothing else; the
-multiplier e of scores has e² ≤ Δ².  *Substitution:* moments and curvature of two patients have a
-non-negative product, so their part doubles; gradients may oppose, so theirs is fourfold; a patient
-who is replaced by one that is held out moves Δ² + e² at most.  ∎
+gradient moves by ‖Σ w·r·z‖ ≤ w·S ≤ C.  Curvature is a sum of uuᵀ with u = √(wv)·z, so it moves by
+at most Σ‖u‖² ≤ V·w·S² ≤ 2V·C², V being the largest v; the spread by V·w²·S² ≤ V·C².  All of them
+together move by Δ² = a²(R² + R·max M_ii)/2 + Σ_t b_t²C² + 5c²V²C⁴ with public whole numbers a, b_t,
+c by which they are multiplied.  A patient who is held out moves one score by one, and nothing else;
+the multiplier e of scores has e² ≤ Δ².  *Substitution:* moments, curvature and spread of two
+patients have a non-negative product, so their part doubles; gradients may oppose, so theirs is
+fourfold; a patient who is replaced by one that is held out moves Δ² + e² at most.  ∎
 
 Later questions depend on earlier noisy answers alone: adaptive composition under zCDP costs what
 the joint vector costs [BS16, lem. 1.7].
@@ -64,7 +65,7 @@ ROOT = 2**12
 """One, in square roots of variances."""
 PARTS = 1_000
 """Patients are held out by thousandths."""
-_MOMENTS, _CURVATURE = Fraction(25, 100), Fraction(15, 100)
+_MOMENTS, _CURVATURE = Fraction(30, 100), Fraction(8, 100)
 _EARLY, _LATE = 2896, 4096  # the ratio of their squares is a half
 
 
@@ -151,10 +152,10 @@ class Scale:
         size: d, number of terms.
         rounds: T.
         norm: R·UNIT².
-        clip: C·UNIT, at most √d·UNIT.
+        clip: C·UNIT.
         moments: a.
         gradients: b_t of each round; the first half of them cost half as much.
-        curvature: c.
+        curvature: c, of curvature and of spread.
         scores: e; 0 where nobody is held out.
         l2_squared: Most by which one privacy unit moves all answers together, squared.
     """
@@ -178,14 +179,19 @@ class Scale:
     def length(self) -> int:
         """Number of whole numbers answered in all."""
         scored = 2 * SCORE_BINS if self.scores else 0
-        return 2 * self.entries + self.rounds * self.size + scored
+        return 3 * self.entries + self.rounds * self.size + scored
+
+    @property
+    def early(self) -> int:
+        """Rounds before the curvature is asked for."""
+        return self.rounds // 2
 
 
 def scale_of(aggregate: DescentAggregate, *, dataset: Dataset) -> Scale:
-    """Return bounds and multipliers; a quarter of Δ² goes to moments, 15 % to curvature.
+    """Return bounds and multipliers; 30 % of Δ² go to moments, 8 % to curvature and spread.
 
     R is 1 for the intercept and for each category, and a third for each number: its mean square if
-    it were spread evenly over its bounds.  C is √d, the mean square of ‖z‖.
+    it were spread evenly over its bounds.  C is √d, as ‖z‖² is d on average.
     """
     size = len(terms(aggregate, dataset=dataset))
     numbers = sum(not domain(c, dataset=dataset).keys for c in aggregate.covariates)
@@ -195,13 +201,13 @@ def scale_of(aggregate: DescentAggregate, *, dataset: Dataset) -> Scale:
     largest = Fraction(1) if aggregate.bounds.max_rows == 1 else Fraction(norm, UNIT**2)
     moments = math.ceil((norm**2 + norm * UNIT**2 * largest) / 2)  # squared, for a = 1
     curvature = math.ceil(aggregate.family.largest_variance * clip**2) ** 2
-    early = aggregate.rounds // 2
-    each = (_EARLY,) * early + (_LATE,) * (aggregate.rounds - early)
+    late = aggregate.rounds - aggregate.rounds // 2
+    each = (_EARLY,) * (aggregate.rounds - late) + (_LATE,) * late
     gradients = sum(b * b for b in each) * (clip * RESIDUAL) ** 2
     whole = gradients / (1 - _MOMENTS - _CURVATURE)
     a = math.isqrt(int(whole * _MOMENTS) // moments)
-    c = math.isqrt(int(whole * _CURVATURE) // curvature)
-    one = a * a * moments + gradients + c * c * curvature
+    c = math.isqrt(int(whole * _CURVATURE) // (5 * curvature))
+    one = a * a * moments + gradients + 5 * c * c * curvature
     match dataset.adjacency:
         case Adjacency.ADD_REMOVE:
             moved = one
@@ -277,6 +283,6 @@ def descent_sensitivity(aggregate: DescentAggregate, *, dataset: Dataset) -> Sen
         entity=dataset.unit.entity,
         unit="1",
         because="a patient's rows are scaled so that their terms have a bounded norm, and "
-        f"moments, {scale.rounds} gradients and curvature are one vector, asked in turn "
+        f"moments, {scale.rounds} gradients, curvature and spread are one vector, asked in turn "
         "[BS16, lem. 1.7].",
     )
