@@ -8,6 +8,7 @@ References:
         https://doi.org/10.1201/9780203753736
 """
 
+import functools
 from typing import TypeAlias, assert_never
 
 import numpy as np
@@ -48,11 +49,13 @@ def variance(family: Family, eta: Array) -> Array:
             assert_never(family)
 
 
+@functools.cache
 def mean_table(family: Family) -> NDArray[np.int64]:
     """Return μ in 1/RESIDUAL at the middle of each step of the grid; shape (SIZE,)."""
     return np.rint(mean(family, _middles()) * RESIDUAL).astype(np.int64)
 
 
+@functools.cache
 def root_table(family: Family) -> NDArray[np.int64]:
     """Return √v in 1/ROOT, rounded down, at the middle of each step of the grid."""
     return np.asarray(np.floor(np.sqrt(variance(family, _middles())) * ROOT), dtype=np.int64)
