@@ -13,8 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import LedgerTerms, Spent
-from confide.budget.sqlite import SQLiteLedger
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
 from confide.files.study import DeclaredStudy, ask_from, read_study
@@ -292,7 +292,7 @@ def open_study(path: str | Path, *, period: str | None = None) -> tuple[Workspac
 
 
 @contextlib.contextmanager
-def open_ledger(dataset: str | Path) -> Iterator[tuple[SQLiteLedger, DeclaredDataset]]:
+def open_ledger(dataset: str | Path) -> Iterator[tuple[ChainedLedger, DeclaredDataset]]:
     """Open the ledger of a dataset.yaml for an officer, even if it is frozen or its caps differ.
 
     Raises:

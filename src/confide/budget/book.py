@@ -17,6 +17,7 @@ from confide.budget.account import Account, caps_of, charges_json, is_raised
 from confide.budget.amount import Amount
 from confide.budget.chain import GENESIS, Event, check_link
 from confide.budget.growth import Growth, step_of
+from confide.budget.key_history import KeyHistory
 from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
 from confide.errors import LedgerFrozenError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
@@ -62,6 +63,7 @@ class Book:
     requests: dict[int, Held] = field(default_factory=dict)
     keys: dict[tuple[str, str, str], int] = field(default_factory=dict)
     growths: dict[int, Growth] = field(default_factory=dict)
+    signing: KeyHistory = field(default_factory=KeyHistory)
 
     def head(self) -> Head:
         """Return the last row."""
@@ -122,6 +124,9 @@ class Book:
                 self._raise_spent(fields["raised"])
                 self.growths = {number: each.lost() for number, each in self.growths.items()}
                 self.accepted = event.number
+                self.signing = self.signing.accepted(event.number, key=fields.get("key", ""))
+            case "key-rotated":
+                self.signing = self.signing.rotated(fields, event)
             case kind:
                 raise LedgerFrozenError(f"Row {event.number} of the ledger is of kind {kind!r}.")
 
