@@ -29,7 +29,7 @@ class Server:
     """A server on a socket of its own, in a temporary folder; never as root."""
 
     def __init__(self, binaries: Path) -> None:
-        self.home = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # noqa: S108 - sockets are short
+        self.home = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
         self._as = {}
         if os.geteuid() == 0:
             nobody = pwd.getpwnam("nobody")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import LedgerTerms, Spent
+from confide.budget.place import exists
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
 from confide.files.study import DeclaredStudy, ask_from, read_study
@@ -32,7 +33,7 @@ from confide.release.keys import make_keys, read_order_key, read_signing_key
 from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
-from confide.release.site_ledger import ANCHOR, LEDGER, site_ledger
+from confide.release.site_ledger import ANCHOR, site_ledger
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
 
@@ -57,7 +58,9 @@ class Workspace:
         self._engine: Engine | None = None
         self._folder = declared.base / FOLDER
         self._signer = read_signing_key(self._folder)
-        self.ledger = site_ledger(self._folder, signer=self._signer)
+        self.ledger = site_ledger(
+            self._folder, signer=self._signer, place=declared.ledger, anchor=declared.anchor
+        )
         try:
             self.ledger.register(_terms(declared))
         except BaseException:
@@ -300,11 +303,13 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[ChainedLedger, DeclaredDa
     """
     declared = read_dataset(Path(dataset))
     folder = declared.base / FOLDER
-    if not (folder / LEDGER).exists() and not (folder / ANCHOR).exists():
+    if not exists(declared.ledger, folder=folder) and not (folder / ANCHOR).exists():
         raise ContractError(
             "There is no ledger yet.", hint="It is made when a study is planned or run."
         )
-    ledger = site_ledger(folder, signer=read_signing_key(folder))
+    ledger = site_ledger(
+        folder, signer=read_signing_key(folder), place=declared.ledger, anchor=declared.anchor
+    )
     try:
         yield ledger, declared
     finally:

@@ -46,7 +46,7 @@ from confide.errors import (
 )
 
 _RESTORE = (
-    "Restore a backup: confide ledger restore FOLDER --reason ... "
+    "Restore a backup: confide ledger restore FOLDER. "
     "Leave anchor.jsonl where it is: what it saw spent stays spent."
 )
 _ACCEPT = "An officer finds out why, then runs: confide ledger unfreeze --reason ..."

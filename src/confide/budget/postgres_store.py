@@ -141,9 +141,9 @@ class PostgresStore:
         """See :meth:`Store.events_after`."""
         query = (
             "SELECT number, body, previous, hash FROM event WHERE number > %s"
-            f" ORDER BY number LIMIT {_ROWS}"
+            " ORDER BY number LIMIT %s"
         )
-        while rows := self._run(query, (number,)):
+        while rows := self._run(query, (number, _ROWS)):
             for row in rows:
                 yield Event(number=row[0], body=row[1], previous=row[2], hash=row[3])
             number = rows[-1][0]
