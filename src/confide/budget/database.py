@@ -118,9 +118,9 @@ def write_head(database: sqlite3.Connection, *, book: Book, signature: str) -> N
 def write_caps(database: sqlite3.Connection, *, book: Book, lineage: str) -> None:
     """Give every counter of ``lineage`` the cap that holds now."""
     counters = book.account(lineage).counters
-    rows = [(lineage, name, counter.cap) for name, counter in counters.items()]
+    rows = [(lineage, name, each.start, each.cap) for name, each in counters.items()]
     database.executemany(
-        "INSERT INTO counter VALUES (?, ?, 0, ?)"
+        "INSERT INTO counter VALUES (?, ?, ?, ?)"
         " ON CONFLICT (lineage, scope) DO UPDATE SET cap = excluded.cap",
         rows,
     )

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from confide.budget import database as db
-from confide.budget.account import shares
 from confide.budget.amount import Amount
 from confide.budget.anchor import Anchor
 from confide.budget.book import OVER, Book
 from confide.budget.chain import SignedHead, is_signed
+from confide.budget.counters import shares
 from confide.errors import ConfideError, LedgerFrozenError
 
 Raised = dict[str, dict[str, int]]
@@ -187,8 +187,10 @@ def _check_charges(found: Inspection, *, recompute: Callable[[str], Amount]) -> 
         if entry.amount.covers(cost):
             continue
         found.differences.append(f"Entry {entry.number} costs more than was charged.")
-        had = shares(entry.amount, year=held.year)
-        for scope, units in shares(cost, year=held.year).items():
+        had, kept = shares(entry.amount, when=held.when), found.book.spent(entry.lineage)
+        for scope, units in shares(cost, when=held.when).items():
+            if scope not in kept:
+                continue
             short = max(0, units - had[scope])
             _add(found, lineage=entry.lineage, scope=scope, units=short)
 
