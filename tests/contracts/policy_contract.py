@@ -225,7 +225,7 @@ class PolicyContract(abc.ABC):
             ledger.reserve(request("l", nano=6 * TENTH))
         year = cap("year", "patient", "calendar-year", "0.7")
         wide = policy(year, cap("life", "dataset", "lifetime", "9"))
-        with pytest.raises(PolicyError, match="lifetime of dataset.yaml is raised"):
+        with pytest.raises(PolicyError, match=r"lifetime of dataset\.yaml is raised"):
             ledger.desk.adopt(LINEAGE, policy=wide)
         ledger.desk.adopt(LINEAGE, policy=wide, reason="board, 3 May")
         assert left(ledger) == {("year", "2027"): 2 * TENTH, ("life", ""): 85 * TENTH}

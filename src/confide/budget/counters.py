@@ -130,7 +130,7 @@ def kind_of_cap(cap: PolicyCap) -> str:
     if cap.scope is CapScope.RELEASE or cap.window is Window.RELEASE:
         return RELEASE
     if cap.scope in {CapScope.PATIENT, CapScope.DATASET}:
-        return cap.window.value
+        return str(cap.window.value)
     return f"{cap.scope.value}/{cap.window.value}"
 
 
