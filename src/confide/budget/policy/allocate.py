@@ -48,14 +48,16 @@ def allocate(policy: Policy, *, written: Sequence[Row], floors: Mapping[str, int
         ContractError: If no cap holds for some release.
     """
     weights = {tier.id: tier.weight for tier in policy.tiers}
-    rates = {
-        release.id: weights[release.tier] * floors[release.id] for release in policy.releases
-    }
+    rates = {release.id: weights[release.tier] * floors[release.id] for release in policy.releases}
     fixed = {name: Fraction(0) for name, floor in floors.items() if not floor}
     stopped: dict[str, Row] = {}
     while len(fixed) < len(floors):
         filling = _Filling(floors=floors, rates=rates, fixed=fixed)
-        tops = {i: filling.top(row) for i, row in enumerate(written) if not row.runs.keys() <= fixed.keys()}
+        tops = {
+            i: filling.top(row)
+            for i, row in enumerate(written)
+            if not row.runs.keys() <= fixed.keys()
+        }
         if not tops:
             raise _uncapped(sorted(floors.keys() - fixed.keys()))
         level = min(tops.values())

@@ -230,6 +230,7 @@ class PlannedRelease:
         project: For caps of scope project.
         period: When: 2027, 2027-Q1, 2027-03, 2027-03-15, or first/last day; any time if empty.
         runs: How often within the period, each at the same spend.
+        query: What is asked: a count, or a histogram whose smallest cell is planned for.
     """
 
     id: str
@@ -240,6 +241,7 @@ class PlannedRelease:
     project: str = ""
     period: str = ""
     runs: int = 1
+    query: str = "count"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

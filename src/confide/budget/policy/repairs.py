@@ -52,9 +52,7 @@ def single_repairs(
 ) -> tuple[Repair, ...]:
     """Return the smallest single repairs; what gives way first stands first."""
     written = rows(policy, spent=spent)
-    tried = _Tried(
-        policy=policy, found=found, spent=spent, written=written, floors=floors(policy)
-    )
+    tried = _Tried(policy=policy, found=found, spent=spent, written=written, floors=floors(policy))
     one_by_one = tried.yielding()[:_MOST_LISTED]
     made = (
         *(_error(release, tried=tried) for release in one_by_one),
@@ -186,7 +184,7 @@ def _all_errors(tried: "_Tried") -> Repair | None:
             name: floor_of(release, measure=tried.policy.measure)
             for name, release in relaxed(steps).items()
         }
-        return fits(tried.written, tried.floors | changed)
+        return fits(tried.written, {**tried.floors, **changed})
 
     after = least(enough, above=NANO, largest=1000 * NANO) if len(releases) > 1 else None
     if after is None:
@@ -270,7 +268,7 @@ class _Tried:
         above: int,
         largest: int,
     ) -> int | None:
-        """Return the least number that makes one release fit; None when the others cannot either."""
+        """Return the least number with which one release fits; None when none is enough."""
         if not fits(self.written, {**self.floors, release.id: 1}):
             return None
         touched = [row for row in self.written if release.id in row.runs]

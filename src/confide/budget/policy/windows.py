@@ -132,4 +132,3 @@ def _rolling(releases: Sequence[PlannedRelease]) -> dict[str, Span]:
 def _touches(release: PlannedRelease, window: Span) -> bool:
     when = span(release.period)
     return when is None or (when.first <= window.last and when.last >= window.first)
-
