@@ -113,7 +113,7 @@ class PolicyContract(abc.ABC):
         with pytest.raises(BudgetExhaustedError, match="project-life"):
             run(ledger, key="b")
 
-    def test_of_several_caps_the_tightest_refuses_and_says_when_more_comes(self, ledger, clock):
+    def test_of_several_caps_the_tightest_refuses_and_says_when_more_comes(self, ledger):
         caps = (LIFE, cap("year", "patient", "calendar-year", "0.3"))
         ledger.desk.adopt(
             LINEAGE, policy=policy(*caps, cap("wide", "patient", "calendar-year", "1"))

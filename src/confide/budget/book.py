@@ -18,6 +18,7 @@ from confide.budget.amount import Amount
 from confide.budget.chain import GENESIS, Event, check_link
 from confide.budget.counters import Occasion
 from confide.budget.growth import Growth, step_of
+from confide.budget.key_history import KeyHistory
 from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
 from confide.budget.policy.adoption import Adopted, Problem, adopted_of, adoption_problem
 from confide.budget.workflow.docket import Docket
@@ -67,6 +68,7 @@ class Book:
     keys: dict[tuple[str, str, str], int] = field(default_factory=dict)
     growths: dict[int, Growth] = field(default_factory=dict)
     docket: Docket = field(default_factory=Docket)
+    signing: KeyHistory = field(default_factory=KeyHistory)
 
     def head(self) -> Head:
         """Return the last row."""
@@ -117,12 +119,8 @@ class Book:
                 self._register(fields)
             case "caps-amended":
                 self._amend(fields)
-            case "year-opened":
-                self.accounts[self.lineage].open_year(int(fields["year"]))
-            case "day-confirmed":
-                if fields["day"] > fields["at"][:10] or not fields["reason"].strip():
-                    raise LedgerFrozenError(f"Row {event.number} confirms a day that is not.")
-                self.accounts[self.lineage].confirm(fields["day"])
+            case "year-opened" | "day-confirmed":
+                self._tell_time(fields, event)
             case "policy-adopted":
                 self._adopt(fields, event)
             case "policy-endorsed" | "submitted" | "decided" | "withheld":
@@ -135,6 +133,9 @@ class Book:
                 self._raise_spent(fields["raised"])
                 self.growths = {number: each.lost() for number, each in self.growths.items()}
                 self.accepted = event.number
+                self.signing = self.signing.accepted(event.number, key=fields.get("key", ""))
+            case "key-rotated":
+                self.signing = self.signing.rotated(fields, event)
             case kind:
                 raise LedgerFrozenError(f"Row {event.number} of the ledger is of kind {kind!r}.")
 
@@ -161,6 +162,16 @@ class Book:
             raise LedgerFrozenError("A cap was raised without a reason.")
         account.set_terms(replace(account.terms, caps=caps))
         account.open_year(account.year)
+
+    def _tell_time(self, fields: Mapping[str, Any], event: Event) -> None:
+        """Take in what an officer says of the date; rolling windows let go on confirmed days."""
+        account = self.accounts[self.lineage]
+        if fields["kind"] == "year-opened":
+            account.open_year(int(fields["year"]))
+            return
+        if fields["day"] > fields["at"][:10] or not fields["reason"].strip():
+            raise LedgerFrozenError(f"Row {event.number} confirms a day that is not.")
+        account.confirm(fields["day"])
 
     def _adopt(self, fields: Mapping[str, Any], event: Event) -> None:
         account, new = self.accounts[self.lineage], adopted_of(fields)

@@ -7,17 +7,17 @@ checks again when it takes in the row, so that nobody can write past the rules.
 confirms, after which rolling windows let go of what they no longer hold.
 """
 
-from confide.budget.amount import Amount
 from confide.budget.chain import Signer
-from confide.budget.database import write_counters
 from confide.budget.journal import Journal, require_reason
-from confide.budget.ledger import Charge, Entry
+from confide.budget.ledger import Entry
 from confide.budget.ledger_time import ledger_time
 from confide.budget.policy.adoption import Adopted, adopted
 from confide.budget.policy.policy import Person, Policy
 from confide.budget.refusals import require_policy_terms, undecided
 from confide.budget.workflow.docket import submission_problem, withhold_message
 from confide.budget.workflow.rules import (
+    Claim,
+    Refused,
     decision_problem,
     may_withhold,
     missing,
@@ -77,7 +77,29 @@ class Desk:
             self._journal.append(
                 "policy-adopted", lineage=lineage, reason=reason, **new.to_fields()
             )
-            write_counters(self._journal.database, self._journal.book)
+            self._journal.store.write_counters(self._journal.book)
+
+    def follow(self, lineage: str, *, policy: Policy) -> None:
+        """Adopt a first policy before the first charge; later ones wait for an officer.
+
+        Raises:
+            PolicyError: If another one is in force, or caps under which something was charged.
+        """
+        present = self.policy(lineage)
+        if present is None:
+            with self._journal.transaction():
+                charged = self._journal.book.is_charged(lineage)
+            if not charged:
+                self.adopt(lineage, policy=policy, reason="first version, before any charge")
+                return
+        if present is None or present.digest != policy.digest():
+            holds = "nothing but caps" if present is None else f"version {present.policy.version}"
+            raise PolicyError(
+                f"Policy {policy.id!r}, version {policy.version}, as written is not in force for "
+                f"lineage {lineage!r}: {holds} is.",
+                hint="Put the file back, or let an officer adopt the next version: "
+                "confide ledger adopt --reason ...",
+            )
 
     def endorse(self, lineage: str, *, policy: Policy, signer: Signer) -> Person:
         """Sign a version of a policy that is to take the place of the one in force."""
@@ -118,7 +140,7 @@ class Desk:
                     hint="If the clock is wrong, set it right first.",
                 )
             self._journal.append("day-confirmed", lineage=lineage, day=day, reason=reason)
-            write_counters(self._journal.database, self._journal.book)
+            self._journal.store.write_counters(self._journal.book)
 
     def submit(self, asked: Asked, *, signer: Signer) -> Submission:
         """Ask for approval of a plan; signed by whoever asks.
@@ -242,22 +264,27 @@ class Desk:
             return stands, missing(submission, policy=present.policy, at=self._now())
 
     def requester(self, lineage: str, *, plan_digest: str) -> str | None:
-        """Return who asked for a plan and may run it now; None when nobody may."""
+        """Return for whom a plan is run: who has its approval, or had it; None when nobody has."""
         with self._journal.transaction():
+            found = None
             for submission in self._journal.book.docket.of(lineage):
-                same = submission.asked.plan_digest == plan_digest
-                if same and self._stands(submission) is Standing.APPROVED:
-                    return submission.requester
-            return None
+                if submission.asked.plan_digest == plan_digest:
+                    if self._stands(submission) is Standing.APPROVED:
+                        return submission.requester
+                    found = submission.requester if submission.entry else found
+            return found
 
-    def charges(
-        self, lineage: str, *, amount: Amount, project: str = "", analyst: str = ""
-    ) -> tuple[Charge, ...]:
-        """Return what a charge would do to every cap, passed or not; nothing is recorded."""
+    def admission(self, lineage: str, *, claim: Claim) -> int | Refused:
+        """Return the request that would admit a charge now, 0 where none is needed, or why not."""
         with self._journal.transaction():
-            account = self._journal.book.account(lineage)
-            when = account.occasion(year=account.year, analyst=analyst, project=project)
-            return account.charges(amount, when=when)
+            book = self._journal.book
+            return book.docket.admit(
+                claim,
+                lineage=lineage,
+                adopted=book.account(lineage).policy,
+                charged_under=book.charged_under,
+                at=self._now(),
+            )
 
     def _present(self, lineage: str) -> Adopted:
         present = self._journal.book.account(lineage).policy

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from confide.budget.amount import Amount, require_units
+from confide.budget.chain import Chain, Signer
 from confide.budget.entry import (
     Charge,
     Entry,
@@ -254,6 +255,12 @@ class Ledger(Protocol):
 
     def head(self) -> Head:
         """Return the last row of the chain."""
+
+    def rotate_key(self, new: Signer, *, reason: str) -> None:
+        """Let another key sign from now on; a row of the chain, signed by the old one."""
+
+    def chain(self) -> Chain:
+        """Return every row, without answers, and the signed head over them."""
 
     def verify_chain(self) -> None:
         """Check every row, copy, payload and anchored head again.

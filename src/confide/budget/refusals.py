@@ -271,9 +271,3 @@ def require_policy_terms(terms: LedgerTerms, *, policy: Policy) -> None:
 def undecided(why: str) -> PolicyError:
     """Return the refusal of a decision that somebody may not make."""
     return PolicyError(f"This cannot be decided: {why}.", hint="See: confide request list")
-
-
-def named(request: ChargeRequest) -> dict[str, str]:
-    """Return what a request says of tier, project and planned release, as it is in the chain."""
-    found = {"tier": request.tier, "project": request.project, "planned": request.planned}
-    return {name: text for name, text in found.items() if text}

@@ -167,11 +167,7 @@ def _windows(certificate: Json, *, dataset: Dataset, words: Words) -> list[str]:
                     words.say("guarantee.year", year=clean(line.period), **epsilon_delta(shown))
                 )
             case (
-                Scope.RELEASE
-                | Scope.LIFETIME_DELTA
-                | Scope.ROLLING
-                | Scope.PROJECT
-                | Scope.ANALYST
+                Scope.RELEASE | Scope.LIFETIME_DELTA | Scope.ROLLING | Scope.PROJECT | Scope.ANALYST
             ):
                 pass
             case _:
