@@ -66,10 +66,10 @@ class RefundsOnError(ChainedLedger):
             if self._journal.held(reservation.entry.number).entry.state.value == "burned":
                 return
             self._move(reservation.entry.number, kind="burned", incident=incident)
-            amount, lineage = reservation.entry.amount, reservation.entry.lineage
-            account = self._journal.book.account(lineage)
-            account.add(amount, year=account.year, sign=-1)
-            self._count(amount, lineage=lineage, year=account.year, sign=-1)
+            held = self._journal.held(reservation.entry.number)
+            account = self._journal.book.account(held.entry.lineage)
+            account.add(held.entry.amount, when=held.when, sign=-1)
+            self._count(held, sign=-1)
 
 
 def test_refund_on_error_is_caught(opened, tmp_path):
@@ -92,11 +92,12 @@ def test_refund_on_error_is_also_found_at_the_next_opening(opened, tmp_path):
 class ChargesTheFirstOnly(ChainedLedger):
     """k releases of one plan, one charge."""
 
-    def _count(self, amount, *, lineage, year, sign):
+    def _count(self, held, *, sign):
         if len(self._journal.book.requests) == 1:
-            super()._count(amount, lineage=lineage, year=year, sign=sign)
+            super()._count(held, sign=sign)
         else:
-            self._journal.book.account(lineage).add(amount, year=year, sign=-sign)
+            account = self._journal.book.account(held.entry.lineage)
+            account.add(held.entry.amount, when=held.when, sign=-sign)
 
 
 def test_k_releases_for_one_charge_are_caught(opened, tmp_path):
@@ -134,13 +135,13 @@ class ChecksOutside(ChainedLedger):
     def reserve(self, request):
         with self._journal.transaction():
             account = self._journal.book.account(request.lineage)
-            charges = account.charges(request.amount, year=account.year)
-            refusal = module.exhausted(charges, measure=request.measure)
+            when = account.occasion(year=account.year, analyst=request.analyst, project="")
+            refusal = module.exhausted(account, request.amount, when=when)
         self.meeting.wait(timeout=10)  # everybody has looked
         if refusal is not None:
             raise refusal
         with self._journal.transaction():
-            return self._grant(request, year=account.year, charges=charges)
+            return self._grant(request, when=when, under=0)
 
 
 def race(kind, folder):

@@ -11,11 +11,11 @@ an answer was changed, so the ledger must be restored from a backup first.
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from confide.budget.account import shares
 from confide.budget.amount import Amount
 from confide.budget.anchor import Anchor
 from confide.budget.book import OVER, Book
 from confide.budget.chain import SignedHead, is_signed
+from confide.budget.counters import shares
 from confide.budget.store import Store
 from confide.errors import ConfideError, LedgerFrozenError
 
@@ -234,8 +234,10 @@ def _check_charges(found: Inspection, *, recompute: Callable[[str], Amount]) -> 
         if entry.amount.covers(cost):
             continue
         found.differences.append(f"Entry {entry.number} costs more than was charged.")
-        had = shares(entry.amount, year=held.year)
-        for scope, units in shares(cost, year=held.year).items():
+        had, kept = shares(entry.amount, when=held.when), found.book.spent(entry.lineage)
+        for scope, units in shares(cost, when=held.when).items():
+            if scope not in kept:
+                continue
             short = max(0, units - had[scope])
             _add(found, lineage=entry.lineage, scope=scope, units=short)
 

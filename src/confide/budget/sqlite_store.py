@@ -23,6 +23,7 @@ from confide.budget.chain import Event
 from confide.budget.lease import Lease
 from confide.budget.ledger import Entry
 from confide.budget.store import (
+    capped_counters,
     copy_problems,
     counters_of,
     migrations,
@@ -146,12 +147,10 @@ class SQLiteStore:
 
     def write_caps(self, *, book: Book, lineage: str) -> None:
         """See :meth:`Store.write_caps`."""
-        counters = book.account(lineage).counters
-        rows = [(lineage, name, counter.cap) for name, counter in counters.items()]
         self.database.executemany(
-            "INSERT INTO counter VALUES (?, ?, 0, ?)"
+            "INSERT INTO counter VALUES (?, ?, ?, ?)"
             " ON CONFLICT (lineage, scope) DO UPDATE SET cap = excluded.cap",
-            rows,
+            capped_counters(book, lineage=lineage),
         )
 
     def add_spent(self, *, lineage: str, scope: str, units: int, expect: int) -> None:

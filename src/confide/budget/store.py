@@ -126,6 +126,15 @@ def counters_of(book: Book) -> set[tuple[str, str, int, int | None]]:
     }
 
 
+def capped_counters(book: Book, *, lineage: str) -> list[tuple[str, str, int, int | None]]:
+    """Return lineage, scope, what it begins with, and cap of every counter of a lineage.
+
+    A counter that is not in the table yet begins with what lost rows may have added to it.
+    """
+    counters = book.account(lineage).counters
+    return [(lineage, name, counter.start, counter.cap) for name, counter in counters.items()]
+
+
 def requests_of(book: Book) -> set[tuple[int, str, str, str, str]]:
     """Return every request of a book as a row of its table."""
     return {request_row(held.entry) for held in book.requests.values()}
