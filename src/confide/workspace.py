@@ -30,10 +30,11 @@ from confide.plans.reuse import Answer
 from confide.release.certificate import Issuer
 from confide.release.gate import Gate
 from confide.release.incidents import log_incident
-from confide.release.keys import make_keys, read_order_key, read_signing_key
+from confide.release.keys import make_keys, read_order_key
 from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
+from confide.release.rotation import signing_key
 from confide.release.site_ledger import ANCHOR, site_ledger
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
@@ -58,7 +59,7 @@ class Workspace:
         self._frames = frames
         self._engine: Engine | None = None
         self._folder = declared.base / FOLDER
-        self._signer = read_signing_key(self._folder)
+        self._signer = signing_key(self._folder, place=declared.ledger)
         self.ledger = site_ledger(
             self._folder, signer=self._signer, place=declared.ledger, anchor=declared.anchor
         )
@@ -332,7 +333,10 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[ChainedLedger, DeclaredDa
             "There is no ledger yet.", hint="It is made when a study is planned or run."
         )
     ledger = site_ledger(
-        folder, signer=read_signing_key(folder), place=declared.ledger, anchor=declared.anchor
+        folder,
+        signer=signing_key(folder, place=declared.ledger),
+        place=declared.ledger,
+        anchor=declared.anchor,
     )
     try:
         yield ledger, declared

@@ -34,6 +34,7 @@ from confide.budget.ledger import Entry
 from confide.budget.postgres_session import Session, open_session
 from confide.budget.postgres_tables import expected_tables, tables_of
 from confide.budget.store import (
+    capped_counters,
     copy_problems,
     counters_of,
     migrations,
@@ -175,11 +176,10 @@ class PostgresStore:
 
     def write_caps(self, *, book: Book, lineage: str) -> None:
         """See :meth:`Store.write_caps`."""
-        counters = book.account(lineage).counters
         self._session.run_many(
-            "INSERT INTO counter VALUES (%s, %s, 0, %s)"
+            "INSERT INTO counter VALUES (%s, %s, %s, %s)"
             " ON CONFLICT (lineage, scope) DO UPDATE SET cap = excluded.cap",
-            [(lineage, name, counter.cap) for name, counter in counters.items()],
+            capped_counters(book, lineage=lineage),
         )
 
     def add_spent(self, *, lineage: str, scope: str, units: int, expect: int) -> None:

@@ -17,6 +17,11 @@ from confide.cli.prepare import prepare
 from confide.cli.run import run
 from confide.cli.show import show
 from confide.cli.survey import survey
+from confide.cli.upkeep.backup import backup
+from confide.cli.upkeep.export import anchor, export
+from confide.cli.upkeep.grants import grants
+from confide.cli.upkeep.restore import restore
+from confide.cli.upkeep.rotate_keys import rotate_keys
 from confide.cli.verify import verify
 
 EPILOG = (
@@ -67,5 +72,7 @@ for command, panel in (
     (demo, CHECK),
 ):
     app.command(command.__name__, rich_help_panel=panel)(command)
+for upkeep in (backup, restore, rotate_keys, export, anchor, grants):
+    ledger.command(upkeep.__name__.replace("_", "-"))(upkeep)
 app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
 app.add_typer(survey, name="survey", rich_help_panel=RELEASE)
