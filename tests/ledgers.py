@@ -95,11 +95,12 @@ def schema_of(folder: Path) -> str:
     return "t" + hashlib.sha256(bytes(folder)).hexdigest()[:24]
 
 
-def open_store(folder: Path, *, url: str = "") -> Store:
+def open_store(folder: Path, *, url: str = "", host: Path | None = None) -> Store:
     if not url:
         return SQLiteStore(folder / "ledger.sqlite")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return PostgresStore(url, schema=schema_of(folder), folder=folder)
+    mine = host or folder
+    mine.mkdir(mode=0o700, exist_ok=True)
+    return PostgresStore(url, schema=schema_of(folder), folder=mine)
 
 
 def open_ledger(
@@ -109,11 +110,12 @@ def open_ledger(
     recompute: Callable[[str], Amount] = amount_of,
     signer: SiteKey | None = None,
     url: str = "",
+    host: Path | None = None,
 ) -> ChainedLedger:
-    """Open the SQLite ledger of a folder; or with ``url`` the one on that server."""
+    """Open the SQLite ledger of a folder; or with ``url`` the one on that server, from a host."""
     return ChainedLedger(
-        open_store(folder, url=url),
-        anchor=folder / "anchor",
+        open_store(folder, url=url, host=host),
+        anchor=(host or folder) / "anchor",
         signer=signer or SiteKey(),
         recompute=recompute,
         clock=clock,

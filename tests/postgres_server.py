@@ -22,7 +22,7 @@ SETTINGS = {
     "max_wal_size": "256MB",
     "logging_collector": "off",
 }
-ACCESS = "local all guarded scram-sha-256\nlocal all all trust\n"
+ACCESS = "local guarded all scram-sha-256\nlocal all all trust\n"
 
 
 class Server:

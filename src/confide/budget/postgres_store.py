@@ -236,11 +236,13 @@ class PostgresStore:
 
     def _version(self) -> int:
         """Return the number of the last migration; 0 of a schema that is not there."""
-        (found,) = self._run("SELECT to_regclass(%s)::text", (f'"{self.schema}".migration',))
-        if found == (None,):
+        # Read from the catalogue: the names that the session remembers may be older.
+        query = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablename = %s"
+        if not self._run(query, (self.schema, "migration")):
             return 0
+        query = f'SELECT coalesce(max(number), 0) FROM "{self.schema}".migration'  # noqa: S608
         try:
-            ((number,),) = self._run("SELECT coalesce(max(number), 0) FROM migration")
+            ((number,),) = self._run(query)
         except self._session.denied as error:
             raise ContractError(
                 f"This role may not read the ledger in schema {self.schema}.",
@@ -254,7 +256,8 @@ class PostgresStore:
             self._lock()
             if self._version() >= number:  # another host was first
                 return
-            if number == 1 and self._run("SELECT to_regnamespace(%s)", (self.schema,)) == [(None,)]:
+            query = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = %s"
+            if number == 1 and not self._run(query, (self.schema,)):
                 self._run(f'CREATE SCHEMA "{self.schema}"')
             self._session.run_script(script)
             self._run("INSERT INTO migration (number) VALUES (%s)", (number,))
