@@ -32,6 +32,20 @@ def clinic(request, tmp_path):
     return made
 
 
+@pytest.fixture
+def plain(tmp_path):
+    made = make("sqlite", tmp_path)
+    ran("run", made.study, "--out", tmp_path / "out")
+    return made
+
+
+@pytest.fixture
+def shared(tmp_path):
+    made = make("postgres", tmp_path)
+    ran("run", made.study, "--out", tmp_path / "out")
+    return made
+
+
 def ran(*words, code=0):
     done = confide(*words)
     assert done.code == code, (done.out, done.err)
@@ -84,23 +98,23 @@ def test_a_backup_of_the_last_row_is_restored_as_it_was(clinic, tmp_path):
     assert (tmp_path / "again" / "noisy.json").read_bytes() == before
 
 
-def test_without_an_anchor_what_is_restored_is_frozen(clinic, tmp_path):
-    ran("ledger", "backup", tmp_path / "backup", clinic.dataset)
-    lose(clinic)
-    (clinic.folder / ".confide" / "anchor.jsonl").unlink()
-    told = ran("ledger", "restore", tmp_path / "backup", clinic.dataset, "--json").json
+def test_without_an_anchor_what_is_restored_is_frozen(shared, tmp_path):
+    ran("ledger", "backup", tmp_path / "backup", shared.dataset)
+    lose(shared)
+    (shared.folder / ".confide" / "anchor.jsonl").unlink()
+    told = ran("ledger", "restore", tmp_path / "backup", shared.dataset, "--json").json
     assert told["frozen"] is True
-    ran("ledger", "unfreeze", clinic.dataset, "--reason", "nothing came after the backup")
-    ran("ledger", "verify", clinic.dataset)
+    ran("ledger", "unfreeze", shared.dataset, "--reason", "nothing came after the backup")
+    ran("ledger", "verify", shared.dataset)
 
 
-def test_a_backup_does_not_replace_a_whole_ledger_that_is_as_new_or_newer(clinic, tmp_path):
-    ran("ledger", "backup", tmp_path / "backup", clinic.dataset)
-    assert "is whole" in ran("ledger", "restore", tmp_path / "backup", clinic.dataset, code=3).err
-    ran("run", clinic.study, "--out", tmp_path / "two", "--request", "again")
-    assert "is whole" in ran("ledger", "restore", tmp_path / "backup", clinic.dataset, code=3).err
-    ran("ledger", "verify", clinic.dataset)
-    assert "not empty" in ran("ledger", "backup", tmp_path / "backup", clinic.dataset, code=7).err
+def test_a_backup_does_not_replace_a_whole_ledger_that_is_as_new_or_newer(plain, tmp_path):
+    ran("ledger", "backup", tmp_path / "backup", plain.dataset)
+    assert "is whole" in ran("ledger", "restore", tmp_path / "backup", plain.dataset, code=3).err
+    ran("run", plain.study, "--out", tmp_path / "two", "--request", "again")
+    assert "is whole" in ran("ledger", "restore", tmp_path / "backup", plain.dataset, code=3).err
+    ran("ledger", "verify", plain.dataset)
+    assert "not empty" in ran("ledger", "backup", tmp_path / "backup", plain.dataset, code=7).err
 
 
 @pytest.mark.parametrize("name", ["chain.jsonl", "answers.jsonl", "manifest.json"])
@@ -156,11 +170,11 @@ def test_the_row_order_key_is_not_rotated_and_the_refusal_says_why(tmp_path):
     assert "more of a patient than it was charged for" in told.err
 
 
-def test_anybody_verifies_an_exported_chain_with_the_public_key(clinic, tmp_path):
-    ran("ledger", "rotate-keys", clinic.dataset, "--reason", "before the export", "--quiet")
-    file, key = tmp_path / "chain.jsonl", clinic.folder / ".confide" / "signing.pub"
-    ran("ledger", "export", clinic.dataset, "--out", file)
-    assert ran("ledger", "export", clinic.dataset).out == file.read_text()
+def test_anybody_verifies_an_exported_chain_with_the_public_key(plain, tmp_path):
+    ran("ledger", "rotate-keys", plain.dataset, "--reason", "before the export", "--quiet")
+    file, key = tmp_path / "chain.jsonl", plain.folder / ".confide" / "signing.pub"
+    ran("ledger", "export", plain.dataset, "--out", file)
+    assert ran("ledger", "export", plain.dataset).out == file.read_text()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     for path in (file, key):
@@ -169,7 +183,7 @@ def test_anybody_verifies_an_exported_chain_with_the_public_key(clinic, tmp_path
     found = ran(*words, "--key", elsewhere / "signing.pub", "--json").json
     assert (found["holds"], found["pinned"], found["rows"]) == (True, True, 6)
     assert "not pinned" in ran(*words).out
-    old = clinic.folder / ".confide" / "signing.old.pub"
+    old = plain.folder / ".confide" / "signing.old.pub"
     assert "another key" in ran(*words, "--key", old, code=6).err
 
 
@@ -189,21 +203,21 @@ def test_every_change_of_an_exported_chain_is_found(tmp_path):
         assert ran("ledger", "verify", "--export", file, code=6).err
 
 
-def test_a_noted_head_shows_that_ledger_and_anchor_were_both_put_back(clinic, tmp_path):
-    inside, note = clinic.folder / ".confide", tmp_path / "notary.jsonl"
-    ran("ledger", "backup", tmp_path / "backup", clinic.dataset)
+def test_a_noted_head_shows_that_ledger_and_anchor_were_both_put_back(plain, tmp_path):
+    inside, note = plain.folder / ".confide", tmp_path / "notary.jsonl"
+    ran("ledger", "backup", tmp_path / "backup", plain.dataset)
     shutil.copy(inside / "anchor.jsonl", tmp_path / "old anchor")
-    ran("ledger", "anchor", clinic.dataset, "--out", note)
-    ran("run", clinic.study, "--out", tmp_path / "two", "--request", "again")
-    printed = ran("ledger", "anchor", clinic.dataset).out
+    ran("ledger", "anchor", plain.dataset, "--out", note)
+    ran("run", plain.study, "--out", tmp_path / "two", "--request", "again")
+    printed = ran("ledger", "anchor", plain.dataset).out
     with note.open("a") as file:
         file.write(printed)
-    ran("ledger", "verify", clinic.dataset, "--anchor", note)
-    lose(clinic)
+    ran("ledger", "verify", plain.dataset, "--anchor", note)
+    lose(plain)
     shutil.copy(tmp_path / "old anchor", inside / "anchor.jsonl")
-    ran("ledger", "restore", tmp_path / "backup", clinic.dataset)
-    ran("ledger", "verify", clinic.dataset)  # nothing here can see it
-    told = ran("ledger", "verify", clinic.dataset, "--anchor", note, code=6)
+    ran("ledger", "restore", tmp_path / "backup", plain.dataset)
+    ran("ledger", "verify", plain.dataset)  # nothing here can see it
+    told = ran("ledger", "verify", plain.dataset, "--anchor", note, code=6)
     assert "was noted, and the ledger ends before it" in told.err
     assert json.loads(printed)["number"] in told.err
 
