@@ -1,5 +1,6 @@
 from contracts.ledger_contract import LedgerContract
 from contracts.policy_contract import PolicyContract
+from contracts.workflow_contract import WorkflowContract
 from ledgers import open_ledger
 
 
@@ -9,5 +10,10 @@ class TestSQLiteLedger(LedgerContract):
 
 
 class TestSQLiteLedgerUnderAPolicy(PolicyContract):
+    def open(self, folder, clock):
+        return open_ledger(folder, clock=clock)
+
+
+class TestSQLiteWorkflow(WorkflowContract):
     def open(self, folder, clock):
         return open_ledger(folder, clock=clock)

@@ -264,14 +264,14 @@ class Desk:
             return stands, missing(submission, policy=present.policy, at=self._now())
 
     def requester(self, lineage: str, *, plan_digest: str) -> str | None:
-        """Return for whom a plan is run: who has its approval, or had it; None when nobody has."""
+        """Return for whom a plan is run: who has approval, or asked last; None if nobody did."""
         with self._journal.transaction():
             found = None
             for submission in self._journal.book.docket.of(lineage):
                 if submission.asked.plan_digest == plan_digest:
+                    found = submission.requester
                     if self._stands(submission) is Standing.APPROVED:
-                        return submission.requester
-                    found = submission.requester if submission.entry else found
+                        return found
             return found
 
     def admission(self, lineage: str, *, claim: Claim) -> int | Refused:

@@ -14,6 +14,7 @@ from confide.cli.init import init
 from confide.cli.ledger import ledger
 from confide.cli.plan import plan
 from confide.cli.prepare import prepare
+from confide.cli.request import request
 from confide.cli.run import run
 from confide.cli.show import show
 from confide.cli.survey import survey
@@ -68,4 +69,5 @@ for command, panel in (
 ):
     app.command(command.__name__, rich_help_panel=panel)(command)
 app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
+app.add_typer(request, name="request", rich_help_panel=RELEASE)
 app.add_typer(survey, name="survey", rich_help_panel=RELEASE)
