@@ -20,10 +20,9 @@ def submit(
     quiet: Quiet = False,
 ) -> None:
     """Ask those whom the study's tier names to approve it; shows what they will see."""
-    from confide.budget.workflow.submission import Asked
     from confide.cli.plan import preview_plan, show_plan
     from confide.cli.request.words import request_body
-    from confide.plans.canonical import canonical_bytes
+    from confide.release.asking import asked_for
     from confide.release.keys import read_person_key
     from confide.workspace import open_study
 
@@ -31,16 +30,7 @@ def submit(
     workspace, declared = open_study(study, period=period)
     with workspace:
         plan = declared.plan()
-        asked = Asked(
-            lineage=plan.dataset.lineage,
-            plan_digest=plan.digest(),
-            plan_json=canonical_bytes(plan.to_json()).decode(),
-            tier=plan.study.tier,
-            project=plan.study.project,
-            release=plan.study.release,
-            note=note,
-            revises=revises,
-        )
+        asked = asked_for(plan, note=note, revises=revises)
         submission = workspace.ledger.desk.submit(asked, signer=signer)
         standing = workspace.ledger.desk.stands(submission.number)
         preview = preview_plan(plan, workspace=workspace)
