@@ -24,6 +24,7 @@ from confide.report.words import Words
 
 _BAR = {"band": 0.56}
 _TICK = ROW * 0.78
+SHORT = "#ecc9b0"  # the pale form of WARNING
 _MOST_ROWS = 60
 _PAST = 1.08  # of the largest share: room for what passes a cap
 
@@ -70,7 +71,10 @@ def _releases(solution: Solution, *, words: Words) -> Chart:
     groups = [row["group"] for row in rows]
     place = _place(groups)
     bar, needs, most = kinds
-    colours = alt.Scale(domain=list(kinds), range=[_bar_colour(solution), INK, WARNING])
+    met = solution.allocation is not None  # else the bar is the need itself
+    shown = kinds if met else (bar, most)
+    inks = (PALE, INK, WARNING) if met else (SHORT, WARNING)
+    colours = alt.Scale(domain=list(shown), range=list(inks))
     colour = alt.Color("kind:N", scale=colours, legend=alt.Legend(title=None, symbolType="square"))
     letter = solution.policy.measure.letter
     axis = words.say("policy.figure.spend", letter=letter)
@@ -83,10 +87,9 @@ def _releases(solution: Solution, *, words: Words) -> Chart:
             if row[field] is not None
         ]
 
+    marks = (layer(needs, "floor") if met else []) + layer(most, "most")
     bars = alt.Chart(alt.Data(values=layer(bar, "spend"))).mark_bar(height=_BAR)
-    ticks = alt.Chart(alt.Data(values=layer(needs, "floor") + layer(most, "most"))).mark_tick(
-        thickness=2.6, size=_TICK
-    )
+    ticks = alt.Chart(alt.Data(values=marks)).mark_tick(thickness=2.6, size=_TICK, opacity=1)
     text = alt.Chart(alt.Data(values=[r for r in rows if r["text"]])).mark_text(
         align="left", dx=7, fontSize=11, color=MUTED
     )
@@ -104,10 +107,6 @@ def _kinds(solution: Solution, *, words: Words) -> tuple[str, str, str]:
         words.say("policy.figure.needs"),
         words.say("policy.figure.most"),
     )
-
-
-def _bar_colour(solution: Solution) -> str:
-    return PALE if solution.allocation is not None else "#e9c7ae"
 
 
 def _release_rows(solution: Solution, *, words: Words) -> list[Row]:

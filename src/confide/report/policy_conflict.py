@@ -34,14 +34,7 @@ def refused_parts(solution: Solution, *, words: Words) -> Iterator[Part]:
     yield Part(
         title=words.say("policy.repairs-title"),
         sentences=(
-            *(
-                words.say(
-                    "policy.repair.priority",
-                    repair=repair_text(repair, solution=solution, words=words),
-                    priority=str(repair.priority),
-                )
-                for repair in single
-            ),
+            *_single_lines(single, solution=solution, words=words),
             *kept,
         ),
     )
@@ -50,6 +43,23 @@ def refused_parts(solution: Solution, *, words: Words) -> Iterator[Part]:
             title=words.say("policy.structural-title"),
             sentences=tuple(repair_text(r, solution=solution, words=words) for r in other),
         )
+
+
+def _single_lines(repairs: Sequence[Repair], *, solution: Solution, words: Words) -> Iterator[str]:
+    """Yield single repairs; those that differ in the release alone are one line."""
+    alike: dict[str, list[str]] = {}
+    for repair in repairs:
+        one = repair.change in (Change.ERROR, Change.COUNT)
+        text = repair_text(repair, solution=solution, words=words)
+        name = clean(repair.subjects[0]) if one else ""
+        line = words.say(
+            "policy.repair.priority",
+            repair=text.removeprefix(name),
+            priority=str(repair.priority),
+        )
+        alike.setdefault(line, []).append(name)
+    for line, names in alike.items():
+        yield words.listed(names, joint="or") + line
 
 
 def _conflict(conflict: Conflict, *, policy: Policy, words: Words) -> Part:
