@@ -1,10 +1,12 @@
 """Policies for tests: the textbook's conflict, and random ones of every shape."""
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
 from hypothesis import strategies as st
 
+from confide.budget.policy.floors import floor_of
 from confide.budget.policy.policy import (
     Basis,
     CapScope,
@@ -21,7 +23,10 @@ from confide.budget.policy.policy import (
     Utility,
     Window,
 )
+from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.directed import exp_ceil
+from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 
@@ -86,7 +91,17 @@ def textbook(counts=(40, 40, 40), *, noise=Noise.LAPLACE, caps=(LEGAL, ANNUAL, L
 
 
 PERIODS = ("", "2027", "2027-Q1", "2027-03", "2027-12-20", "2028-02", "2028-11-05/2029-01-10")
-GRID = st.integers(1, 400).map(lambda n: Fraction(n, 100))
+
+
+def limit_near(units, *, form):
+    """A limit of about so many 1e-9 of the measure, in one of the forms."""
+    amount = Fraction(max(units, 1000), 10**9)
+    if form == "odds_factor":
+        return Limit(odds_factor=Fraction(exp_ceil(min(amount, Fraction(50)), grid=10**6), 10**6))
+    if form == "epsilon-at-delta":
+        epsilon = epsilon_at(ZeroConcentratedDP(rho=amount), delta=Fraction("1e-6"))
+        return Limit(epsilon=Fraction(math.ceil(epsilon * 10**6), 10**6))
+    return Limit(**{form: amount})
 
 
 @st.composite
@@ -129,15 +144,18 @@ def policies(draw, *, measures=(Measure.PURE, Measure.ZCDP), most=6):
         )
         for i in range(draw(st.integers(0, 2)))
     )
-    form = "epsilon" if measure is Measure.PURE else draw(st.sampled_from(["epsilon", "rho"]))
-    scale = Fraction(1, 20) if form == "rho" else Fraction(1)
+    zcdp = measure is Measure.ZCDP
+    forms = st.sampled_from(["epsilon-at-delta", "rho"]) if zcdp else st.just("epsilon")
+    needs = {release.id: floor_of(release, measure=measure) for release in releases}
+    total = sum(needs[release.id] * release.runs for release in releases)
     caps = []
     for i in range(draw(st.integers(1, 4))):
         scope = draw(st.sampled_from([s for s in CapScope if s is not CapScope.ANALYST]))
         single = scope is CapScope.RELEASE
         windows = [w for w in Window if (w is Window.RELEASE) is single]
+        share = draw(st.integers(85, 400)) if single else draw(st.integers(40, 250))
+        units = (max(needs.values()) if single else total) * share // 100
         odds = single and draw(st.booleans())
-        amount = draw(GRID) * scale
         caps.append(
             PolicyCap(
                 id=f"c{i}",
@@ -145,14 +163,14 @@ def policies(draw, *, measures=(Measure.PURE, Measure.ZCDP), most=6):
                 priority=draw(st.integers(1, 4)),
                 scope=scope,
                 window=draw(st.sampled_from(windows)),
-                limit=Limit(odds_factor=1 + amount) if odds else Limit(**{form: amount}),
+                limit=limit_near(units, form="odds_factor" if odds else draw(forms)),
                 enforce=draw(st.sampled_from(list(Enforce)))
                 if scope is CapScope.PATIENT
                 else Enforce.PLAN,
             )
         )
-    caps.append(replace(LIFE, id="life", limit=Limit(**{form: draw(GRID) * 4 * scale})))
-    zcdp = measure is Measure.ZCDP
+    life = limit_near(total * draw(st.integers(95, 300)) // 100, form=draw(forms))
+    caps.append(replace(LIFE, id="life", limit=life))
     return replace(
         textbook(),
         measure=measure,

@@ -24,7 +24,7 @@ NANO = 10**9
 STEP = Fraction(1, 10**6)
 
 few = settings(
-    max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=80, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 many = settings(few, max_examples=3000)
 
@@ -107,7 +107,7 @@ def test_each_conflict_is_infeasible_and_each_proper_subset_feasible(policy):
     conflict_is_irreducible(policy)
 
 
-@few
+@settings(few, max_examples=60)
 @given(policies())
 def test_each_repair_is_enough_and_less_is_not(policy):
     repairs_are_enough_and_least(policy)
@@ -143,7 +143,7 @@ def matrix(policy):
     return names, [line for line, _ in limits], [limit for _, limit in limits]
 
 
-@settings(few, max_examples=80)
+@settings(few, max_examples=50)
 @given(policies(most=4))
 def test_highs_finds_the_same_policies_feasible_and_the_same_levels(policy):
     linprog = pytest.importorskip("scipy.optimize").linprog
