@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from confide.errors import ContractError, UnsupportedError
+from confide.errors import ContractError, InvalidParameterError, UnsupportedError
+from confide.privacy.amount import amount
 
 _MOST_STATES = 200_000
 
@@ -49,8 +50,6 @@ def read_frequencies(path: Path) -> dict[int, Fraction]:
     Raises:
         ContractError: If it is not such a table.
     """
-    from confide.privacy.amount import amount
-
     hint = "Write a header appearances,share and lines such as 1,0.62; shares add up to 1."
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -68,7 +67,11 @@ def read_frequencies(path: Path) -> dict[int, Fraction]:
             raise ContractError(
                 f"{path.name}: expected each number of appearances once.", hint=hint
             )
-        found[int(times)] = amount(weight or "")
+        try:
+            found[int(times)] = amount(weight or "")
+        except InvalidParameterError:
+            message = f"{path.name}: expected {named[0]} > 0 at {int(times)} appearances."
+            raise ContractError(message, hint=hint) from None
     total = sum(found.values(), start=Fraction(0))
     if not found or (named == ["share"] and abs(total - 1) > Fraction(1, 100)):
         raise ContractError(f"{path.name}: shares do not add up to 1.", hint=hint)

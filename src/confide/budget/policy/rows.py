@@ -16,6 +16,7 @@ nobody is left out.  Limits are rounded down, floors up.
 """
 
 import functools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,7 +36,7 @@ from confide.budget.policy.policy import (
 )
 from confide.budget.policy.windows import windows
 from confide.errors import ContractError
-from confide.privacy.amount import NANO, nano
+from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.privacy.odds import epsilon_for_odds
 
@@ -162,7 +163,7 @@ def release_limit(cap: PolicyCap, *, release: PlannedRelease, policy: Policy) ->
         return limit_of(cap, policy=policy)
     if release.noise not in PURE_NOISE:
         return None
-    return nano(epsilon_for_odds(factor).epsilon ** 2 / 2)
+    return math.floor(epsilon_for_odds(factor).epsilon ** 2 / 2 * NANO)
 
 
 def profiles_of(cap: PolicyCap, *, policy: Policy) -> tuple[Profile, ...]:
