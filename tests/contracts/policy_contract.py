@@ -12,7 +12,7 @@ from confide.errors import BudgetExhaustedError, InvalidParameterError, Mismatch
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from ledgers import LINEAGE, NANO, TENTH, HandClock, released, request, terms
-from policies import BO, CY, DI, LIFE, asked_by, cap, policy, uncapped, with_people
+from ledger_policies import BO, CY, DI, LIFE, asked_by, cap, policy, uncapped, with_people
 
 
 def run(ledger, analyst="ada", key="k", *, nano=TENTH, **others):

@@ -14,7 +14,7 @@ import pytest
 
 from confide.budget.ledger import State
 from contracts.race_worker import ANALYSTS, PROJECTS, SLOT, lineage
-from policies import cap, policy, uncapped
+from ledger_policies import cap, policy, uncapped
 
 PROCESSES, THREADS = 4, 16
 TOTAL, EACH_PROJECT, EACH_ANALYST = 10, 3, 2

@@ -8,7 +8,7 @@ import pytest
 
 from confide.errors import BudgetExhaustedError
 from ledgers import LINEAGE, TENTH, HandClock, open_ledger, released, remaining, request, used
-from policies import cap, policy
+from ledger_policies import cap, policy
 
 EARLIER = Path(__file__).with_name("earlier")
 

@@ -16,7 +16,7 @@ from confide.errors import (
     UnknownNameError,
 )
 from ledgers import LINEAGE, TENTH, HandClock, SiteKey
-from policies import (
+from ledger_policies import (
     ADA,
     BO,
     CY,

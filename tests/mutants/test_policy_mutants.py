@@ -13,7 +13,7 @@ from confide.errors import LedgerFrozenError
 from contracts.test_sqlite_ledger import TestSQLiteLedgerUnderAPolicy as Caps
 from contracts.test_sqlite_ledger import TestSQLiteWorkflow as Workflow
 from ledgers import LINEAGE, HandClock, open_ledger
-from policies import uncapped, with_people
+from ledger_policies import uncapped, with_people
 
 pytestmark = pytest.mark.mutant
 

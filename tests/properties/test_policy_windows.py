@@ -12,7 +12,7 @@ from confide.budget.counters import leaves_on
 from confide.budget.policy.adoption import adopted
 from confide.errors import PolicyError
 from ledgers import LINEAGE, NANO, HandClock, open_ledger
-from policies import asked_by, cap, policy, uncapped
+from ledger_policies import asked_by, cap, policy, uncapped
 
 WINDOWS = ("calendar-year", "rolling-365d", "lifetime")
 EVERY = tuple(

@@ -13,6 +13,7 @@ from confide.cli.explain import explain
 from confide.cli.init import init
 from confide.cli.ledger import ledger
 from confide.cli.plan import plan
+from confide.cli.policy import policy
 from confide.cli.prepare import prepare
 from confide.cli.request import request
 from confide.cli.run import run
@@ -68,6 +69,7 @@ for command, panel in (
     (demo, CHECK),
 ):
     app.command(command.__name__, rich_help_panel=panel)(command)
+app.add_typer(policy, name="policy", rich_help_panel=PREPARE)
 app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
 app.add_typer(request, name="request", rich_help_panel=RELEASE)
 app.add_typer(survey, name="survey", rich_help_panel=RELEASE)
