@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import LedgerTerms, Spent
+from confide.budget.place import exists
 from confide.budget.workflow.rules import Claim, Refused
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
@@ -29,11 +30,12 @@ from confide.plans.reuse import Answer
 from confide.release.certificate import Issuer
 from confide.release.gate import Gate
 from confide.release.incidents import log_incident
-from confide.release.keys import make_keys, read_order_key, read_signing_key
+from confide.release.keys import make_keys, read_order_key
 from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
-from confide.release.site_ledger import ANCHOR, LEDGER, site_ledger
+from confide.release.rotation import signing_key
+from confide.release.site_ledger import ANCHOR, site_ledger
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
 
@@ -57,8 +59,10 @@ class Workspace:
         self._frames = frames
         self._engine: Engine | None = None
         self._folder = declared.base / FOLDER
-        self._signer = read_signing_key(self._folder)
-        self.ledger = site_ledger(self._folder, signer=self._signer)
+        self._signer = signing_key(self._folder, place=declared.ledger)
+        self.ledger = site_ledger(
+            self._folder, signer=self._signer, place=declared.ledger, anchor=declared.anchor
+        )
         try:
             self.ledger.register(_terms(declared))
             if declared.policy is not None:
@@ -324,11 +328,16 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[ChainedLedger, DeclaredDa
     """
     declared = read_dataset(Path(dataset))
     folder = declared.base / FOLDER
-    if not (folder / LEDGER).exists() and not (folder / ANCHOR).exists():
+    if not exists(declared.ledger, folder=folder) and not (folder / ANCHOR).exists():
         raise ContractError(
             "There is no ledger yet.", hint="It is made when a study is planned or run."
         )
-    ledger = site_ledger(folder, signer=read_signing_key(folder))
+    ledger = site_ledger(
+        folder,
+        signer=signing_key(folder, place=declared.ledger),
+        place=declared.ledger,
+        anchor=declared.anchor,
+    )
     try:
         yield ledger, declared
     finally:

@@ -15,7 +15,6 @@ from confide.errors import (
     PolicyError,
     UnknownNameError,
 )
-from ledgers import LINEAGE, TENTH, HandClock, SiteKey
 from ledger_policies import (
     ADA,
     BO,
@@ -32,6 +31,7 @@ from ledger_policies import (
     uncapped,
     with_people,
 )
+from ledgers import LINEAGE, TENTH, HandClock, SiteKey
 
 
 def asked(key="k", *, nano=TENTH, analyst="ada", tier="critical", **others):

@@ -12,8 +12,8 @@ from confide.budget.workflow import docket, rules
 from confide.errors import LedgerFrozenError
 from contracts.test_sqlite_ledger import TestSQLiteLedgerUnderAPolicy as Caps
 from contracts.test_sqlite_ledger import TestSQLiteWorkflow as Workflow
-from ledgers import LINEAGE, HandClock, open_ledger
 from ledger_policies import uncapped, with_people
+from ledgers import LINEAGE, HandClock, open_ledger
 
 pytestmark = pytest.mark.mutant
 

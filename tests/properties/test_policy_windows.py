@@ -11,8 +11,8 @@ from confide.budget.amount import Amount
 from confide.budget.counters import leaves_on
 from confide.budget.policy.adoption import adopted
 from confide.errors import PolicyError
-from ledgers import LINEAGE, NANO, HandClock, open_ledger
 from ledger_policies import asked_by, cap, policy, uncapped
+from ledgers import LINEAGE, NANO, HandClock, open_ledger
 
 WINDOWS = ("calendar-year", "rolling-365d", "lifetime")
 EVERY = tuple(

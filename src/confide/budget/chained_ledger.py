@@ -225,6 +225,11 @@ class ChainedLedger:
         with self._journal.transaction():
             return self._journal.book.head()
 
+    @property
+    def signer(self) -> Signer:
+        """The site's key."""
+        return self._journal.signer
+
     def rotate_key(self, new: Signer, *, reason: str) -> None:
         """See :meth:`Ledger.rotate_key`."""
         self._journal.rotate(new, reason=reason)

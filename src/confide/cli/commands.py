@@ -19,6 +19,11 @@ from confide.cli.request import request
 from confide.cli.run import run
 from confide.cli.show import show
 from confide.cli.survey import survey
+from confide.cli.upkeep.backup import backup
+from confide.cli.upkeep.export import anchor, export
+from confide.cli.upkeep.grants import grants
+from confide.cli.upkeep.restore import restore
+from confide.cli.upkeep.rotate_keys import rotate_keys
 from confide.cli.verify import verify
 
 EPILOG = (
@@ -70,6 +75,8 @@ for command, panel in (
 ):
     app.command(command.__name__, rich_help_panel=panel)(command)
 app.add_typer(policy, name="policy", rich_help_panel=PREPARE)
+for upkeep in (backup, restore, rotate_keys, export, anchor, grants):
+    ledger.command(upkeep.__name__.replace("_", "-"))(upkeep)
 app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
 app.add_typer(request, name="request", rich_help_panel=RELEASE)
 app.add_typer(survey, name="survey", rich_help_panel=RELEASE)

@@ -39,15 +39,32 @@ def show_ledger(dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet 
 
 
 @ledger.command("verify")
-def verify_ledger(dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet = False) -> None:
+def verify_ledger(
+    dataset: Dataset = HERE,
+    *,
+    anchor: Annotated[
+        Path | None, typer.Option(help="Heads noted in another place, to compare with.")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="An exported chain to check instead; needs no ledger.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="The signing.pub that you trust, for --export.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Check every row of the chain, every copy and every signed head."""
-    from confide.workspace import open_ledger
+    from confide.cli.upkeep.verify import exported, held
 
-    with open_ledger(dataset) as (held, _):
-        held.verify_chain()
-        head = held.head()
-    body = {"holds": True, "rows": head.number, "head": head.hash}
-    show = f"The chain is whole: {head.number} rows, head {head.hash[:16]}…"
+    body = held(dataset, anchor=anchor) if export is None else exported(export, key=key)
+    pinned = {
+        True: f" Signed by {body['signer']}, which you have pinned.",
+        False: f" Signed by {body['signer']}, which you have not pinned.",
+    }
+    show = f"The chain is whole: {body['rows']} rows, head {body['head'][:16]}…"
+    if export is not None:
+        show += pinned[body["pinned"]]
     Output(json=as_json, quiet=quiet).result("ledger-verify", body, show=lambda: say(show))
 
 

@@ -23,8 +23,8 @@ def verify(
     from confide.release.verify import verify as check
 
     path = certificate / "certificate.json" if certificate.is_dir() else certificate
-    pinned = None if key is None else _pinned(key)
-    found = check(read_certificate(path), folder=path.parent, pinned_key=pinned)
+    read = read_certificate(path)
+    found = check(read, folder=path.parent, pinned_key=None if key is None else _pinned(key, read))
     body: dict[str, Any] = {
         "certificate": str(path),
         "holds": found.holds,
@@ -40,9 +40,22 @@ def verify(
         raise typer.Exit(FAILED)
 
 
-def _pinned(path: Path) -> str:
+def _pinned(path: Path, certificate: Any) -> str:
+    """Return the pinned key that signed, or the first one if none of them did."""
+    keys = pinned_keys(path)
+    signature = certificate.get("signature") if isinstance(certificate, dict) else None
+    signer = signature.get("key") if isinstance(signature, dict) else None
+    return next((key for key in keys if key == signer), keys[0])
+
+
+def pinned_keys(path: Path) -> list[str]:
+    """Return the public keys of a signing.pub or signing.old.pub, one a line.
+
+    Raises:
+        VerificationError: If it cannot be read as that.
+    """
     try:
-        return path.read_text("ascii").strip()
+        return path.read_text("ascii").split() or [""]
     except (OSError, UnicodeDecodeError):
         raise VerificationError(
             f"{path.name} cannot be read as a public key.",

@@ -21,9 +21,11 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
+from confide.budget.anchor import sync_folder
 from confide.errors import ContractError
 
 SIGNING, PUBLIC, ORDER = "signing.key", "signing.pub", "hash.key"
+PENDING, OLD = "signing.key.new", "signing.old.pub"
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -75,8 +77,7 @@ def make_keys(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not (folder / SIGNING).exists():
         private = Ed25519PrivateKey.generate()
-        pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        _write(folder / SIGNING, pem)
+        _write(folder / SIGNING, _pem(private))
         _write(folder / PUBLIC, SigningKey(private).name.encode() + b"\n")
     if not (folder / ORDER).exists():
         _write(folder / ORDER, os.urandom(32).hex().encode() + b"\n")
@@ -117,6 +118,57 @@ def read_person_key(path: Path) -> SigningKey:
     return SigningKey(private)
 
 
+def make_pending_key(folder: Path) -> SigningKey:
+    """Write a signing key that is not in force yet, and return it."""
+    private = Ed25519PrivateKey.generate()
+    (folder / PENDING).unlink(missing_ok=True)
+    _write(folder / PENDING, _pem(private))
+    sync_folder(folder)
+    return SigningKey(private)
+
+
+def read_pending_key(folder: Path) -> SigningKey:
+    """Return the signing key that is not in force yet."""
+    return _signing_key(folder / PENDING)
+
+
+def drop_pending_key(folder: Path) -> None:
+    """Forget a signing key that never came into force."""
+    (folder / PENDING).unlink(missing_ok=True)
+    sync_folder(folder)
+
+
+def install_pending_key(folder: Path) -> None:
+    """Put the pending key in the place of the old one; after a crash, again does no harm."""
+    old, new = read_signing_key(folder), read_pending_key(folder)
+    names = retired_keys(folder)
+    if old.name not in names:
+        _replace(folder / OLD, "".join(f"{name}\n" for name in (*names, old.name)))
+    _replace(folder / PUBLIC, f"{new.name}\n")
+    (folder / PENDING).replace(folder / SIGNING)
+    sync_folder(folder)
+
+
+def retired_keys(folder: Path) -> tuple[str, ...]:
+    """Return the public keys that this site signed with before, oldest first."""
+    try:
+        return tuple((folder / OLD).read_text("ascii").split())
+    except FileNotFoundError:
+        return ()
+
+
+def _pem(private: Ed25519PrivateKey) -> bytes:
+    return private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _replace(path: Path, text: str) -> None:
+    """Replace a file as a whole."""
+    beside = path.with_name(f"{path.name}.tmp")
+    beside.unlink(missing_ok=True)
+    _write(beside, text.encode("ascii"))
+    beside.replace(path)
+
+
 def _write(path: Path, content: bytes) -> None:
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -132,9 +184,13 @@ def read_signing_key(folder: Path) -> SigningKey:
     Raises:
         ContractError: If it is missing, unreadable, or readable by others.
     """
+    return _signing_key(folder / SIGNING)
+
+
+def _signing_key(path: Path) -> SigningKey:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    private = load_pem_private_key(_read(folder / SIGNING), password=None)
+    private = load_pem_private_key(_read(path), password=None)
     if not isinstance(private, Ed25519PrivateKey):
         raise ContractError("The signing key is not an Ed25519 key.")
     return SigningKey(private)
