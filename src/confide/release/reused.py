@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from confide.budget.ledger import Ledger, State
 from confide.errors import ConfideError, ContractError, UnknownNameError
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
+from confide.plans.house_rule import NoisyFile
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer, Earlier, Same, Summed, answer
 from confide.plans.simulation import Simulation
+from confide.plans.small_cells import under_rule
 from confide.release.certificate import Issuer, guarantee_of, signed
 from confide.release.export import tables_of
 from confide.release.facts import public_facts
@@ -114,7 +116,14 @@ class Reused:
         return tuple(
             estimate
             for each in self.answers
-            for estimate in each.estimates(dataset=self.dataset, simulation=simulation)
+            for estimate in under_rule(
+                self.study,
+                each.estimates(dataset=self.dataset, simulation=simulation),
+                [(earlier.measurement, earlier.noisy) for earlier in each.sources]
+                if isinstance(each, Same)
+                else (),
+                dataset=self.dataset,
+            )
         )
 
 
@@ -156,8 +165,10 @@ def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tupl
             noisy = read_payload(stored.payload)
         except ConfideError:  # of a format that is read no more: not offered
             continue
-        if admits(noisy.plan.study.audience, reader=audience) and is_same_data(
-            noisy.plan.dataset, dataset
+        if (
+            admits(noisy.plan.study.audience, reader=audience)
+            and is_same_data(noisy.plan.dataset, dataset)
+            and shows_noisy(noisy.plan.study)
         ):
             found.append(
                 Source(
@@ -169,6 +180,11 @@ def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tupl
                 )
             )
     return tuple(found)
+
+
+def shows_noisy(study: Study) -> bool:
+    """Return whether a study's raw noisy numbers may lie in a published folder."""
+    return study.small_cells is None or study.small_cells.noisy is NoisyFile.PUBLISHED
 
 
 def admits(audience: str, *, reader: str) -> bool:
@@ -225,6 +241,11 @@ def reuse(
     Raises:
         ContractError: If they do not answer every statistic; the message names those.
     """
+    if not shows_noisy(study):
+        raise ContractError(
+            "The house rule withholds noisy counts, and a release made of earlier ones holds them.",
+            hint="Write small-cells: {rule: ..., noisy: published}, or run without --reuse.",
+        )
     found = _answers(statistics, sources, dataset=dataset)
     lacking = [str(reason) for reason in found.values() if isinstance(reason, ContractError)]
     if lacking:
