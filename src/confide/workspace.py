@@ -2,7 +2,8 @@
 
 Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide`` (mode 0700):
 ``ledger.sqlite``, ``anchor.jsonl``, ``signing.key``, ``signing.pub``, ``hash.key``,
-``incidents.log``, and the copies of ``confide prepare`` in ``prepared``.
+``incidents.log``, ``commitments.jsonl``, ``snapshots.json``, and the copies of ``confide prepare``
+in ``prepared``.
 """
 
 import contextlib
@@ -13,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from confide.budget.ledger import LedgerTerms, Spent
+from confide.budget.ledger import LedgerTerms, Spent, StoredRelease
 from confide.budget.sqlite import SQLiteLedger
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
@@ -26,15 +27,18 @@ from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer
 from confide.release.certificate import Issuer
+from confide.release.commitment import published
 from confide.release.gate import Gate
 from confide.release.incidents import log_incident
 from confide.release.keys import make_keys, read_order_key, read_signing_key
 from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
+from confide.release.snapshot import Snapshot
 from confide.release.site_ledger import ANCHOR, LEDGER, site_ledger
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
+from confide.tables.source import SourceKind
 
 if TYPE_CHECKING:
     from confide.rows.prepared.build import Preparation
@@ -142,16 +146,17 @@ class Workspace:
             ContractError: If the source lacks what the plan names; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        try:
-            stored = self._gate().release(
-                plan,
-                analyst=analyst or _login(),
-                request_key=request or plan.digest()[:32],
-                progress=progress,
-            )
-        except BudgetExhaustedError as refusal:
-            raise told_in_epsilon(refusal, plan=plan) from None
-        return certified(stored, issuer=self._issuer(), signer=self._signer)
+        with self._snapshot() as snapshot:
+            try:
+                stored = self._gate().release(
+                    plan,
+                    analyst=analyst or _login(),
+                    request_key=request or plan.digest()[:32],
+                    progress=snapshot.watched(progress),
+                )
+            except BudgetExhaustedError as refusal:
+                raise told_in_epsilon(refusal, plan=plan) from None
+            return self._certified(stored, snapshot=snapshot)
 
     def advance(
         self,
@@ -166,13 +171,26 @@ class Workspace:
         Arguments are those of :meth:`release`; of the plan, only ``through`` and the snapshot may
         have changed.  Raises what :meth:`confide.release.gate.Gate.advance` does.
         """
-        stored = self._gate().advance(
-            plan,
-            analyst=analyst or _login(),
-            request_key=request or plan.digest()[:32],
-            progress=progress,
+        with self._snapshot() as snapshot:
+            stored = self._gate().advance(
+                plan,
+                analyst=analyst or _login(),
+                request_key=request or plan.digest()[:32],
+                progress=snapshot.watched(progress),
+            )
+            return self._certified(stored, snapshot=snapshot)
+
+    def _snapshot(self) -> Snapshot:
+        return Snapshot(files=source_files(self.declared), folder=self._folder)
+
+    def _certified(self, stored: StoredRelease, *, snapshot: Snapshot) -> Release:
+        opening = snapshot.opening(stored.entry)
+        return certified(
+            stored,
+            issuer=self._issuer(),
+            signer=self._signer,
+            commitment=None if opening is None else published(opening),
         )
-        return certified(stored, issuer=self._issuer(), signer=self._signer)
 
     def _gate(self) -> Gate:
         return Gate(
@@ -258,6 +276,16 @@ def _terms(declared: DeclaredDataset) -> LedgerTerms:
         measure=dataset.measure,
         caps=declared.caps,
     )
+
+
+def source_files(declared: DeclaredDataset) -> tuple[Path, ...]:
+    """Return the files of a source; none where it is in memory.  No row is read."""
+    from confide.rows.sources.prepare import prepared
+
+    if declared.source.kind is SourceKind.FRAMES:
+        return ()
+    found = prepared(declared.source, base=declared.base, dataset=declared.dataset, frames=None)
+    return found.files
 
 
 def _login() -> str:

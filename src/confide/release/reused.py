@@ -26,6 +26,7 @@ from confide.release.facts import public_facts
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.release.software import software
+from confide.release.statement import release_of
 from confide.tables.schema import Dataset
 
 FORMAT = "confide-reused-1"
@@ -297,14 +298,7 @@ def derived_reuse(reused: Reused) -> dict[str, Json]:
     return {
         "certificate": "1",
         "id": f"{dataset.lineage}/reuse-{sha256[:16]}",
-        "release": {
-            "study": study.id,
-            "title": study.title,
-            "purpose": study.purpose,
-            "product": PRODUCT,
-            "audience": study.audience,
-            "period": study.period,
-        },
+        "release": _release(study),
         "data": {
             "dataset": dataset.id,
             "lineage": dataset.lineage,
@@ -327,6 +321,12 @@ def derived_reuse(reused: Reused) -> dict[str, Json]:
             for path, content in sorted(files.items())
         ],
     }
+
+
+def _release(study: Study) -> Json:
+    """Return what a study says of itself, without what it leaves out."""
+    full = release_of(study, product=PRODUCT)
+    return {name: each for name, each in full.items() if name != "cadence"}
 
 
 def _source(source: Source) -> Json:
