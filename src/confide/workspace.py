@@ -34,8 +34,8 @@ from confide.release.keys import make_keys, read_order_key, read_signing_key
 from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
-from confide.release.snapshot import Snapshot
 from confide.release.site_ledger import ANCHOR, LEDGER, site_ledger
+from confide.release.snapshot import Snapshot
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
 from confide.tables.source import SourceKind

@@ -9,7 +9,9 @@ from confide.cli.audit import audit
 from confide.cli.border import Border
 from confide.cli.demo import demo
 from confide.cli.describe import describe
+from confide.cli.diff import diff
 from confide.cli.explain import explain
+from confide.cli.export import export
 from confide.cli.init import init
 from confide.cli.ledger import ledger
 from confide.cli.plan import plan
@@ -62,6 +64,8 @@ for command, panel in (
     (advance, RELEASE),
     (show, RELEASE),
     (verify, CHECK),
+    (diff, CHECK),
+    (export, CHECK),
     (explain, CHECK),
     (audit, CHECK),
     (demo, CHECK),

@@ -27,7 +27,6 @@ from confide.plans.plan import Plan, Statistic, Study
 from confide.tables.filter import All, Everything, Predicate
 from confide.tables.schema import Dataset
 
-
 HouseRuleName: TypeAlias = Literal["cms", "opensafely", "uk-llc", "acro"]
 
 

@@ -61,7 +61,7 @@ class Expectation:
 
     @property
     def mistake(self) -> float:
-        """Probability that the rule shows what it should withhold, or withholds what it need not."""
+        """Probability that it shows what it should withhold, or withholds what it need not."""
         return 1 - self.withheld if self.small else self.withheld
 
 

@@ -1,4 +1,4 @@
-"""What a certificate's own numbers must satisfy, checked without data and without its noisy numbers.
+"""What a certificate's own numbers must satisfy, checked without data and without noisy numbers.
 
 *Law:* discrete Laplace noise of scale b on L1 sensitivity Δ₁ gives ε = Δ₁/b [GRS12]; discrete
 Gaussian noise gives ρ = Δ₂²/(2σ²) [CKS20]; under zCDP an ε-DP measurement is charged ε²/2.  Charges

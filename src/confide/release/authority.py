@@ -1,4 +1,4 @@
-"""Who asked, under which policy, on which legal basis, and who decided: the authority of a release."""
+"""The authority of a release: under which policy and legal basis, and who decided."""
 
 from dataclasses import dataclass
 
@@ -69,3 +69,7 @@ class Authority:
                 for each in self.decisions
             ]
         return body
+
+
+NO_AUTHORITY = Authority()
+"""Where no policy is in force."""

@@ -36,7 +36,7 @@ from confide.privacy.group import group_loss
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.odds import membership_advantage
-from confide.release.authority import Authority
+from confide.release.authority import NO_AUTHORITY, Authority
 from confide.release.export import tables
 from confide.release.facts import public_facts
 from confide.release.hazards import Stated, hazards
@@ -80,7 +80,7 @@ def certificate(
     issuer: Issuer,
     software: Mapping[str, Json],
     signer: SigningKey,
-    authority: Authority = Authority(),
+    authority: Authority = NO_AUTHORITY,
     commitment: Json = None,
 ) -> Json:
     """Return the signed certificate of a release with its estimates.
@@ -108,7 +108,7 @@ def certificate(
             "request": entry.request_key,
             **authority.to_json(),
         },
-        "accounting": _accounting(entry),
+        "accounting": accounting_of(entry),
         "software": dict(software),
     }
     scopes = tuple(charge.name for charge in entry.charges)
@@ -293,7 +293,8 @@ def _error(noise: Mechanism) -> dict[str, str]:
             assert_never(noise)
 
 
-def _accounting(entry: Entry) -> Json:
+def accounting_of(entry: Entry) -> Json:
+    """Return what a certificate says of the entry of the ledger."""
     return {
         "entry": entry.number,
         "previous": entry.previous,

@@ -1,4 +1,4 @@
-"""A hiding commitment to the snapshot that was read: the steward can show it, nobody else learns it.
+"""A hiding commitment to the snapshot that was read: the steward can open it, nobody else.
 
 The value is SHA-256(nonce ‖ d), where d is the SHA-256 of the snapshot's files and the nonce is 32
 fresh bytes of the operating system.  It *binds*: finding other files with the same value means a

@@ -90,7 +90,8 @@ def not_protected(plan: Plan) -> list[Text]:
         {
             "en": "That nothing is learned about a patient: facts about the population apply to "
             "everyone in it, whether or not their record was used.",
-            "zh": "不保证不会了解到患者的任何情况：群体的规律适用于其中每个人，无论其记录是否被使用。",
+            "zh": "不保证不会了解到患者的任何情况："
+            "群体的规律适用于其中每个人，无论其记录是否被使用。",
         },
         {
             "en": "Facts taken as public: schema, categories, bounds, and that the data set exists.",

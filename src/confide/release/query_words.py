@@ -47,7 +47,7 @@ def query_text(measured: Measured, *, dataset: Dataset) -> str:
         case PooledAggregate(of=of):
             return f"groups of cells of: {query_text(of, dataset=dataset)}"
         case FactorizedAggregate(inner=inner):
-            return f"square root of the running total over time of: " + query_text(
+            return "square root of the running total over time of: " + query_text(
                 inner, dataset=dataset
             )
         case DegreeAggregate(relation=relation):

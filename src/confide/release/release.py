@@ -7,7 +7,7 @@ from confide.errors import UnknownNameError
 from confide.plans.canonical import Json
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Plan, Statistic
-from confide.release.authority import Authority
+from confide.release.authority import NO_AUTHORITY, Authority
 from confide.release.certificate import Issuer, certificate
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates, read_payload
@@ -52,7 +52,7 @@ def certified(
     *,
     issuer: Issuer,
     signer: SigningKey,
-    authority: Authority = Authority(),
+    authority: Authority = NO_AUTHORITY,
     commitment: Json = None,
 ) -> Release:
     """Return a stored answer with its estimates and its signed certificate."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from confide.budget.ledger import Ledger, State
 from confide.errors import ConfideError, ContractError, UnknownNameError
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
-from confide.plans.house_rule import NoisyFile
 from confide.plans.estimates import Estimate
+from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer, Earlier, Same, Summed, answer
 from confide.plans.simulation import Simulation
@@ -36,6 +36,8 @@ BECAUSE = (
     "a function of noisy answers that were charged when they were released: post-processing costs "
     "nothing [DR14, prop. 2.1]"
 )
+WITHHELD = "The house rule withholds noisy counts, which a release made of earlier ones would hold."
+PUBLISH = "Write small-cells: {rule: ..., noisy: published}, or run without --reuse."
 AUDIENCES = ("internal", "registered", "public")
 """From the narrowest to the widest."""
 
@@ -213,6 +215,8 @@ def is_same_data(one: Dataset, other: Dataset) -> bool:
 
 def offers(ledger: Ledger, plan: Plan) -> dict[str, Answer | ContractError]:
     """Return how each statistic of a plan follows from published releases, or why it does not."""
+    if not shows_noisy(plan.study):
+        return {each.id: ContractError(WITHHELD, hint=PUBLISH) for each in plan.statistics}
     sources = earlier_releases(ledger, dataset=plan.dataset, audience=plan.study.audience)
     return _answers(plan.statistics, sources, dataset=plan.dataset)
 
@@ -243,10 +247,7 @@ def reuse(
         ContractError: If they do not answer every statistic; the message names those.
     """
     if not shows_noisy(study):
-        raise ContractError(
-            "The house rule withholds noisy counts, and a release made of earlier ones holds them.",
-            hint="Write small-cells: {rule: ..., noisy: published}, or run without --reuse.",
-        )
+        raise ContractError(WITHHELD, hint=PUBLISH)
     found = _answers(statistics, sources, dataset=dataset)
     lacking = [str(reason) for reason in found.values() if isinstance(reason, ContractError)]
     if lacking:

@@ -1,4 +1,4 @@
-"""Which software made a release: version, commit, every source file and every library it ran with."""
+"""Which software made a release: version, commit, source files and libraries."""
 
 import contextlib
 import functools
@@ -10,7 +10,6 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from confide.plans.canonical import Json, digest
-
 
 CHECKS = (
     "before charging: measurements and sensitivities derived again from the statistics",

@@ -60,7 +60,7 @@ def promised(plan: Plan) -> dict[str, Json]:
 
 
 def stated_noise(noise: Mechanism) -> dict[str, str]:
-    """Return family and scale of noise as exact texts; of Gaussian noise the square of its scale."""
+    """Return family and scale of noise as exact texts; of Gaussian noise the squared scale."""
     match noise:
         case DiscreteLaplace(scale=scale):
             return {"family": "discrete-laplace", "scale": str(scale), "because": "scale = l1/ε"}

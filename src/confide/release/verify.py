@@ -23,9 +23,9 @@ from confide.budget.ledger import Scope
 from confide.errors import ConfideError, VerificationError
 from confide.plans.canonical import Json
 from confide.plans.growth import grown_to
+from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Plan
 from confide.privacy.amount import ATTO, NANO
-from confide.plans.house_rule import NoisyFile
 from confide.release.arithmetic import arithmetic_checks, exact
 from confide.release.certificate import NOISY_PATH, derived, derived_first
 from confide.release.checks import Check, file_checks, plan_checks, signature_check
