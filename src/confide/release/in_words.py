@@ -94,7 +94,7 @@ def not_protected(plan: Plan) -> list[Text]:
             "群体的规律适用于其中每个人，无论其记录是否被使用。",
         },
         {
-            "en": "Facts taken as public: schema, categories, bounds, and that the data set exists.",
+            "en": "Facts taken as public: schema, categories, bounds, that the data set exists.",
             "zh": "被视为公开的事实：数据结构、类别、上下界，以及该数据集的存在。",
         },
         {
@@ -102,8 +102,7 @@ def not_protected(plan: Plan) -> list[Text]:
             "zh": "本账本之外的发布，以及原始数据被盗。",
         },
         {
-            "en": "The same for groups: see the loss of groups above; someone with several ids is a "
-            "group.",
+            "en": "The same for groups: see their loss; someone with several ids is a group.",
             "zh": "对群体的同等保护：见上文群体的损失；拥有多个标识的人视为群体。",
         },
     ]
