@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from confide.plans.canonical import Json, canonical_bytes
+from confide.release.export import tables
 from confide.release.keys import SigningKey, read_signing_key
 from confide.release.release import Release
-from confide.report.save import save
+from confide.release.reused import shows_noisy
 from confide.workspace import open_study
 from small_clinic import Clinic, make_clinic
 
@@ -46,8 +47,19 @@ def again(clinic: Clinic, out: Path, *, request: str | None = None) -> Issued:
     workspace, study = open_study(clinic.study)
     with workspace:
         release = workspace.release(study.plan(), request=request)
-    save(release, out)
+    _write(release, out)
     return Issued(clinic=clinic, release=release, out=out)
+
+
+def _write(release: Release, out: Path) -> None:
+    """Write the certified files; figures and report take longer and are not certified."""
+    files = {"certificate.json": canonical_bytes(release.certificate)}
+    files |= tables(release.plan, release.estimates)
+    if shows_noisy(release.plan.study):
+        files["noisy.json"] = release.noisy.payload()
+    for path, content in files.items():
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        (out / path).write_bytes(content)
 
 
 def signed(body: Json, signer: SigningKey) -> Json:
