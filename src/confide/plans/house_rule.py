@@ -1,14 +1,15 @@
 """House rules for small cells: what a data holder has promised not to print, and to whom.
 
 References:
-    [CMS20] Centers for Medicare & Medicaid Services. CMS cell suppression policy: no cell with a
-        value of 1 to 10. 2020. https://www.hhs.gov/guidance/document/cms-cell-suppression-policy
-    [OS24] OpenSAFELY. Updated disclosure control: redact counts of 7 or less, round the others to
-        the nearest 5. https://docs.opensafely.org/outputs/sdc/
-    [LLC23] UK Longitudinal Linkage Collaboration. Statistical disclosure control: no count below
-        10. https://guidebook.ukllc.ac.uk/
-    [PAB25] Preen et al. ACRO: a tool for semi-automated output checking; safe threshold 10. 2022.
-        https://arxiv.org/abs/2212.02935
+    [CMS20] Centers for Medicare & Medicaid Services. CMS cell suppression policy: no cell of 1 to
+        10, nor a number from which one follows. 2020.
+        https://www.hhs.gov/guidance/document/cms-cell-suppression-policy
+    [OS25] OpenSAFELY. Applying statistical disclosure control: counts of 7 or less are redacted,
+        the others rounded. https://docs.opensafely.org/outputs/sdc
+    [LLC26] UK Longitudinal Linkage Collaboration. Statistical disclosure control: no count below
+        10, including zero. https://guidebook.ukllc.ac.uk/docs/user_guide/sdc
+    [PAB22] Preen et al. ACRO: a multi-language toolkit for supporting automated checking of
+        research outputs. 2022. https://arxiv.org/abs/2212.02935
 """
 
 import enum
@@ -48,7 +49,7 @@ class HouseRule(enum.Enum):
             case HouseRule.OPENSAFELY:
                 return "OpenSAFELY: counts of 7 or less redacted, others rounded to 5"
             case HouseRule.UK_LLC:
-                return "UK LLC: no count below 10"
+                return "UK LLC: no count below 10, including zero"
             case HouseRule.ACRO:
                 return "ACRO: safe threshold of 10"
 

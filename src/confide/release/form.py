@@ -1,15 +1,13 @@
 """The form of a certificate of version 2: which members it has, and what kind of value each is.
 
 The JSON Schema of the documentation is generated from these models, and the verifier refuses what
-does not have the form.  Numbers are texts, so that no reader rounds them; what is not known is
+does not have the form (:mod:`.form_check`).  Numbers are texts, so that no reader rounds them; what is not known is
 absent, never null.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
-
-from confide.plans.canonical import Json
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 VERSION = "2"
 
@@ -365,46 +363,3 @@ class CertificateForm(_Part):
     small_cells: SmallCellsPart | None = None
     software: SoftwarePart
     signature: SignaturePart
-
-
-def schema() -> Json:
-    """Return the JSON Schema (2020-12) of a certificate; nothing in it may be null."""
-    found = CertificateForm.model_json_schema(by_alias=True)
-    found["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    found["title"] = "Certificate of a release, version 2"
-    return _without_null(found)
-
-
-def _without_null(node: Json) -> Json:
-    match node:
-        case {"anyOf": [kept, {"type": "null"}], **rest}:
-            rest.pop("default", None)
-            return _without_null(kept | rest)
-        case dict():
-            return {name: _without_null(each) for name, each in node.items()}
-        case list():
-            return [_without_null(each) for each in node]
-        case _:
-            return node
-
-
-def form_problem(certificate: Json) -> str:
-    """Return the first place where a certificate does not have the form; empty where it does."""
-    if line := _null(certificate):
-        return f"{line} is null; what is not known is absent"
-    try:
-        CertificateForm.model_validate(certificate)
-    except ValidationError as broken:
-        first = broken.errors(include_url=False, include_input=False)[0]
-        places = first["loc"]
-        line = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in places).lstrip(".")
-        return f"{line}: {first['msg']}"
-    return ""
-
-
-def _null(node: Json, line: str = "certificate") -> str:
-    if node is None:
-        return line
-    items = node.items() if isinstance(node, dict) else ()
-    items = enumerate(node) if isinstance(node, list) else items
-    return next((found for name, each in items if (found := _null(each, f"{line}.{name}"))), "")

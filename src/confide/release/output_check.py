@@ -6,8 +6,6 @@ needs to know beyond that, that the numbers are noisy, stands in the summary and
 References:
     [PAB22] Preen et al. ACRO: a multi-language toolkit for supporting automated checking of
         research outputs. 2022. https://arxiv.org/abs/2212.02935
-    [SACRO] Smith et al. SACRO: semi-automated checking of research outputs. 2023.
-        https://doi.org/10.5281/zenodo.10055365
 """
 
 import csv

@@ -29,7 +29,8 @@ from confide.privacy.amount import ATTO, NANO
 from confide.release.arithmetic import arithmetic_checks, exact
 from confide.release.certificate import NOISY_PATH, derived, derived_first
 from confide.release.checks import Check, file_checks, plan_checks, signature_check
-from confide.release.form import VERSION, form_problem
+from confide.release.form import VERSION
+from confide.release.form_check import form_problem
 from confide.release.lines import differences, told
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.release.software import software

@@ -14,7 +14,7 @@ from confide.plans import house_rule, small_cells
 from confide.plans.allocate import Ask, forecast, make_plan
 from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Study
-from confide.plans.small_cells import FLAG, expectations, under_rule
+from confide.plans.small_cells import FLAG, expectations
 from confide.release.noisy import NoisyAggregates
 from confide.statistics.histogram import Histogram
 from confide.statistics.mean import Mean
@@ -161,31 +161,3 @@ def test_the_rule_is_part_of_the_plans_digest():
 def test_a_release_without_new_words_has_the_digest_that_it_always_had():
     plan = make_plan([Ask(statistic=BY_SEX)], study=Study(id="s"), dataset=dataset(), nano=10**9)
     assert plan.to_json()["study"] == {"is": "Study", "id": "s"}
-
-
-def suppressing_on_the_exact_count(exact):
-    """A rule with a side channel: what a publisher would do who looks at the data once more."""
-
-    def mutant(study, estimates, measured, *, dataset):
-        del measured, dataset
-        least = study.small_cells.rule.least
-        return tuple(
-            replace(e, value=None, flags=(FLAG,)) if exact[e.key] < least else e for e in estimates
-        )
-
-    return mutant
-
-
-def tells_the_exact_count(rule_on):
-    """Return whether tables of equal noisy numbers tell a true 10 from a true 11."""
-    tables = []
-    for exact in ({("male",): 10, ("female",): 90}, {("male",): 11, ("female",): 90}):
-        study = Study(id="s", small_cells=SmallCells(rule=HouseRule.CMS))
-        raw = printed(BY_SEX, (14, 88), rule=None)
-        tables.append(rule_on(exact)(study, raw, (), dataset=dataset()))
-    return tables[0] != tables[1]
-
-
-def test_suppression_on_the_exact_count_is_caught():
-    assert tells_the_exact_count(suppressing_on_the_exact_count)
-    assert not tells_the_exact_count(lambda _: under_rule)

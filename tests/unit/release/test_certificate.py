@@ -11,7 +11,8 @@ import pytest
 
 from confide.release.against_chain import chain_checks, read_chain
 from confide.release.checks import signature_check
-from confide.release.form import CertificateForm, form_problem, schema
+from confide.release.form import CertificateForm
+from confide.release.form_check import form_problem, schema
 from confide.release.in_words import in_words
 from confide.release.verify import read_certificate, verify
 from issued import again, edited, issue, leaves, signed
