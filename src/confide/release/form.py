@@ -1,8 +1,8 @@
 """The form of a certificate of version 2: which members it has, and what kind of value each is.
 
 The JSON Schema of the documentation is generated from these models, and the verifier refuses what
-does not have the form (:mod:`.form_check`).  Numbers are texts, so that no reader rounds them; what is not known is
-absent, never null.
+does not have the form (:mod:`.form_check`).  Numbers are texts, so that no reader rounds them; what
+is not known is absent, never null.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias

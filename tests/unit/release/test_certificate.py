@@ -31,9 +31,9 @@ STUDIES = {
     "every kind of noise": """\
   - {id: wards, kind: histogram, table: visits, by: [ward], per-patient: {cells: 2},
      error: {within: 60}}
-  - {id: notes, kind: key-selection, table: patients, key: note, share: 1}
+  - {id: notes, kind: key-selection, table: patients, key: note, share: "0.5"}
   - {id: top, kind: top-category, table: visits, by: [ward], per-patient: {cells: 1},
-     share: 1}
+     share: "0.5"}
 spend: {at-most: {epsilon: 1}}
 """,
 }
