@@ -178,8 +178,9 @@ def _printed(estimate: Estimate, *, small: set[Key], rule: HouseRule) -> Estimat
     else:
         withheld = any(_covers(key, estimate.key) for key in small)
     if withheld:
-        numbers = dict.fromkeys(("value", "standard_error", "lower", "upper"))
-        return replace(estimate, **numbers, flags=(FLAG,))
+        return replace(
+            estimate, value=None, standard_error=None, lower=None, upper=None, flags=(FLAG,)
+        )
     if _is_count(estimate) and rule.round_to > 1:
         return _rounded(estimate, to=rule.round_to)
     return estimate

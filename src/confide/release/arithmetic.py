@@ -54,12 +54,14 @@ def _scales(certificate: Json) -> str:
     """Compare the charge of each measurement with what noise and sensitivity give."""
     for place, each in enumerate(certificate["mechanisms"]):
         moved, law, charge = each["sensitivity"], each["law"], each["charge"]
+        epsilon: Fraction | None
         match law["family"]:
             case "discrete-laplace":
                 epsilon = exact(moved["l1"]) / exact(law["scale"])
                 rho = epsilon**2 / 2
             case "discrete-gaussian":
-                epsilon, rho = None, exact(moved["l2-squared"]) / (2 * exact(law["scale-squared"]))
+                epsilon = None
+                rho = exact(moved["l2-squared"]) / (2 * exact(law["scale-squared"]))
             case "exponential-mechanism":
                 continue  # its loss depends on how many are chosen: derived from the plan
             case _:

@@ -44,6 +44,6 @@ def form_problem(certificate: Json) -> str:
 def _null(node: Json, line: str = "certificate") -> str:
     if node is None:
         return line
-    items = node.items() if isinstance(node, dict) else ()
-    items = enumerate(node) if isinstance(node, list) else items
+    items = list(node.items()) if isinstance(node, dict) else []
+    items = list(enumerate(node)) if isinstance(node, list) else items
     return next((found for name, each in items if (found := _null(each, f"{line}.{name}"))), "")
