@@ -49,6 +49,14 @@ class Desk:
             account = self._journal.book.accounts.get(lineage)
             return None if account is None else account.policy
 
+    def version(self, lineage: str, *, digest: str) -> Adopted:
+        """Return a policy that was adopted, in force or replaced."""
+        with self._journal.transaction():
+            versions = self._journal.book.account(lineage).versions
+            if digest not in versions:
+                raise UnknownNameError("policy", digest, known=versions)
+            return versions[digest]
+
     def adopt(self, lineage: str, *, policy: Policy, reason: str = "") -> None:
         """Let a version of a policy hold from now on; the same one again changes nothing.
 

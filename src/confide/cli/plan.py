@@ -90,8 +90,9 @@ def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
 def approval(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
     """Return whether the policy admits the plan now, and if not why and what would help."""
     from confide.budget.workflow.rules import Refused
+    from confide.release.approval import admission
 
-    answer = workspace.admission(planned)
+    answer = admission(workspace.ledger, planned, analyst=workspace.analyst(planned))
     if isinstance(answer, Refused):
         return {
             "admitted": False,

@@ -97,7 +97,14 @@ def test_a_study_is_asked_for_approved_run_and_withheld(clinic):
 
     ran = confide("run", clinic.study, "--out", out, "--json")
     assert (ran.code, ran.json["charged"]) == (0, True)
-    charges = json.loads((out / "certificate.json").read_text())["accounting"]["charges"]
+    certificate = json.loads((out / "certificate.json").read_text())
+    authority, charges = certificate["authority"], certificate["accounting"]["charges"]
+    assert (authority["policy"]["id"], authority["policy"]["version"]) == ("north-clinic", 1)
+    assert [(each["role"], each["decision"]) for each in authority["decisions"]] == [
+        ("steward", "approved"),
+        ("privacy-officer", "approved"),
+    ]
+    assert confide("verify", out, "--json").json["holds"]
     assert [(c["id"], c["scope"].partition("/")[0]) for c in charges] == [
         ("ethics-year", "calendar-year"),
         ("house-life", "lifetime"),
