@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from confide.budget.ledger import Caps
+from confide.budget.ledger import Caps, LedgerTerms
 from confide.budget.place import Place, SQLitePlace
 from confide.budget.policy.policy import Policy
 from confide.errors import ContractError
@@ -135,6 +135,16 @@ class DeclaredDataset:
     ledger: Place = field(default_factory=SQLitePlace)
     anchor: Path | None = None
     policy: Policy | None = None
+
+    def terms(self) -> LedgerTerms:
+        """Return what the ledger is told of the data set when it is opened."""
+        return LedgerTerms(
+            lineage=self.dataset.lineage,
+            unit=self.dataset.unit.entity,
+            adjacency=self.dataset.adjacency,
+            measure=self.dataset.measure,
+            caps=self.caps,
+        )
 
 
 def read_dataset(path: Path) -> DeclaredDataset:

@@ -83,6 +83,41 @@ def make_keys(folder: Path) -> None:
         _write(folder / ORDER, os.urandom(32).hex().encode() + b"\n")
 
 
+def make_person_key(path: Path) -> str:
+    """Write a new Ed25519 key of one person, with mode 0600, and return its public half as hex.
+
+    Raises:
+        ContractError: If there is a file already; keys are not written over.
+    """
+    if path.exists():
+        raise ContractError(
+            f"{path.name} exists, and a key is not written over.", hint="Choose another --out."
+        )
+    private = Ed25519PrivateKey.generate()
+    _write(path, private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return SigningKey(private).public_key.hex()
+
+
+def read_person_key(path: Path) -> SigningKey:
+    """Return a person's key.
+
+    Raises:
+        ContractError: If it is missing, readable by others, or not an Ed25519 key.
+    """
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        private = load_pem_private_key(_read(path, make="confide request key --out"), password=None)
+    except (ValueError, TypeError):
+        private = None
+    if not isinstance(private, Ed25519PrivateKey):
+        raise ContractError(
+            f"{path.name} is not an Ed25519 key.",
+            hint=f"Run: confide request key --out {path.name}",
+        )
+    return SigningKey(private)
+
+
 def make_pending_key(folder: Path) -> SigningKey:
     """Write a signing key that is not in force yet, and return it."""
     private = Ed25519PrivateKey.generate()
@@ -173,11 +208,12 @@ def read_order_key(folder: Path) -> bytes:
     return key
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, *, make: str = "confide init") -> bytes:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        raise ContractError(f"There is no {path.name}.", hint="Run: confide init") from None
+        hint = f"Run: {make}" + (f" {path.name}" if make.endswith("--out") else "")
+        raise ContractError(f"There is no {path.name}.", hint=hint) from None
     if mode & 0o077:
         raise ContractError(
             f"{path.name} can be read by others.", hint=f"Run: chmod 600 {path.name}"
