@@ -2,19 +2,20 @@
 
 Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide`` (mode 0700):
 ``ledger.sqlite``, ``anchor.jsonl``, ``signing.key``, ``signing.pub``, ``hash.key``,
-``incidents.log``, and the copies of ``confide prepare`` in ``prepared``.
+``incidents.log``, ``commitments.jsonl``, ``snapshots.json``, and the copies of ``confide prepare``
+in ``prepared``.
 """
 
 import contextlib
 import functools
-import getpass
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from confide.budget.ledger import LedgerTerms, Spent
-from confide.budget.sqlite import SQLiteLedger
+from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.ledger import Spent, StoredRelease
+from confide.budget.place import exists
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
 from confide.files.study import DeclaredStudy, ask_from, read_study
@@ -25,16 +26,21 @@ from confide.plans.allocate import Ask, forecast, make_plan
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer
+from confide.release.approval import analyst_of, authority_of
 from confide.release.certificate import Issuer
+from confide.release.commitment import published
 from confide.release.gate import Gate
 from confide.release.incidents import log_incident
-from confide.release.keys import make_keys, read_order_key, read_signing_key
+from confide.release.keys import make_keys, read_order_key
 from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
-from confide.release.site_ledger import ANCHOR, LEDGER, site_ledger
+from confide.release.rotation import signing_key
+from confide.release.site_ledger import ANCHOR, site_ledger
+from confide.release.snapshot import Snapshot
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
+from confide.tables.source import SourceKind
 
 if TYPE_CHECKING:
     from confide.rows.prepared.build import Preparation
@@ -56,10 +62,14 @@ class Workspace:
         self._frames = frames
         self._engine: Engine | None = None
         self._folder = declared.base / FOLDER
-        self._signer = read_signing_key(self._folder)
-        self.ledger = site_ledger(self._folder, signer=self._signer)
+        self._signer = signing_key(self._folder, place=declared.ledger)
+        self.ledger = site_ledger(
+            self._folder, signer=self._signer, place=declared.ledger, anchor=declared.anchor
+        )
         try:
-            self.ledger.register(_terms(declared))
+            self.ledger.register(declared.terms())
+            if declared.policy is not None:
+                self.ledger.desk.follow(declared.dataset.lineage, policy=declared.policy)
         except BaseException:
             self.ledger.close()
             raise
@@ -134,7 +144,7 @@ class Workspace:
             plan: What to release.
             request: Idempotency key; the same plan with the same key returns the same release at no
                 charge.  The plan's digest when None, so that running a study twice costs once.
-            analyst: Account that asks; the user's login when None.
+            analyst: Account that asks; whose request was approved, or the user's login, when None.
             progress: Told the name of each stage.
 
         Raises:
@@ -142,16 +152,17 @@ class Workspace:
             ContractError: If the source lacks what the plan names; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        try:
-            stored = self._gate().release(
-                plan,
-                analyst=analyst or _login(),
-                request_key=request or plan.digest()[:32],
-                progress=progress,
-            )
-        except BudgetExhaustedError as refusal:
-            raise told_in_epsilon(refusal, plan=plan) from None
-        return certified(stored, issuer=self._issuer(), signer=self._signer)
+        with self._snapshot() as snapshot:
+            try:
+                stored = self._gate().release(
+                    plan,
+                    analyst=analyst or self.analyst(plan),
+                    request_key=request or plan.digest()[:32],
+                    progress=snapshot.watched(progress),
+                )
+            except BudgetExhaustedError as refusal:
+                raise told_in_epsilon(refusal, plan=plan) from None
+            return self._certified(stored, snapshot=snapshot)
 
     def advance(
         self,
@@ -166,13 +177,27 @@ class Workspace:
         Arguments are those of :meth:`release`; of the plan, only ``through`` and the snapshot may
         have changed.  Raises what :meth:`confide.release.gate.Gate.advance` does.
         """
-        stored = self._gate().advance(
-            plan,
-            analyst=analyst or _login(),
-            request_key=request or plan.digest()[:32],
-            progress=progress,
+        with self._snapshot() as snapshot:
+            stored = self._gate().advance(
+                plan,
+                analyst=analyst or self.analyst(plan),
+                request_key=request or plan.digest()[:32],
+                progress=snapshot.watched(progress),
+            )
+            return self._certified(stored, snapshot=snapshot)
+
+    def _snapshot(self) -> Snapshot:
+        return Snapshot(files=source_files(self.declared), folder=self._folder)
+
+    def _certified(self, stored: StoredRelease, *, snapshot: Snapshot) -> Release:
+        opening = snapshot.opening(stored.entry)
+        return certified(
+            stored,
+            issuer=self._issuer(),
+            signer=self._signer,
+            authority=authority_of(self.ledger, stored.entry),
+            commitment=None if opening is None else published(opening),
         )
-        return certified(stored, issuer=self._issuer(), signer=self._signer)
 
     def _gate(self) -> Gate:
         return Gate(
@@ -209,9 +234,17 @@ class Workspace:
         aggregates = tuple(part for each in plan.measurements for part in parts(each.aggregate))
         return self._open_engine().explain(aggregates, dataset=plan.dataset)
 
-    def spent(self) -> Spent:
-        """Return the use of every cap."""
-        return self.ledger.spent(self.declared.dataset.lineage)
+    def analyst(self, plan: Plan) -> str:
+        """Return for whom a plan is run: whose request was approved, or the user's login."""
+        return analyst_of(self.ledger, plan)
+
+    def spent(self, plan: Plan | None = None) -> Spent:
+        """Return the use of every cap, or of those that a plan falls under."""
+        lineage = self.declared.dataset.lineage
+        if plan is None:
+            return self.ledger.spent(lineage)
+        project, analyst = plan.study.project, self.analyst(plan)
+        return self.ledger.spent(lineage, project=project, analyst=analyst)
 
     def close(self) -> None:
         """Release the engine and the ledger."""
@@ -249,22 +282,14 @@ class Workspace:
         return self._engine
 
 
-def _terms(declared: DeclaredDataset) -> LedgerTerms:
-    dataset = declared.dataset
-    return LedgerTerms(
-        lineage=dataset.lineage,
-        unit=dataset.unit.entity,
-        adjacency=dataset.adjacency,
-        measure=dataset.measure,
-        caps=declared.caps,
-    )
+def source_files(declared: DeclaredDataset) -> tuple[Path, ...]:
+    """Return the files of a source; none where it is in memory.  No row is read."""
+    from confide.rows.sources.prepare import prepared
 
-
-def _login() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"
+    if declared.source.kind is SourceKind.FRAMES:
+        return ()
+    found = prepared(declared.source, base=declared.base, dataset=declared.dataset, frames=None)
+    return found.files
 
 
 def initialise(folder: Path) -> Path:
@@ -292,7 +317,7 @@ def open_study(path: str | Path, *, period: str | None = None) -> tuple[Workspac
 
 
 @contextlib.contextmanager
-def open_ledger(dataset: str | Path) -> Iterator[tuple[SQLiteLedger, DeclaredDataset]]:
+def open_ledger(dataset: str | Path) -> Iterator[tuple[ChainedLedger, DeclaredDataset]]:
     """Open the ledger of a dataset.yaml for an officer, even if it is frozen or its caps differ.
 
     Raises:
@@ -300,11 +325,16 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[SQLiteLedger, DeclaredDat
     """
     declared = read_dataset(Path(dataset))
     folder = declared.base / FOLDER
-    if not (folder / LEDGER).exists() and not (folder / ANCHOR).exists():
+    if not exists(declared.ledger, folder=folder) and not (folder / ANCHOR).exists():
         raise ContractError(
             "There is no ledger yet.", hint="It is made when a study is planned or run."
         )
-    ledger = site_ledger(folder, signer=read_signing_key(folder))
+    ledger = site_ledger(
+        folder,
+        signer=signing_key(folder, place=declared.ledger),
+        place=declared.ledger,
+        anchor=declared.anchor,
+    )
     try:
         yield ledger, declared
     finally:

@@ -7,7 +7,7 @@ might hold a value, goes to a local log that only this user can read, and a rand
 exit   meaning
 =====  ======================================================
 0      done
-1      bug, or a release that failed after reading began
+1      bug, a release that failed after reading began, or no way to the ledger's database
 2      usage: an option, a path, a missing extra
 3      policy refuses
 4      approval missing
@@ -33,10 +33,12 @@ from typer.core import TyperGroup
 
 from confide.cli.output import AS_JSON, Output
 from confide.errors import (
+    ApprovalMissingError,
     BudgetExhaustedError,
     ConfideError,
     EngineError,
     LedgerFrozenError,
+    LedgerUnreachableError,
     MissingExtraError,
     PolicyError,
     ReleaseFailedError,
@@ -45,7 +47,7 @@ from confide.errors import (
 
 UsageError: Any = typer.BadParameter.__mro__[1]  # click's, or the click inside typer
 
-BUG, USAGE, POLICY, BUDGET, VERIFICATION, CONTRACT, INTERRUPTED = 1, 2, 3, 5, 6, 7, 130
+BUG, USAGE, POLICY, APPROVAL, BUDGET, VERIFICATION, CONTRACT, INTERRUPTED = 1, 2, 3, 4, 5, 6, 7, 130
 
 
 def exit_code(error: ConfideError) -> int:
@@ -58,13 +60,15 @@ def exit_code(error: ConfideError) -> int:
     match error:
         case BudgetExhaustedError():
             return BUDGET
+        case ApprovalMissingError():
+            return APPROVAL
         case PolicyError():
             return POLICY
         case VerificationError() | LedgerFrozenError():
             return VERIFICATION
         case MissingExtraError():
             return USAGE
-        case ReleaseFailedError() | EngineError():
+        case ReleaseFailedError() | EngineError() | LedgerUnreachableError():
             return BUG
         case _:
             return CONTRACT

@@ -29,6 +29,7 @@ from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, digest, encode
 from confide.plans.estimates import Estimate, Forecast
+from confide.plans.house_rule import SmallCells
 from confide.plans.simulation import Simulation
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
@@ -117,6 +118,19 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Superseded:
+    """The earlier release that a study replaces.
+
+    Attributes:
+        id: Of its certificate.
+        payload_sha256: Of its noisy payload, which fixes its plan and all of its numbers.
+    """
+
+    id: str
+    payload_sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
     """Why the release is made; shown to approvers and readers.
 
@@ -126,6 +140,13 @@ class Study:
         purpose: Why.
         audience: "public", "registered" or "internal".
         period: Which run of a repeated study this is; "" for a single one.
+        tier: Importance, of those in the policy; decides who approves.
+        project: To which it belongs, of those that the policy caps.
+        release: Planned release of the policy that it is.
+        region: Where the patients are from.
+        licence: Under which the numbers may be used.
+        supersedes: The release that this one replaces.
+        small_cells: House rule for small noisy counts.
     """
 
     id: str
@@ -133,6 +154,13 @@ class Study:
     purpose: str = ""
     audience: str = "public"
     period: str = ""
+    tier: str = ""
+    project: str = ""
+    release: str = ""
+    region: str = ""
+    licence: str = ""
+    supersedes: Superseded | None = None
+    small_cells: SmallCells | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

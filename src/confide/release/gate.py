@@ -22,6 +22,7 @@ References:
         https://arxiv.org/abs/1605.08294
 """
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -40,7 +41,13 @@ from confide.budget.ledger import (
     Step,
     StoredRelease,
 )
-from confide.errors import ContractError, PolicyError, ReleaseFailedError, UnsupportedError
+from confide.errors import (
+    ContractError,
+    LedgerUnreachableError,
+    PolicyError,
+    ReleaseFailedError,
+    UnsupportedError,
+)
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
@@ -222,8 +229,9 @@ class Gate:
                 payload = self._grow(plan, exact, before=read_payload(before.payload)).payload()
         except BaseException as failure:
             incident = f"{self.entropy.below(2**64):016x}"
-            self.ledger.burn(held, incident=incident)
             self.report_incident(incident, failure)
+            with contextlib.suppress(LedgerUnreachableError):  # then the next to open burns it
+                self.ledger.burn(held, incident=incident)
             if isinstance(failure, Exception):
                 raise ReleaseFailedError(incident) from None
             raise
@@ -331,4 +339,7 @@ def _request(
         events_json=free_json(plan.dataset.measure) if free else events_json(plan),
         plan_json=canonical_bytes(plan.to_json()).decode(),
         step=step,
+        tier=plan.study.tier,
+        project=plan.study.project,
+        planned=plan.study.release,
     )

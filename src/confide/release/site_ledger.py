@@ -3,18 +3,34 @@
 from pathlib import Path
 
 from confide.budget.amount import Amount
-from confide.budget.sqlite import SQLiteLedger
+from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.place import Place, SQLitePlace, open_store
 from confide.plans.events import recompute
 from confide.release.keys import SigningKey
 
-LEDGER = "ledger.sqlite"
 ANCHOR = "anchor.jsonl"
 
 
-def site_ledger(folder: Path, *, signer: SigningKey) -> SQLiteLedger:
-    """Open the ledger in a folder, or make a new one, and check all of it."""
-    return SQLiteLedger(
-        folder / LEDGER, anchor=folder / ANCHOR, signer=signer, recompute=recomputed
+def site_ledger(
+    folder: Path,
+    *,
+    signer: SigningKey,
+    place: Place | None = None,
+    anchor: Path | None = None,
+) -> ChainedLedger:
+    """Open a site's ledger, or make a new one, and check all of it.
+
+    Args:
+        folder: The workspace folder.
+        signer: The site's key.
+        place: Where the ledger is; a SQLite file in the folder when None.
+        anchor: File of signed heads; one in the folder when None.
+    """
+    return ChainedLedger(
+        open_store(place or SQLitePlace(), folder=folder),
+        anchor=anchor or folder / ANCHOR,
+        signer=signer,
+        recompute=recomputed,
     )
 
 

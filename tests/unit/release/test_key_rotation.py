@@ -1,0 +1,201 @@
+"""A new signing key: named by the old one, in force at once, whatever happens in between."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from confide.budget.book import Book
+from confide.budget.chain import is_signed, row_hash, sign_head
+from confide.budget.export import check_chain
+from confide.budget.place import SQLitePlace
+from confide.errors import InvalidParameterError, LedgerFrozenError, VerificationError
+from confide.release.keys import make_keys, read_signing_key, retired_keys
+from confide.release.rotation import rotate_signing_key, signing_key
+from confide.release.site_ledger import site_ledger
+from ledgers import HandClock, SiteKey, amount_of, open_ledger, released, request, terms
+
+OLD, NEW, NEXT = SiteKey(b"k" * 32), SiteKey(b"n" * 32), SiteKey(b"x" * 32)
+
+CRASH = """
+import os, sys
+from pathlib import Path
+from confide.budget import anchor, sqlite_store
+from confide.release import keys, rotation
+from confide.release.site_ledger import site_ledger
+
+folder, point = Path(sys.argv[1]), sys.argv[2]
+ledger = site_ledger(folder, signer=keys.read_signing_key(folder))
+end = lambda *_, **__: os._exit(9)
+match point:
+    case "before the chain names it":
+        ledger._journal.store.commit = end
+    case "before its anchor line":
+        ledger._journal._anchor.append = end
+    case "before it is installed":
+        rotation.install_pending_key = end
+    case "before the old name is kept":
+        keys._replace = end
+    case "between the old name and the new":
+        real = keys._replace
+        keys._replace = lambda path, text: real(path, text) if path.name == keys.OLD else end()
+    case "before it takes the place":
+        real = Path.replace
+        Path.replace = lambda path, to: end() if to.name == keys.SIGNING else real(path, to)
+rotation.rotate_signing_key(folder, ledger, reason="yearly")
+"""
+POINTS = {
+    "before the chain names it": "old",
+    "before its anchor line": "new",
+    "before it is installed": "new",
+    "before the old name is kept": "new",
+    "between the old name and the new": "new",
+    "before it takes the place": "new",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "private"
+
+
+@pytest.fixture
+def ledger(folder):
+    made = open_ledger(folder, clock=HandClock())
+    made.register(terms())
+    released(made, "a", b"first")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_crash_at_any_point_of_a_rotation_leaves_one_key_in_force(folder, point):
+    make_keys(folder)
+    old = read_signing_key(folder)
+    ledger = site_ledger(folder, signer=old)
+    ledger.register(terms())
+    ledger.close()
+    environment = os.environ | {"PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", CRASH, folder, point], env=environment, check=False
+    )
+    assert done.returncode == 9
+    mine = signing_key(folder, place=SQLitePlace())
+    assert (mine.name == old.name) == (POINTS[point] == "old")
+    ledger = site_ledger(folder, signer=mine)
+    ledger.verify_chain()
+    assert retired_keys(folder) == (() if mine.name == old.name else (old.name,))
+    assert (folder / "signing.pub").read_text().strip() == mine.name
+    rotate_signing_key(folder, ledger, reason="again")
+    ledger.verify_chain()
+    ledger.close()
+    assert not (folder / "signing.key.new").exists()
+
+
+def test_a_rotation_that_is_refused_leaves_the_old_key(folder):
+    make_keys(folder)
+    old = read_signing_key(folder)
+    ledger = site_ledger(folder, signer=old)
+    ledger.register(terms())
+    with pytest.raises(InvalidParameterError, match="reason"):
+        rotate_signing_key(folder, ledger, reason=" ")
+    assert signing_key(folder, place=SQLitePlace()).name == old.name
+    ledger.verify_chain()
+    ledger.close()
+
+
+def test_heads_are_accepted_by_the_key_of_their_time_or_a_later_one(ledger, folder):
+    ledger.rotate_key(NEW, reason="yearly")
+    released(ledger, "b", b"second")
+    ledger.rotate_key(NEXT, reason="yearly")
+    released(ledger, "c", b"third")
+    ledger.verify_chain()
+    again = open_ledger(folder, signer=NEXT, clock=HandClock())
+    again.verify_chain()
+    lines = again._journal.inspect().lines
+    assert [each.key for each in lines] == sorted(
+        (each.key for each in lines),
+        key=[key.public_key.hex() for key in (OLD, NEW, NEXT)].index,
+    )
+    assert len({each.key for each in lines}) == 3
+    again.close()
+
+
+def test_a_key_that_was_replaced_signs_no_head_that_counts(ledger, folder):
+    """Who stole the old key signs the last line of the anchor, and the head, anew."""
+    ledger.rotate_key(NEW, reason="stolen")
+    released(ledger, "b", b"second")
+    anchor = ledger._journal._anchor
+    last = anchor.heads()[-1]
+    forged = sign_head(replace(last, key=OLD.public_key.hex()), signer=OLD)
+    assert is_signed(forged, keys={forged.key})
+    path = folder / "anchor"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]))
+    anchor.append(forged)
+    with pytest.raises(LedgerFrozenError, match="not signed by this site's key"):
+        open_ledger(folder, signer=NEW, clock=HandClock()).head()
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(LedgerFrozenError, match="not signed by this site's key"):
+        open_ledger(folder, signer=OLD, clock=HandClock()).head()
+
+
+def test_a_middle_line_of_a_replaced_key_is_found_by_verify(ledger, folder):
+    ledger.rotate_key(NEW, reason="stolen")
+    for key in "bc":
+        released(ledger, key, b"")
+    path = folder / "anchor"
+    anchor, lines = ledger._journal._anchor, path.read_bytes().splitlines(keepends=True)
+    heads = list(anchor.heads())
+    heads[-2] = sign_head(replace(heads[-2], key=OLD.public_key.hex()), signer=OLD)
+    path.unlink()
+    anchor.append(*heads)
+    with pytest.raises(LedgerFrozenError, match="not signed by the key of its time"):
+        ledger.verify_chain()
+    path.write_bytes(b"".join(lines))
+    ledger.verify_chain()
+
+
+def test_nobody_replaces_the_key_without_the_old_key(ledger):
+    """A row that names a new key, made by somebody who has only the new one."""
+    ledger.rotate_key(NEW, reason="yearly")
+    chain = ledger.chain()
+    assert check_chain(chain, recompute=amount_of).signing.current == NEW.public_key.hex()
+    last = chain.events[-1]
+    for word, other in (("proof", "00" * 64), ("old", NEXT.public_key.hex())):
+        old = last.fields()[word]
+        body = last.body.replace(old, other)
+        changed = replace(last, body=body, hash=row_hash(last.previous, body=body))
+        book = Book()
+        for event in chain.events[:-1]:
+            book.follow(event)
+        with pytest.raises(LedgerFrozenError, match="without the old key's word"):
+            book.follow(changed)
+        with pytest.raises(VerificationError):
+            check_chain(replace(chain, events=(*chain.events[:-1], changed)), recompute=amount_of)
+
+
+def test_a_ledger_that_was_open_when_the_key_changed_stops(ledger, folder):
+    other = open_ledger(folder, clock=HandClock())
+    ledger.rotate_key(NEW, reason="yearly")
+    with pytest.raises(LedgerFrozenError, match="signing key was replaced"):
+        other.reserve(request("late"))
+    other.close()
+    assert released(ledger, "b", b"") > 0
+
+
+def test_a_key_that_was_lost_is_replaced_by_an_officer_and_rotates_from_there(ledger, folder):
+    ledger.rotate_key(NEW, reason="yearly")
+    mine = open_ledger(folder, signer=NEXT, clock=HandClock())
+    with pytest.raises(LedgerFrozenError, match="was rotated; this folder holds another one"):
+        mine.head()
+    mine.unfreeze("signing.key was lost with the disk")
+    mine.rotate_key(OLD, reason="yearly")
+    released(mine, "b", b"")
+    mine.verify_chain()
+    mine.close()
+    again = open_ledger(folder, signer=OLD, clock=HandClock())
+    again.verify_chain()
+    again.close()
