@@ -586,7 +586,15 @@ def signing_key() -> SigningKey:
 
 
 def certificate_of(noisy: NoisyAggregates, *, number: int = 7) -> Json:
-    software = {"name": "confide", "version": "0", "source-sha256": "33" * 32, "python": "3.11"}
+    software = {
+        "name": "confide",
+        "version": "0",
+        "source-sha256": "33" * 32,
+        "python": "3.11",
+        "lock-sha256": "44" * 32,
+        "libraries": {"duckdb": "2.0.0"},
+        "checks": ["the plan follows from its statistics"],
+    }
     return certificate(
         noisy,
         estimates=noisy.estimates(),
