@@ -45,6 +45,7 @@ def test_the_code_of_the_page_runs(page: Path, workplace: Path):
 @pytest.mark.parametrize("page", WITH_FILES, ids=name_of)
 def test_the_files_of_the_page_can_be_read_and_planned(page: Path, workplace: Path):
     from confide.files.dataset import read_dataset
+    from confide.files.policy import read_policy
     from confide.files.study import read_study
 
     titled = [block for block in blocks(page) if block.title]
@@ -55,3 +56,5 @@ def test_the_files_of_the_page_can_be_read_and_planned(page: Path, workplace: Pa
             assert read_dataset(Path(block.title)).dataset.tables
         if block.title.startswith("study"):
             assert read_study(Path(block.title)).plan().measurements
+        if block.title.startswith("policy"):
+            assert read_policy(Path(block.title)).releases
