@@ -9,6 +9,7 @@ from confide.cli.audit import audit
 from confide.cli.border import Border
 from confide.cli.demo import demo
 from confide.cli.describe import describe
+from confide.cli.document.commands import document
 from confide.cli.explain import explain
 from confide.cli.init import init
 from confide.cli.ledger import ledger
@@ -69,3 +70,4 @@ for command, panel in (
     app.command(command.__name__, rich_help_panel=panel)(command)
 app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
 app.add_typer(survey, name="survey", rich_help_panel=RELEASE)
+app.add_typer(document, name="document", rich_help_panel=CHECK)
