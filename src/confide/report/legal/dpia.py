@@ -12,7 +12,7 @@ References:
 
 from typing import assert_never
 
-from confide.report.legal.document import Kind, LegalDocument, Part, Stated
+from confide.report.legal.document import Item, Kind, LegalDocument, Part, Stated
 from confide.report.legal.dpia_analysis import analysis
 from confide.report.legal.dpia_proportion import proportion
 from confide.report.legal.dpia_risks import risks
@@ -138,6 +138,7 @@ def _description(scribe: Scribe) -> Part:
 def _nature(scribe: Scribe) -> Part:
     subject, plan = scribe.subject, scribe.subject.plan
     population = subject.dataset.population
+    published: Item
     if plan is None:
         published = entries_table(scribe)
     else:

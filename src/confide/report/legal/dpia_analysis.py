@@ -4,10 +4,13 @@ References:
     [EDPB26] EDPB. Template for data protection impact assessment. Version 1.0, 2026, part 2.
 """
 
+from confide.report.legal.asked import Who
 from confide.report.legal.columns_read import columns_read
-from confide.report.legal.document import Item, Part, Stated
+from confide.report.legal.declared import Site
+from confide.report.legal.document import Asked, Item, Part, Stated
 from confide.report.legal.exhibits import mechanisms_table, sites_table
 from confide.report.legal.scribe import Scribe
+from confide.report.numbers import clean
 
 PRINCIPLES = (
     "fairness",
@@ -41,11 +44,19 @@ def _lawfulness(scribe: Scribe) -> Part:
         "lawfulness",
         scribe.note("lawfulness"),
         sites_table(scribe),
+        *(site_law(site, scribe=scribe) for site in scribe.law.sites if not site.national_law),
         scribe.asked("legal-analysis"),
         scribe.asked("professional-secrecy"),
         scribe.note("status-of-output"),
         identifiability_stated(scribe),
     )
+
+
+def site_law(site: Site, *, scribe: Scribe) -> Asked:
+    """Return the field for the provision of law that a site rests on."""
+    name, title = f"{site.id}-national-law", clean(site.title, most=120)
+    text = site.national_law
+    return scribe.written(name, "national-law", text, who=Who.LAWYER, site=title)
 
 
 def identifiability_stated(scribe: Scribe) -> Stated:

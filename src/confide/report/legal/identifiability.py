@@ -11,7 +11,7 @@ References:
     [SRB25] Court of Justice of the European Union. EDPS v SRB, C-413/23 P, 4 September 2025.
 """
 
-from confide.report.legal.document import Kind, LegalDocument, Part
+from confide.report.legal.document import Item, Kind, LegalDocument, Part
 from confide.report.legal.dpia_analysis import identifiability_stated
 from confide.report.legal.exhibits import (
     attributes_table,
@@ -61,6 +61,7 @@ def identifiability(scribe: Scribe) -> LegalDocument:
 
 def _assessed(scribe: Scribe) -> Part:
     plan = scribe.subject.plan
+    output: Item
     if plan is None:
         output = entries_table(scribe)
     else:

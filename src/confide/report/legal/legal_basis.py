@@ -9,6 +9,7 @@ References:
 from confide.report.legal.asked import Who
 from confide.report.legal.declared import Site
 from confide.report.legal.document import Item, Kind, LegalDocument, Part
+from confide.report.legal.dpia_analysis import site_law
 from confide.report.legal.exhibits import beliefs_table, sites_table
 from confide.report.legal.heading import facts_of, sources_of
 from confide.report.legal.pictures import belief_picture
@@ -65,9 +66,7 @@ def _site(site: Site, *, number: str, scribe: Scribe) -> Part:
         items.append(scribe.stated("why", " ".join(site.why.split()), source=scribe.from_law()))
     items += [
         scribe.note(f"rule.{site.article_6.name.lower().replace('_', '-')}"),
-        scribe.written(
-            f"{site.id}-national-law", "national-law", site.national_law, who=Who.LAWYER
-        ),
+        site_law(site, scribe=scribe),
     ]
     made = scribe.part(number, "site", *items)
     return Part(number=number, title=f"{made.title}: {site.title}", items=made.items)

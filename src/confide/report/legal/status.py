@@ -17,7 +17,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """What one role has still to fill."""
+    """What one role has still to fill; ``who`` says how many fields."""
 
     who: str
     lines: tuple[Line, ...]
@@ -52,13 +52,18 @@ def status_of(document: LegalDocument, *, words: Words) -> Status:
         complete=not missing,
         headline=headline,
         sentences=(signatures, *words.each("legal.status.how")),
-        groups=_groups(missing),
+        groups=_groups(missing, words=words),
     )
 
 
-def _groups(missing: tuple[tuple[Part, Asked], ...]) -> tuple[Group, ...]:
+def _groups(missing: tuple[tuple[Part, Asked], ...], *, words: Words) -> tuple[Group, ...]:
     by_who: dict[str, list[Line]] = {}
     for part, item in missing:
         line = Line(id=item.id, number=part.number, label=item.label)
         by_who.setdefault(item.who, []).append(line)
-    return tuple(Group(who=who, lines=tuple(lines)) for who, lines in by_who.items())
+    return tuple(
+        Group(
+            who=words.say("legal.status.group", who=who, count=str(len(lines))), lines=tuple(lines)
+        )
+        for who, lines in by_who.items()
+    )
