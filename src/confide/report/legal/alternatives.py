@@ -10,12 +10,13 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import assert_never
+from typing import Any, assert_never, cast
 
 from confide.errors import ConfideError
 from confide.plans.allocate import Ask, forecast, make_plan
+from confide.plans.contribution import PerPatient
 from confide.plans.estimates import Forecast
-from confide.plans.plan import Plan
+from confide.plans.plan import Plan, Statistic
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import ATTO, NANO
@@ -73,8 +74,17 @@ def alternatives(plan: Plan) -> tuple[Alternative, ...]:
     found.append(_again(other, plan, dataset=changed, nano=plan.nano))
     if dataset.unit.entity is Entity.PATIENT:
         weaker = replace(dataset, unit=replace(dataset.unit, entity=Entity.EVENT))
-        found.append(_again(Other.EVENT, plan, dataset=weaker, nano=plan.nano))
+        free = replace(plan, statistics=tuple(map(_unbounded, plan.statistics)))
+        found.append(_again(Other.EVENT, free, dataset=weaker, nano=plan.nano))
     return tuple(found)
+
+
+def _unbounded(statistic: Statistic) -> Statistic:
+    """Return a statistic without bounds per patient, which single events neither need nor take."""
+    if getattr(statistic, "per_patient", None) is None:
+        return statistic
+    spec: Any = statistic
+    return cast("Statistic", replace(spec, per_patient=PerPatient()))
 
 
 def _scaled(plan: Plan, *, factor: Fraction) -> int:

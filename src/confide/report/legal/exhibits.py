@@ -3,6 +3,7 @@
 *Privacy:* functions of a subject's public facts.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import assert_never
 
@@ -28,7 +29,7 @@ from confide.report.legal.document import Table
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.small_cells import small_cells
 from confide.report.legal.subject import NOT_CHARGED, loss_of
-from confide.report.numbers import MINUS, clean, epsilon_text, percent
+from confide.report.numbers import MINUS, clean, epsilon_text, percent, power_text
 from confide.report.odds_words import Meaning, loss_text, meaning_of, shown_at
 from confide.tables.relation import date_of
 from confide.tables.schema import Column, Kind
@@ -143,6 +144,7 @@ def beliefs_table(scribe: Scribe) -> Table:
         for prior in PRIORS
     ]
     rows.append([scribe.say("row.advantage"), *(advantage(each) for each in told)])
+    rows.append(_exceptions(told, scribe=scribe))
     return Table(
         title=scribe.say("table.beliefs"),
         head=(
@@ -159,11 +161,12 @@ def attributes_table(scribe: Scribe) -> Table:
     spans, half = windows(scribe.subject), PRIORS[-1]
     told = [of_attribute(span.loss, dataset=scribe.subject.dataset) for span in spans]
     rows = [
-        [scribe.say("row.attribute"), *(_bound(each, half) for each in told)],
+        [scribe.say("row.attribute", prior=percent(half)), *(_bound(each, half) for each in told)],
         [
-            scribe.say("row.attribute-prior", prior=percent(PRIORS[1])),
+            scribe.say("row.prior", prior=percent(PRIORS[1])),
             *(_bound(each, PRIORS[1]) for each in told),
         ],
+        _exceptions(told, scribe=scribe),
     ]
     return Table(
         title=scribe.say("table.attributes"),
@@ -189,6 +192,12 @@ def groups_table(scribe: Scribe) -> Table:
         rows=tuple(map(tuple, rows)),
         source=scribe.computed(scribe.from_ledger()),
     )
+
+
+def _exceptions(told: Sequence[Meaning | None], *, scribe: Scribe) -> list[str]:
+    """Return the row of the probabilities with which single outputs may pass the bounds."""
+    texts = [NONE if each is None else power_text(each.exception) for each in told]
+    return [scribe.say("row.exception"), *texts]
 
 
 def _bound(meaning: Meaning | None, prior: Fraction) -> str:

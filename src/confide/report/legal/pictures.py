@@ -6,9 +6,11 @@
 import math
 from typing import Any
 
+from confide.budget.ledger import Scope
 from confide.privacy.loss import PureDP
-from confide.report.drawing import draw, inline
+from confide.report.drawing import inline, svg_of
 from confide.report.gauges import amount_text, gauge, scope_text
+from confide.report.guarantee import ChargeLine
 from confide.report.legal.beliefs import PRIORS, posterior, windows
 from confide.report.legal.document import Gauges, Picture
 from confide.report.legal.exhibits import window_text
@@ -41,7 +43,7 @@ def belief_picture(scribe: Scribe) -> Picture | None:
     )
     return Picture(
         name="beliefs",
-        svg=trusted(inline(draw(chart).svg, name="beliefs")),
+        svg=trusted(inline(svg_of(chart), name="beliefs")),
         caption=caption,
         source=scribe.computed(scribe.from_ledger()),
     )
@@ -101,6 +103,11 @@ def _posterior(loss: PureDP, prior: float) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
+def _letter(line: ChargeLine, *, scribe: Scribe) -> str:
+    delta = line.scope is Scope.LIFETIME_DELTA
+    return "δ" if delta else scribe.subject.dataset.measure.letter
+
+
 def cap_gauges(scribe: Scribe) -> Gauges | None:
     """Return a bar for each cap; None when there is none."""
     words = scribe.words
@@ -108,6 +115,7 @@ def cap_gauges(scribe: Scribe) -> Gauges | None:
     for line in scribe.subject.lines:
         text = words.say(
             "legal.gauge",
+            letter=_letter(line, scribe=scribe),
             after=amount_text(line.after, scope=line.scope),
             cap=amount_text(line.cap, scope=line.scope),
         )

@@ -40,7 +40,7 @@ class SmallCells:
 
 
 def small_cells(plan: Plan) -> tuple[SmallCells, ...]:
-    """Return the noise on each statistic that counts; those that count nothing have no cells."""
+    """Return the noise on each statistic that counts and nothing else."""
     found = []
     for statistic in plan.statistics:
         noise = next(_laws(plan, statistic), None)
@@ -58,15 +58,17 @@ def small_cells(plan: Plan) -> tuple[SmallCells, ...]:
 
 
 def _laws(plan: Plan, statistic: Statistic) -> Iterator[DiscreteLaplace | DiscreteGaussian]:
-    for measurement in plan.of(statistic.id):
-        if _counts(measurement):
-            match measurement.mechanism:
-                case DiscreteLaplace() | DiscreteGaussian() as noise:
-                    yield noise
-                case KeyThreshold() as threshold:
-                    yield threshold.noise()
-                case _:
-                    pass
+    measured = plan.of(statistic.id)
+    if not all(map(_counts, measured)):
+        return
+    for measurement in measured:
+        match measurement.mechanism:
+            case DiscreteLaplace() | DiscreteGaussian() as noise:
+                yield noise
+            case KeyThreshold() as threshold:
+                yield threshold.noise()
+            case _:
+                pass
 
 
 def _counts(measurement: Measurement) -> bool:
