@@ -8,6 +8,7 @@ import pytest
 
 import confide.errors
 from confide.files import dataset as dataset_file
+from confide.files import legal as legal_file
 from confide.files import study as study_file
 from confide.files.schema import FILES
 from confide.files.texts import Section
@@ -84,7 +85,7 @@ def test_each_key_of_a_file_is_in_its_reference(name):
             assert f"`{key}`" in text, f"{key} of {model.__name__}"
 
 
-@pytest.mark.parametrize("module", [dataset_file, study_file])
+@pytest.mark.parametrize("module", [dataset_file, study_file, legal_file])
 def test_every_choice_of_a_file_is_in_the_reference(module):
     name = module.__name__.rsplit(".", 1)[1]
     text = (REFERENCE / f"{name}.md").read_text("utf-8")
@@ -112,12 +113,14 @@ def test_each_command_is_on_the_page_and_its_help_is_what_it_prints():
     assert generate.with_help(page) == page, "docs/reference/cli.md is stale: run `make docs`"
 
 
-def test_the_schemas_accept_the_files_of_the_tutorial_and_refuse_an_unknown_key():
+def test_the_schemas_accept_the_files_of_the_pages_and_refuse_an_unknown_key():
     import jsonschema
     import yaml
 
     page = DOCS / "tutorials" / "first-release.md"
     files = {b.title: yaml.load(b.text, yaml.BaseLoader) for b in blocks(page) if b.title}
+    law = blocks(DOCS / "how-to" / "write-legal-documents.md")
+    files |= {b.title: yaml.load(b.text, yaml.BaseLoader) for b in law if b.title}
     for name in FILES:
         schema = _generate().json_schema(name)
         value = files[f"{name}.yaml"]

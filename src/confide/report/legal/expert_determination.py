@@ -10,7 +10,7 @@ References:
         https://www.ecfr.gov/current/title-45/section-164.514
     [OCR12] U.S. Department of Health and Human Services, Office for Civil Rights. Guidance on the
         two methods of 45 CFR 164.514(b). 2012.
-    [NIST25] Near, Darais, Lefkovitz, Howarth. Guidelines for evaluating differential privacy
+    [NDLH25] Near, Darais, Lefkovitz, Howarth. Guidelines for evaluating differential privacy
         guarantees. NIST SP 800-226, 2025. https://doi.org/10.6028/NIST.SP.800-226
 """
 
