@@ -69,6 +69,10 @@ def study_plan(asks=ASKS, *, measure=Measure.ZCDP, adjacency=Adjacency.ADD_REMOV
     return make_plan(asks, study=cohorts.STUDY, dataset=dataset, nano=nano)
 
 
+def plan_of_every_statistic():
+    return cohorts.plan_of(cohorts.every_statistic(), dataset=cohorts.hospital(), nano=400_000_000)
+
+
 def spent_on(plan, *, used=90_000_000, year=3, life=20):
     def use(scope, period, used, cap):
         return ScopeSpent(scope=scope, period=period, used=used, cap=cap, remaining=cap - used)

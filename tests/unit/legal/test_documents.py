@@ -297,3 +297,11 @@ def test_the_form_for_the_expert_leaves_the_determination_and_the_signature_to_t
     assert all(item.who == "the expert" for item in by.values())
     assert by["expert-signature"].signature
     assert not any(item.answer for item in by.values())
+
+
+def test_every_kind_of_statistic_has_its_words_in_chinese():
+    plan = papers.plan_of_every_statistic()
+    subject = papers.release_subject(plan, asks=())
+    text = files_of(papers.document(Kind.HIPAA, subject, language="zh"))["hipaa.zh.md"]
+    assert text.count("离散高斯噪声") >= len(plan.statistics) // 2
+    assert not CLAIM.search(text)

@@ -70,8 +70,18 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table of texts; columns after the first ``labels`` are numbers."""
+    """A table of texts; columns after the first ``labels`` are numbers.
 
+    Attributes:
+        name: Which table, for its style.
+        title: What it shows.
+        head: Column titles.
+        rows: As wide as the head.
+        source: Where its numbers came from.
+        labels: How many columns at the left are texts.
+    """
+
+    name: str
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

@@ -10,7 +10,7 @@ from typing import assert_never
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.privacy.amount import NANO
 from confide.privacy.loss import PrivacyLoss
-from confide.report.bounding import kept_text, law_text
+from confide.report.bounding import kept_text, law_text, measured_text
 from confide.report.conditions import label
 from confide.report.describe import title_of
 from confide.report.grid import error_at, grid_of, moved_text
@@ -111,7 +111,7 @@ def _range(column: Column, *, scribe: Scribe) -> str:
 def mechanisms_table(plan: Plan, *, scribe: Scribe) -> Table:
     """Return what is measured, how far one unit moves it, and the noise."""
     rows = [_mechanism(each, plan=plan, scribe=scribe) for each in plan.measurements]
-    columns = ("statistic", "kept", "moves", "noise", "error", "charge")
+    columns = ("statistic", "measured", "moves", "noise", "error", "charge")
     return scribe.table(
         "mechanisms", columns, list(dict.fromkeys(rows)), source=scribe.from_plan(), labels=4
     )
@@ -121,9 +121,10 @@ def _mechanism(measurement: Measurement, *, plan: Plan, scribe: Scribe) -> tuple
     words, grid = scribe.words, grid_of(measurement, dataset=plan.dataset)
     statistic = next(each for each in plan.statistics if each.id == measurement.statistic)
     letter = plan.dataset.measure.letter
+    kept = kept_text(measurement.aggregate.bounds, words=words)
     return (
         statistic_title(statistic, plan=plan, scribe=scribe),
-        kept_text(measurement.aggregate.bounds, words=words),
+        scribe.say("measured", name=measured_text(measurement, words=words), kept=kept),
         moved_text(measurement, grid=grid, words=words),
         law_text(measurement.mechanism, grid=grid, words=words),
         grid.text(error_at(measurement.mechanism, 0.95), words=words),
@@ -146,6 +147,7 @@ def beliefs_table(scribe: Scribe) -> Table:
     rows.append([scribe.say("row.advantage"), *(advantage(each) for each in told)])
     rows.append(_exceptions(told, scribe=scribe))
     return Table(
+        name="beliefs",
         title=scribe.say("table.beliefs"),
         head=(
             scribe.say("head.belief"),
@@ -169,6 +171,7 @@ def attributes_table(scribe: Scribe) -> Table:
         _exceptions(told, scribe=scribe),
     ]
     return Table(
+        name="attributes",
         title=scribe.say("table.attributes"),
         head=(scribe.say("head.guess"), *(window_text(span, scribe=scribe) for span in spans)),
         rows=tuple(map(tuple, rows)),
@@ -187,6 +190,7 @@ def groups_table(scribe: Scribe) -> Table:
             [scribe.say("row.group", size=str(size)), *(_bound(each, PRIORS[0]) for each in told)]
         )
     return Table(
+        name="groups",
         title=scribe.say("table.groups", prior=percent(PRIORS[0])),
         head=(scribe.say("head.group"), *(window_text(span, scribe=scribe) for span in spans)),
         rows=tuple(map(tuple, rows)),

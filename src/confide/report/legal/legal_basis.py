@@ -14,6 +14,7 @@ from confide.report.legal.exhibits import beliefs_table, sites_table
 from confide.report.legal.heading import facts_of, sources_of
 from confide.report.legal.pictures import belief_picture
 from confide.report.legal.scribe import Scribe
+from confide.report.numbers import clean
 
 STEPS = ("interest", "necessity", "balance", "outcome")
 
@@ -69,7 +70,11 @@ def _site(site: Site, *, number: str, scribe: Scribe) -> Part:
         site_law(site, scribe=scribe),
     ]
     made = scribe.part(number, "site", *items)
-    return Part(number=number, title=f"{made.title}: {site.title}", items=made.items)
+    return Part(
+        number=number,
+        title=scribe.say("named", kind=made.title, name=clean(site.title, most=120)),
+        items=made.items,
+    )
 
 
 def _balancing(site: Site, *, number: str, scribe: Scribe) -> Part:
@@ -96,4 +101,8 @@ def _balancing(site: Site, *, number: str, scribe: Scribe) -> Part:
         for place, step in enumerate(STEPS, start=1)
     ]
     made = scribe.part(number, "site", parts=steps)
-    return Part(number=number, title=f"{made.title}: {site.title}", parts=made.parts)
+    return Part(
+        number=number,
+        title=scribe.say("named", kind=made.title, name=clean(site.title, most=120)),
+        parts=made.parts,
+    )

@@ -27,7 +27,7 @@ _BLANK = "_" * 40
 def markdown(document: LegalDocument, *, words: Words) -> str:
     """Return the text; figures are told in their captions and tables."""
     lines = [
-        f"# {plain(document.what)}: {plain(document.title)}",
+        f"# {plain(words.say('legal.named', kind=document.what, name=document.title))}",
         "",
         plain(document.basis),
         "",

@@ -132,6 +132,7 @@ def _errors(found: tuple[Alternative, ...], *, plan: Plan, scribe: Scribe) -> Ta
         for statistic in plan.statistics
     ]
     return Table(
+        name="errors",
         title=scribe.say("table.errors"),
         head=(
             scribe.say("head.statistic"),

@@ -70,7 +70,12 @@ def _curves(losses: list[PureDP], *, names: list[str], scribe: Scribe) -> Any:
     colours = alt.Scale(domain=names, range=list(SERIES[: len(names)]))
     dashes = alt.Scale(domain=names, range=[_DASHES[i % len(_DASHES)] for i in range(len(names))])
     legend = alt.Legend(
-        title=None, orient="top", labelLimit=400, symbolStrokeWidth=2.4, symbolFillColor=PAPER
+        title=None,
+        orient="top",
+        labelLimit=400,
+        columnPadding=40,
+        symbolStrokeWidth=2.4,
+        symbolFillColor=PAPER,
     )
     lines = (
         alt.Chart(alt.Data(values=rows))

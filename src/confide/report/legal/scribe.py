@@ -63,6 +63,7 @@ class Scribe:
     ) -> Table:
         """Return a table whose title and column heads are words."""
         return Table(
+            name=key,
             title=self.say(f"table.{key}"),
             head=tuple(self.say(f"head.{name}") for name in columns),
             rows=tuple(tuple(row) for row in rows),

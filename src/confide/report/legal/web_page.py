@@ -42,7 +42,7 @@ def web_page(document: LegalDocument, *, words: Words) -> str:
         tag("footer", tag("p", words.say("legal.footer"))),
         class_="sheet legal",
     )
-    title = f"{document.what}: {document.title}"
+    title = words.say("legal.named", kind=document.what, name=document.title)
     return whole_document(body, title=title, language=document.language)
 
 
@@ -185,7 +185,7 @@ def _table(table: Table, *, words: Words) -> Html:
         tag("p", table.title, class_="label"),
         plain_table(table.head, rows, labels=table.labels),
         _source(table.source, words=words),
-        class_="exhibit",
+        class_=f"exhibit {table.name}",
     )
 
 
