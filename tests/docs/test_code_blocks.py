@@ -45,6 +45,7 @@ def test_the_code_of_the_page_runs(page: Path, workplace: Path):
 @pytest.mark.parametrize("page", WITH_FILES, ids=name_of)
 def test_the_files_of_the_page_can_be_read_and_planned(page: Path, workplace: Path):
     from confide.files.dataset import read_dataset
+    from confide.files.legal import read_legal
     from confide.files.policy import read_policy
     from confide.files.study import read_study
 
@@ -54,6 +55,8 @@ def test_the_files_of_the_page_can_be_read_and_planned(page: Path, workplace: Pa
     for block in titled:
         if block.title.startswith("dataset"):
             assert read_dataset(Path(block.title)).dataset.tables
+        if block.title.startswith("legal"):
+            assert read_legal(Path(block.title)).sites
         if block.title.startswith("study"):
             assert read_study(Path(block.title)).plan().measurements
         if block.title.startswith("policy"):

@@ -54,3 +54,15 @@ def test_every_example_says_where_its_data_come_from():
     assert sorted(listed) == NAMES
     for name in NAMES:
         assert "data/" in (EXAMPLES / name / "README.md").read_text("utf-8")
+
+
+def test_the_legal_file_of_an_example_is_the_form_with_every_answer_empty():
+    from confide.cli.document.start import empty_legal
+    from confide.files.legal import read_legal
+
+    path = EXAMPLES / "framingham" / "legal.yaml"
+    law = read_legal(path)
+    assert not any(law.answers.values())
+    assert [site.id for site in law.sites] == ["public-site", "private-site"]
+    form = empty_legal(private=False)
+    assert path.read_text("utf-8").endswith(form[form.index("\n# personal") :])

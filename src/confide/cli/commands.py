@@ -10,6 +10,7 @@ from confide.cli.border import Border
 from confide.cli.demo import demo
 from confide.cli.describe import describe
 from confide.cli.diff import diff
+from confide.cli.document.commands import document
 from confide.cli.explain import explain
 from confide.cli.export import export
 from confide.cli.init import init
@@ -85,3 +86,4 @@ for upkeep in (backup, restore, rotate_keys, export_chain, anchor, grants):
 app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
 app.add_typer(request, name="request", rich_help_panel=RELEASE)
 app.add_typer(survey, name="survey", rich_help_panel=RELEASE)
+app.add_typer(document, name="document", rich_help_panel=CHECK)

@@ -14,6 +14,7 @@ from typing import Any
 
 from confide.errors import UnknownNameError
 from confide.files.dataset import DatasetFile
+from confide.files.legal import LegalFile
 from confide.files.policy_sections import PolicyFile
 from confide.files.study import StudyFile
 from confide.files.texts import Section
@@ -22,11 +23,12 @@ FILES: Mapping[str, type[Section]] = {
     "dataset": DatasetFile,
     "study": StudyFile,
     "policy": PolicyFile,
+    "legal": LegalFile,
 }
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of a file: "dataset", "study" or "policy".
+    """Return the JSON Schema of a file: "dataset", "study", "policy" or "legal".
 
     Raises:
         UnknownNameError: If there is no such file.

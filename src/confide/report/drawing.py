@@ -42,6 +42,14 @@ def draw(chart: Chart) -> Drawing:
     return Drawing(svg=svg, png=png, untitled=untitled)
 
 
+def svg_of(chart: Chart) -> str:
+    """Return a chart as SVG alone."""
+    import vl_convert
+
+    svg: str = vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
+    return svg
+
+
 def _without_title(spec: Mapping[str, Any]) -> dict[str, Any]:
     small = {"fontSize": 12.5, "fontWeight": "normal", "color": MUTED, "offset": 14}
     subtitle = spec.get("title", {}).get("subtitle", "")

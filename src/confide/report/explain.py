@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from confide.budget.ledger import Scope, Spent
+from confide.budget.ledger import Scope, ScopeSpent, Spent
 from confide.errors import ContractError, UnknownNameError, VerificationError
 from confide.plans.allocate import forecast
 from confide.plans.canonical import Json
@@ -215,7 +215,7 @@ def explain_plan(plan: Plan, *, words: Words, spent: Spent | None = None) -> Exp
         sentences += _errors(statistic, plan=plan, words=words)
     grids = [_measured(plan, words=words)]
     if spent is not None:
-        grids.append(_caps(_lines(plan, spent=spent), words=words))
+        grids.append(_caps(planned_lines(plan, spent=spent), words=words))
     title = words.say("explain.plan-title", study=clean(plan.study.title or plan.study.id))
     return Explanation(title=title, sentences=tuple(sentences), grids=tuple(grids))
 
@@ -259,14 +259,26 @@ def _measurement(measurement: Measurement, *, plan: Plan, words: Words) -> tuple
     )
 
 
-def _lines(plan: Plan, *, spent: Spent) -> Iterator[ChargeLine]:
-    """Return what the plan would do to each cap that is set."""
+def planned_lines(plan: Plan, *, spent: Spent) -> Iterator[ChargeLine]:
+    """Yield what the plan would do to each cap that is set."""
     for scope in spent.scopes:
         delta = scope.scope is Scope.LIFETIME_DELTA
-        per_one = ATTO if delta else NANO
         amount = plan.atto if delta else plan.nano
-        if scope.cap is None or (delta and amount == 0):
-            continue
+        if not (delta and amount == 0):
+            yield from _line(scope, amount=amount)
+
+
+def spent_lines(spent: Spent) -> Iterator[ChargeLine]:
+    """Yield the use of each cap that is set and adds up over releases."""
+    for scope in spent.scopes:
+        if scope.scope is not Scope.RELEASE:
+            yield from _line(scope, amount=0)
+
+
+def _line(scope: ScopeSpent, *, amount: int) -> Iterator[ChargeLine]:
+    """Yield what an amount in grid units would do to a cap; nothing where there is none."""
+    per_one = ATTO if scope.scope is Scope.LIFETIME_DELTA else NANO
+    if scope.cap is not None:
         yield ChargeLine(
             scope=scope.scope,
             period=scope.period,

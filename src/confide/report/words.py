@@ -122,24 +122,43 @@ def placeholders(template: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
 
 
-def languages() -> tuple[str, ...]:
-    """Return the codes of the languages that have a file."""
+def languages(*, part: str = "page") -> tuple[str, ...]:
+    """Return the codes of the languages that have the sentences of a part.
+
+    Args:
+        part: "page" for reports, "legal" for legal documents: the name of a table of the file.
+
+    Example:
+        >>> languages(), languages(part="legal")
+        (('en',), ('en', 'zh'))
+    """
     folder = resources.files("confide.report") / _FOLDER
-    found = [file.name for file in folder.iterdir() if file.name.endswith(".toml")]
-    return tuple(sorted(name.removesuffix(".toml") for name in found))
+    files = [file.name for file in folder.iterdir() if file.name.endswith(".toml")]
+    found = [name.removesuffix(".toml") for name in files]
+    return tuple(sorted(name for name in found if part in _tables(name)))
 
 
 @functools.cache
-def load_words(language: str) -> Words:
+def load_words(language: str, *, part: str = "page") -> Words:
     """Return the sentences of a language.
 
+    Args:
+        language: Code as in the name of the file.
+        part: What they are needed for; a language may have legal documents and no reports.
+
     Raises:
-        UnknownNameError: If there is no file for it.
+        UnknownNameError: If no file has that part in the language.
     """
-    if language not in languages():
-        raise UnknownNameError("language", language, known=languages())
+    known = languages(part=part)
+    if language not in known:
+        raise UnknownNameError("language", language, known=known)
+    return Words(language=language, templates=dict(_flat(_tables(language))))
+
+
+@functools.cache
+def _tables(language: str) -> Mapping[str, object]:
     file = resources.files("confide.report") / _FOLDER / f"{language}.toml"
-    return Words(language=language, templates=dict(_flat(tomllib.loads(file.read_text("utf-8")))))
+    return tomllib.loads(file.read_text("utf-8"))
 
 
 def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from confide.report.words import languages, load_words, placeholders
 from confide.statistics import STATISTICS
 from confide.tables.expression import DatePart
 
-SOURCES = sorted(Path(str(resources.files("confide.report"))).glob("*.py"))
+SOURCES = sorted(Path(str(resources.files("confide.report"))).rglob("*.py"))
 STATISTIC_SOURCES = sorted(Path(str(resources.files("confide.statistics"))).glob("*.py"))
 
 
@@ -61,9 +61,28 @@ def test_the_search_for_sentences_finds_one():
     assert not sentences_in('"""A docstring of more than four words."""')
 
 
-@pytest.mark.parametrize("language", languages())
+LEGAL = languages(part="legal")
+NEEDED_BY_LAW = {"legal", "guarantee", "odds", "loss", "adjacency", "entity", "gauge", "scope"}
+
+
+def _lacks(other, english):
+    """Keys and placeholders of English, in the tables that another language has, that it lacks."""
+    tables = {key.partition(".")[0] for key in other}
+    optional = ("unit.", "unit-one.")
+    wanted = {key for key in english if key.partition(".")[0] in tables}
+    lacking = {key for key in wanted - other.keys() if not key.startswith(optional)}
+    strange = other.keys() - english.keys()
+    differs = {
+        key
+        for key in wanted & other.keys()
+        if placeholders(other[key]) != placeholders(english[key])
+    }
+    return lacking | strange | differs
+
+
+@pytest.mark.parametrize("language", LEGAL)
 def test_every_sentence_renders_with_its_placeholders(language):
-    words = load_words(language)
+    words = load_words(language, part="legal")
     for key, template in words.templates.items():
         parts = dict.fromkeys(placeholders(template), "…")
         said = words.say(key, **parts)
@@ -71,14 +90,43 @@ def test_every_sentence_renders_with_its_placeholders(language):
         assert "{" not in said, key
 
 
-@pytest.mark.parametrize("language", languages())
+def test_legal_documents_are_in_english_and_chinese_and_reports_in_english():
+    assert LEGAL == ("en", "zh")
+    assert languages() == ("en",)
+
+
+@pytest.mark.parametrize("language", LEGAL)
 def test_every_language_has_the_sentences_and_placeholders_of_english(language):
-    english, other = load_words("en").templates, load_words(language).templates
-    optional = ("unit.", "unit-one.")
-    wanted = {key for key in english if not key.startswith(optional)}
-    assert wanted <= other.keys()
-    for key in wanted:
-        assert placeholders(other[key]) == placeholders(english[key]), key
+    english = load_words("en", part="legal").templates
+    other = load_words(language, part="legal").templates
+    assert _lacks(other, english) == set()
+    assert {key.partition(".")[0] for key in other} >= NEEDED_BY_LAW
+
+
+def test_the_search_for_missing_sentences_finds_each_kind_of_loss():
+    english = load_words("en", part="legal").templates
+    chinese = dict(load_words("zh", part="legal").templates)
+    key = "legal.from.entry"
+    assert _lacks({k: v for k, v in chinese.items() if k != key}, english) == {key}
+    assert _lacks(chinese | {key: "台账 {lineage}"}, english) == {key}
+    assert _lacks(chinese | {"legal.from.nowhere": "无"}, english) == {"legal.from.nowhere"}
+
+
+def test_a_report_in_a_language_that_has_legal_documents_alone_is_refused():
+    with pytest.raises(UnknownNameError, match="zh"):
+        load_words("zh")
+
+
+def test_no_chinese_sentence_was_left_in_english():
+    names = ("legal.source.", "unit")  # titles of papers, UCUM codes
+    left = [
+        key
+        for key, text in load_words("zh", part="legal").templates.items()
+        if not key.startswith(names)
+        and re.search("[A-Za-z]{3}", re.sub(r"\{[^}]*\}", "", text))
+        and not re.search("[\u4e00-\u9fff]", text)
+    ]
+    assert left == []
 
 
 def test_a_missing_placeholder_is_refused():

@@ -1,0 +1,1 @@
+"""``confide document``: documents that a person signs; one command, one file."""

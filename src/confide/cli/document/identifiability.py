@@ -1,0 +1,51 @@
+"""``confide document identifiability``."""
+
+from confide.cli.document.write import (
+    HERE,
+    Audit,
+    Lang,
+    Language,
+    Legal,
+    Out,
+    Replace,
+    StudyFile,
+    Wanted,
+    What,
+    Year,
+    write,
+)
+from confide.cli.output import Json, Output, Period, Quiet
+
+
+def identifiability(  # noqa: PLR0913 - one for each option
+    what: What,
+    *,
+    legal: Legal = None,
+    audit: Audit = None,
+    study: StudyFile = None,
+    year: Year = None,
+    period: Period = None,
+    lang: Lang = Language.ENGLISH,
+    out: Out = HERE,
+    replace: Replace = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the assessment whether the released statistics are personal data to somebody.
+
+    Reads no row and charges nothing.  Fields for a person stay empty and are listed.
+    """
+    from confide.report.legal.document import Kind
+
+    wanted = Wanted(
+        what=what,
+        legal=legal,
+        audit=audit,
+        study=study,
+        year=year,
+        period=period,
+        language=lang,
+        out=out,
+        replace=replace,
+    )
+    write(Kind.IDENTIFIABILITY, wanted, output=Output(json=as_json, quiet=quiet))

@@ -1,0 +1,70 @@
+"""``confide document start``: a legal.yaml in which every answer is still empty."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from confide.cli.output import Json, Output, Quiet, say
+from confide.errors import ContractError
+
+_HEAD = """\
+# What people have decided in law. Read by `confide document`; nothing here is decided by software.
+# article-6: 6(1)(a) to 6(1)(f); article-9: 9(2)(a), (g), (h), (i) or (j).
+# A public hospital usually relies on 6(1)(e) with 9(2)(i), a private one on 6(1)(f) with 9(2)(j);
+# another pair needs why:, and 6(1)(f) the balancing test.
+sites:
+"""
+_PUBLIC = """\
+  - id: site
+    name: ""
+    kind: public
+    legal-basis: {article-6: "6(1)(e)", article-9: "9(2)(i)", national-law: ""}
+"""
+_PRIVATE = """\
+  - id: site
+    name: ""
+    kind: private
+    legal-basis: {article-6: "6(1)(f)", article-9: "9(2)(j)", national-law: ""}
+    balancing-test: {interest: "", necessity: "", balance: "", outcome: ""}
+"""
+_REST = """\
+
+# personal, or not-personal-to-recipients with a written justification.
+identifiability: {outcome: personal, justification: ""}
+
+# Fields for people; each is asked in one document or several. Signatures are given on paper.
+answers:
+"""
+
+
+def start(
+    out: Annotated[Path, typer.Option("--out", help="The file to write.")] = Path("legal.yaml"),
+    *,
+    private: Annotated[
+        bool, typer.Option("--private", help="For a private site, with its balancing test.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a legal.yaml with every answer empty; an existing one is never written over."""
+    if out.exists():
+        raise ContractError(
+            f"{out.name} is there already.", hint="Edit it, or name another file with --out."
+        )
+    out.write_text(empty_legal(private=private), encoding="utf-8")
+    body = {"file": str(out)}
+    Output(json=as_json, quiet=quiet).result("document-start", body, show=lambda: say(str(out)))
+
+
+def empty_legal(*, private: bool) -> str:
+    """Return the text of a legal.yaml with one site and no answers."""
+    from confide.report.legal.asked import ASKED
+    from confide.report.words import load_words
+
+    words = load_words("en", part="legal")
+    lines = []
+    for name, who in ASKED.items():
+        asked = words.say(f"legal.ask.{name}")
+        lines.append(f'  {name}: ""  # {words.say(f"legal.who.{who.value}")}: {asked}\n')
+    return _HEAD + (_PRIVATE if private else _PUBLIC) + _REST + "".join(lines)

@@ -1,0 +1,232 @@
+"""From a study, a release or a year of the ledger to a document in a folder."""
+
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from confide.cli.output import Output, say
+from confide.errors import ContractError, VerificationError
+
+if TYPE_CHECKING:
+    from confide.report.legal.audited import AuditResults
+    from confide.report.legal.document import Kind, LegalDocument
+    from confide.report.legal.subject import LegalSubject
+
+
+class Language(enum.Enum):
+    """Languages of the documents."""
+
+    ENGLISH = "en"
+    CHINESE = "zh"
+
+
+What = Annotated[
+    Path,
+    typer.Argument(
+        help="A study.yaml before it runs, a release's folder after it, or a dataset.yaml "
+        "with --year."
+    ),
+]
+Legal = Annotated[
+    Path | None,
+    typer.Option("--legal", help="The legal.yaml; the one beside WHAT when left out."),
+]
+Audit = Annotated[Path | None, typer.Option("--audit", help="What `confide audit --json` printed.")]
+StudyFile = Annotated[
+    Path | None,
+    typer.Option("--study", help="The study of a release: certificates hold no errors asked."),
+]
+Year = Annotated[int | None, typer.Option("--year", help="A calendar year of the ledger.")]
+Lang = Annotated[Language, typer.Option("--lang", help="Language of the document.")]
+Out = Annotated[Path, typer.Option("--out", help="Folder for the Markdown and HTML files.")]
+Replace = Annotated[
+    bool, typer.Option("--replace", help="Write over files that differ; edits are lost.")
+]
+HERE = Path()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a command was asked for.
+
+    Attributes:
+        what: Study, release or data set.
+        legal: The legal.yaml; beside ``what`` when None.
+        audit: Audit results.
+        study: Study of a release.
+        year: Of a ledger.
+        period: Which run of a study that repeats.
+        language: Of the document.
+        out: Folder.
+        replace: Whether files that differ are written over.
+    """
+
+    what: Path
+    legal: Path | None
+    audit: Path | None
+    study: Path | None
+    year: int | None
+    period: str | None
+    language: Language
+    out: Path
+    replace: bool
+
+
+def write(kind: "Kind", wanted: Wanted, *, output: Output) -> None:
+    """Build a document, save it, and say what is missing."""
+    from confide.files.legal import read_legal
+    from confide.report.legal.build import build
+    from confide.report.legal.save import save_document
+
+    law = read_legal(wanted.legal or _beside(wanted.what))
+    subject = _subject(wanted)
+    made = build(kind, subject, law=law, language=wanted.language.value)
+    files = save_document(made, wanted.out, replace=wanted.replace)
+    body = _body(made, files=files)
+    output.result("document", body, show=lambda: _show(body))
+
+
+def _beside(what: Path) -> Path:
+    """Return where legal.yaml is: beside the study or data set, or above a release's folder."""
+    if what.is_dir():
+        inside = what / "legal.yaml"
+        return inside if inside.exists() else what.absolute().parent / "legal.yaml"
+    return what.parent / "legal.yaml"
+
+
+def _subject(wanted: Wanted) -> "LegalSubject":
+    what = wanted.what
+    if not what.exists():
+        raise ContractError(
+            f"There is no {what.name}.",
+            hint="Name a study.yaml, a release's folder, or a dataset.yaml.",
+        )
+    audit = _audit(wanted.audit)
+    if wanted.year is not None:
+        return _year(what, year=wanted.year, audit=audit)
+    if what.is_dir() or what.suffix == ".json":
+        return _release(wanted, audit=audit)
+    if wanted.study is not None:
+        raise ContractError("--study goes with a release.", hint="Leave it out.")
+    return _study(wanted, audit=audit)
+
+
+def _audit(path: Path | None) -> "AuditResults | None":
+    from confide.files.audit_results import read_audit
+
+    return None if path is None else read_audit(path)
+
+
+def _study(wanted: Wanted, *, audit: "AuditResults | None") -> "LegalSubject":
+    from confide.report.legal.subject import of_study
+    from confide.workspace import open_study
+
+    workspace, declared = open_study(wanted.what, period=wanted.period)
+    with workspace:
+        return of_study(
+            declared.plan(),
+            asks=declared.asks,
+            spent=workspace.spent(),
+            organisation=declared.declared.organisation,
+            file=wanted.what.name,
+            audit=audit,
+        )
+
+
+def _release(wanted: Wanted, *, audit: "AuditResults | None") -> "LegalSubject":
+    from confide.files.study import read_study
+    from confide.release.noisy import read_payload
+    from confide.release.verify import read_certificate, verify
+    from confide.release.verify_reuse import is_reuse
+    from confide.report.legal.subject import of_release
+
+    folder = wanted.what if wanted.what.is_dir() else wanted.what.parent
+    certificate = read_certificate(folder / "certificate.json")
+    checked = verify(certificate, folder=folder)
+    if not checked.holds:
+        failed = ", ".join(check.name for check in checked.checks if not check.holds)
+        raise VerificationError(
+            f"{folder.name} does not verify ({failed}); no document is made of it.",
+            hint=f"Run: confide verify {folder}",
+        )
+    if is_reuse(certificate):
+        raise ContractError(
+            "This release is made of others and was charged nothing.",
+            hint="Make the documents of the releases that it is made of.",
+        )
+    plan = read_payload((folder / "noisy.json").read_bytes()).plan
+    asks: Any = ()
+    if wanted.study is not None:
+        declared = read_study(wanted.study, period=wanted.period)
+        if declared.plan().digest() != plan.digest():
+            raise ContractError(
+                f"{wanted.study.name} is not the study of this release: the plans differ.",
+                hint="Give the file as it was when the study ran, or leave --study out.",
+            )
+        asks = declared.asks
+    return of_release(
+        plan,
+        certificate=certificate,
+        file="certificate.json",
+        asks=asks,
+        asked_in="" if wanted.study is None else wanted.study.name,
+        audit=audit,
+    )
+
+
+def _year(dataset: Path, *, year: int, audit: "AuditResults | None") -> "LegalSubject":
+    from confide.budget.ledger import State
+    from confide.release.noisy import read_payload
+    from confide.report.legal.subject import YearEntry, of_year
+    from confide.workspace import open_ledger
+
+    stored = (State.COMMITTED, State.PUBLISHED)
+    with open_ledger(dataset) as (ledger, declared):
+        lineage = declared.dataset.lineage
+        entries = []
+        for entry in ledger.entries(lineage):
+            title = entry.study
+            if entry.state in stored and entry.at.startswith(f"{year:04d}-"):
+                study = read_payload(ledger.stored(entry.number).payload).plan.study
+                title = study.title or study.id
+            entries.append(YearEntry(entry=entry, title=title))
+        return of_year(
+            year,
+            dataset=declared.dataset,
+            entries=entries,
+            spent=ledger.spent(lineage),
+            organisation=declared.organisation,
+            file=dataset.name,
+            audit=audit,
+        )
+
+
+def _body(made: "LegalDocument", *, files: tuple[Path, ...]) -> dict[str, Any]:
+    missing = [
+        {"id": item.id, "part": part.number, "label": item.label, "who": item.who}
+        for part, item in made.missing()
+    ]
+    return {
+        "document": made.kind.value,
+        "language": made.language,
+        "files": [str(path) for path in files],
+        "complete": not missing,
+        "missing": missing,
+        "signatures": [item.id for item in made.signatures()],
+    }
+
+
+def _show(body: dict[str, Any]) -> None:
+    for path in body["files"]:
+        say(path)
+    count, signatures = len(body["missing"]), len(body["signatures"])
+    if count:
+        say(f"Not complete: {count} fields are for a person to fill in, and {signatures} to sign.")
+        say("Answer them in legal.yaml under answers:, by these names:")
+        for each in body["missing"]:
+            say(f"  {each['part']:8} {each['id']}: {each['label']} ({each['who']})")
+    else:
+        say(f"Every field is filled in; {signatures} signatures are to be given.")

@@ -1,0 +1,46 @@
+"""What stands on top of a legal document, and the sources at its end.
+
+*Privacy:* public facts of the subject.
+"""
+
+from confide.report.legal.scribe import Scribe
+from confide.report.legal.subject import Stage
+from confide.report.odds_words import adjacency_text, loss_text, shown_at
+
+
+def facts_of(scribe: Scribe) -> tuple[tuple[str, str], ...]:
+    """Return label and text of what the document is about; empty texts are left out."""
+    subject, words = scribe.subject, scribe.words
+    dataset = subject.dataset
+    loss = subject.loss
+    shown = "" if loss is None else loss_text(shown_at(loss, delta=dataset.delta), words=words)
+    certificate = ""
+    if subject.stage is Stage.RELEASE:
+        certificate = str(subject.certificate["id"])
+    found = (
+        ("dataset", dataset.id),
+        ("period", subject.period),
+        ("sites", words.listed([site.title for site in scribe.law.sites])),
+        ("loss", shown),
+        (
+            "protects",
+            adjacency_text(dataset.unit.entity, adjacency=dataset.adjacency, words=words),
+        ),
+        ("certificate", certificate),
+    )
+    return tuple((scribe.say(f"label.{name}"), text) for name, text in found if text)
+
+
+def sources_of(scribe: Scribe, kind: str) -> tuple[str, ...]:
+    """Return the laws, guidelines and papers that a kind of document refers to."""
+    names = (*_SOURCES[kind], "ks14", "bs16")
+    return tuple(scribe.say(f"source.{name}") for name in names)
+
+
+_SOURCES = {
+    "dpia": ("gdpr", "edpb-dpia", "wp248", "edpb-legitimate", "srb"),
+    "legal-basis": ("gdpr", "edpb-legitimate"),
+    "identifiability": ("gdpr", "wp216", "srb"),
+    "hipaa": ("cfr", "ocr", "nist"),
+    "ehds": ("ehds", "gdpr"),
+}

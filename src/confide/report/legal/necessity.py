@@ -1,0 +1,153 @@
+"""Necessity in numbers: the error asked against the least loss that reaches it, and alternatives.
+
+*Privacy:* functions of plan and study, which are public.
+"""
+
+from typing import assert_never
+
+from confide.errors import ConfideError
+from confide.plans.allocate import Ask, forecast, least_nano
+from confide.plans.calibrate_to_error import (
+    ErrorTarget,
+    IntervalWidth,
+    MedianShare,
+    Within,
+    WithinShare,
+)
+from confide.plans.estimates import Forecast
+from confide.plans.plan import Plan, Statistic
+from confide.report.legal.alternatives import QUALITATIVE, Alternative, alternatives
+from confide.report.legal.beliefs import PRIORS, advantage, posterior
+from confide.report.legal.document import Note, Stated, Table
+from confide.report.legal.exhibits import NONE, shown, statistic_title
+from confide.report.legal.scribe import Scribe
+from confide.report.legal.subject import loss_of
+from confide.report.numbers import percent, significant
+from confide.report.odds_words import meaning_of
+
+
+def asked_table(plan: Plan, *, scribe: Scribe) -> Table:
+    """Return each error asked, the least loss that reaches it, and what the plan does."""
+    asks = {ask.statistic.id: ask for ask in scribe.subject.asks}
+    rows = [
+        _asked(statistic, asks.get(statistic.id), plan=plan, scribe=scribe)
+        for statistic in plan.statistics
+    ]
+    columns = ("statistic", "asked", "least", "planned", "expected")
+    return scribe.table(
+        "asked", columns, rows, source=scribe.computed(scribe.from_plan()), labels=2
+    )
+
+
+def _asked(statistic: Statistic, ask: Ask | None, *, plan: Plan, scribe: Scribe) -> tuple[str, ...]:
+    dataset, measured = plan.dataset, plan.of(statistic.id)
+    atto = sum(each.atto for each in measured)
+    spent = loss_of(sum(each.nano for each in measured), atto=atto, dataset=dataset)
+    expected = _forecast(plan, statistic)
+    least = None
+    if ask is not None and ask.error is not None:
+        least = loss_of(least_nano(ask, dataset=dataset), atto=atto, dataset=dataset)
+    return (
+        statistic_title(statistic, plan=plan, scribe=scribe),
+        _target(ask.error, expected, scribe=scribe) if ask and ask.error else _no_target(scribe),
+        NONE if least is None else shown(least, scribe=scribe),
+        NONE if spent is None else shown(spent, scribe=scribe),
+        NONE if expected is None else _half(expected, scribe=scribe),
+    )
+
+
+def _no_target(scribe: Scribe) -> str:
+    return scribe.say("target.none" if scribe.subject.asks else "target.unknown")
+
+
+def _forecast(plan: Plan, statistic: Statistic) -> Forecast | None:
+    try:
+        return forecast(plan, statistic)
+    except ConfideError:  # it needs a planning value that nobody gave
+        return None
+
+
+def _half(expected: Forecast, *, scribe: Scribe) -> str:
+    return f"±{scribe.words.amount(significant(expected.half_width), expected.unit)}"
+
+
+def _target(target: ErrorTarget, expected: Forecast | None, *, scribe: Scribe) -> str:
+    unit = "1" if expected is None else expected.unit
+    match target:
+        case Within(amount=amount):
+            text = scribe.words.amount(significant(float(amount)), unit)
+            return scribe.say("target.within", amount=text, level=percent(target.level))
+        case WithinShare(share=share):
+            return scribe.say("target.share", share=percent(share), level=percent(target.level))
+        case MedianShare(share=share):
+            return scribe.say("target.median", share=percent(share))
+        case IntervalWidth(width=width):
+            text = scribe.words.amount(significant(float(width)), unit)
+            return scribe.say("target.width", amount=text, level=percent(target.level))
+        case _:
+            assert_never(target)
+
+
+def chosen(plan: Plan, *, scribe: Scribe) -> Stated | None:
+    """Return whether the budget is the least for the errors asked, where they are known."""
+    asks = scribe.subject.asks
+    if not asks:
+        return None
+    free = [ask for ask in asks if ask.error is None]
+    key = "least" if not free else "shares"
+    text = scribe.say(
+        f"budget.{key}",
+        loss=shown(plan.loss, scribe=scribe),
+        **({} if not free else {"count": str(len(free)), "of": str(len(asks))}),
+    )
+    return scribe.stated("budget", text, source=scribe.computed(scribe.from_plan()))
+
+
+def alternative_tables(plan: Plan, *, scribe: Scribe) -> tuple[Table, Table]:
+    """Return what alternatives would let anyone learn, and the errors that they would have."""
+    found = alternatives(plan)
+    return _learned(found, scribe=scribe), _errors(found, plan=plan, scribe=scribe)
+
+
+def _learned(found: tuple[Alternative, ...], *, scribe: Scribe) -> Table:
+    rows = []
+    for each in found:
+        name = scribe.say(f"alternative.{each.other.value}")
+        if each.plan is None:
+            rows.append((name, scribe.say("no-such-plan"), NONE, NONE))
+            continue
+        meaning = meaning_of(each.plan.loss, delta=each.plan.dataset.delta)
+        told = percent(posterior(meaning, prior=PRIORS[1]))
+        rows.append((name, shown(each.plan.loss, scribe=scribe), told, advantage(meaning)))
+    columns = ("alternative", "loss", "ten-percent", "advantage")
+    return scribe.table("alternatives", columns, rows, source=scribe.computed(scribe.from_plan()))
+
+
+def _errors(found: tuple[Alternative, ...], *, plan: Plan, scribe: Scribe) -> Table:
+    rows = [
+        (
+            statistic_title(statistic, plan=plan, scribe=scribe),
+            *(_error(each, statistic, scribe=scribe) for each in found),
+        )
+        for statistic in plan.statistics
+    ]
+    return Table(
+        name="errors",
+        title=scribe.say("table.errors"),
+        head=(
+            scribe.say("head.statistic"),
+            *(scribe.say(f"alternative.{each.other.value}") for each in found),
+        ),
+        rows=tuple(rows),
+        source=scribe.computed(scribe.from_plan()),
+    )
+
+
+def _error(each: Alternative, statistic: Statistic, *, scribe: Scribe) -> str:
+    expected = each.forecasts.get(statistic.id)
+    return NONE if expected is None else _half(expected, scribe=scribe)
+
+
+def qualitative(scribe: Scribe) -> Note:
+    """Return what speaks for and against alternatives that have no such number."""
+    return Note(texts=tuple(scribe.say(f"instead.{name}") for name in QUALITATIVE))

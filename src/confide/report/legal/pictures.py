@@ -1,0 +1,130 @@
+"""Figures of legal documents: what a belief can become, and budget used against caps.
+
+*Privacy:* drawn from losses and caps, which are public.
+"""
+
+import math
+from typing import Any
+
+from confide.budget.ledger import Scope
+from confide.privacy.loss import PureDP
+from confide.report.drawing import inline, svg_of
+from confide.report.gauges import amount_text, gauge, scope_text
+from confide.report.guarantee import ChargeLine
+from confide.report.legal.beliefs import PRIORS, posterior, windows
+from confide.report.legal.document import Gauges, Picture
+from confide.report.legal.exhibits import window_text
+from confide.report.legal.scribe import Scribe
+from confide.report.markup import trusted
+from confide.report.numbers import percent
+from confide.report.odds_words import meaning_of
+from confide.report.style import MUTED, PAPER, SERIES, WIDTH, theme
+
+_STEPS = 100
+_DASHES = ([1, 0], [7, 4], [2, 3])
+_HEIGHT = 300
+
+
+def belief_picture(scribe: Scribe) -> Picture | None:
+    """Return the curves from prior to largest posterior; None when nothing is spent or capped."""
+    spans = windows(scribe.subject)
+    if not spans:
+        return None
+    delta = scribe.subject.dataset.delta
+    pointwise = [meaning_of(span.loss, delta=delta).pointwise for span in spans]
+    names = [window_text(span, scribe=scribe) for span in spans]
+    chart = _curves(pointwise, names=names, scribe=scribe).configure(**theme())
+    first = meaning_of(spans[0].loss, delta=delta)
+    caption = scribe.say(
+        "caption.beliefs",
+        window=names[0],
+        prior=percent(PRIORS[1]),
+        posterior=percent(posterior(first, prior=PRIORS[1])),
+    )
+    return Picture(
+        name="beliefs",
+        svg=trusted(inline(svg_of(chart), name="beliefs")),
+        caption=caption,
+        source=scribe.computed(scribe.from_ledger()),
+    )
+
+
+def _curves(losses: list[PureDP], *, names: list[str], scribe: Scribe) -> Any:
+    import altair as alt
+
+    rows = [
+        {"prior": 100 * prior, "posterior": 100 * _posterior(loss, prior), "name": name}
+        for loss, name in zip(losses, names, strict=True)
+        for prior in (step / _STEPS for step in range(_STEPS + 1))
+    ]
+    scale = alt.Scale(domain=[0, 100])
+    axes = {
+        "x": alt.X("prior:Q", title=scribe.say("axis.prior"), scale=scale),
+        "y": alt.Y(
+            "posterior:Q",
+            title=scribe.say("axis.posterior"),
+            scale=scale,
+            axis=alt.Axis(grid=True, tickCount=6),
+        ),
+    }
+    colours = alt.Scale(domain=names, range=list(SERIES[: len(names)]))
+    dashes = alt.Scale(domain=names, range=[_DASHES[i % len(_DASHES)] for i in range(len(names))])
+    legend = alt.Legend(
+        title=None,
+        orient="top",
+        labelLimit=400,
+        columnPadding=40,
+        symbolStrokeWidth=2.4,
+        symbolFillColor=PAPER,
+    )
+    lines = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(strokeWidth=2.4)
+        .encode(
+            **axes,
+            color=alt.Color("name:N", scale=colours, sort=names, legend=legend),
+            strokeDash=alt.StrokeDash("name:N", scale=dashes, sort=names, legend=legend),
+        )
+    )
+    none = [{"prior": 0, "posterior": 0}, {"prior": 100, "posterior": 100}]
+    diagonal = (
+        alt.Chart(alt.Data(values=none))
+        .mark_line(strokeWidth=1, color=MUTED)
+        .encode(x="prior:Q", y="posterior:Q")
+    )
+    said = [{"prior": 62, "posterior": 55, "text": scribe.say("axis.unchanged")}]
+    text = (
+        alt.Chart(alt.Data(values=said))
+        .mark_text(align="left", fontSize=11, color=MUTED, dx=4)
+        .encode(x="prior:Q", y="posterior:Q", text="text:N")
+    )
+    return alt.layer(diagonal, text, lines).properties(width=WIDTH, height=_HEIGHT)
+
+
+def _posterior(loss: PureDP, prior: float) -> float:
+    if prior in (0, 1):
+        return prior
+    odds = math.log(prior / (1 - prior)) + min(float(loss.epsilon), 700.0)
+    return 1 / (1 + math.exp(-odds))
+
+
+def _letter(line: ChargeLine, *, scribe: Scribe) -> str:
+    delta = line.scope is Scope.LIFETIME_DELTA
+    return "δ" if delta else scribe.subject.dataset.measure.letter
+
+
+def cap_gauges(scribe: Scribe) -> Gauges | None:
+    """Return a bar for each cap; None when there is none."""
+    words = scribe.words
+    rows = []
+    for line in scribe.subject.lines:
+        text = words.say(
+            "legal.gauge",
+            letter=_letter(line, scribe=scribe),
+            after=amount_text(line.after, scope=line.scope),
+            cap=amount_text(line.cap, scope=line.scope),
+        )
+        rows.append((scope_text(line, words=words), gauge(line, words=words), text))
+    if not rows:
+        return None
+    return Gauges(rows=tuple(rows), source=scribe.from_ledger())

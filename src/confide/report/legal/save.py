@@ -1,0 +1,46 @@
+"""A legal document as files: Markdown and HTML, never written over what a person may have edited.
+
+*Privacy:* writes public facts and what people wrote.
+"""
+
+from pathlib import Path
+
+from confide.errors import ContractError
+from confide.report.legal.document import LegalDocument
+from confide.report.legal.markdown import markdown
+from confide.report.legal.web_page import web_page
+from confide.report.words import load_words
+
+
+def files_of(document: LegalDocument) -> dict[str, str]:
+    """Return name and text of each file; equal documents give equal texts."""
+    words = load_words(document.language, part="legal")
+    stem = f"{document.kind.value}.{document.language}"
+    return {
+        f"{stem}.md": markdown(document, words=words),
+        f"{stem}.html": web_page(document, words=words),
+    }
+
+
+def save_document(document: LegalDocument, out: Path, *, replace: bool = False) -> tuple[Path, ...]:
+    """Write a document into a folder and return its files.
+
+    Args:
+        document: What is written.
+        out: The folder; made where there is none.
+        replace: Whether a file that differs may be written over.
+
+    Raises:
+        ContractError: If a file is there with another text and ``replace`` is not given.
+    """
+    files = {out / name: text.encode() for name, text in files_of(document).items()}
+    for path, content in files.items():
+        if path.exists() and path.read_bytes() != content and not replace:
+            raise ContractError(
+                f"{path.name} is there already and differs; somebody may have edited it.",
+                hint="Put answers into legal.yaml, and add --replace; or choose another --out.",
+            )
+    out.mkdir(parents=True, exist_ok=True)
+    for path, content in files.items():
+        path.write_bytes(content)
+    return tuple(files)

@@ -1,0 +1,234 @@
+"""What a legal document is about: a study before it runs, a release, or a year of the ledger.
+
+*Privacy:* made of plan, certificate, ledger entries and stored noisy payloads, all of which are
+public; no row, and nothing exact, is within its reach.
+"""
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import assert_never
+
+from confide.budget.ledger import Entry, Spent, State
+from confide.errors import ContractError
+from confide.plans.allocate import Ask
+from confide.plans.canonical import Json
+from confide.plans.plan import Plan
+from confide.privacy.amount import ATTO, NANO
+from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
+from confide.privacy.measure import Measure
+from confide.release.software import software
+from confide.report.explain import planned_lines, spent_lines
+from confide.report.guarantee import ChargeLine, charge_lines
+from confide.report.legal.audited import AuditResults
+from confide.tables.schema import Dataset
+
+NOT_CHARGED = frozenset({State.CANCELLED, State.REFUSED})
+
+
+class Stage(enum.Enum):
+    """When a document is written."""
+
+    FORECAST = "forecast"
+    RELEASE = "release"
+    YEAR = "year"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class YearEntry:
+    """One request of a year.
+
+    Attributes:
+        entry: As the ledger has it.
+        title: Of its study, from the stored answer; its id where none is stored.
+    """
+
+    entry: Entry
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegalSubject:
+    """All public facts that a document may state.
+
+    Attributes:
+        stage: Forecast, release or year.
+        dataset: Public description of the data.
+        organisation: Who issues, as declared; may be empty.
+        title: Of study or year.
+        purpose: As declared; may be empty.
+        audience: "public", "registered" or "internal"; empty for a year.
+        period: Of a repeated study, or the year.
+        lines: What was or would be charged to each cap.
+        loss: Of the release or of the year; None where nothing was charged.
+        file: Name of the study, certificate or description that was read.
+        software: Which software.
+        plan: None for a year.
+        asks: Statistics with the errors asked; empty where they are not known.
+        asked_in: Name of the study file that asks.
+        entries: Of a year.
+        certificate: Of a release.
+        audit: What the site's audit found; None where no results were given.
+    """
+
+    stage: Stage
+    dataset: Dataset
+    organisation: str
+    title: str
+    purpose: str
+    audience: str
+    period: str
+    lines: tuple[ChargeLine, ...]
+    loss: PrivacyLoss | None
+    file: str
+    software: Mapping[str, str]
+    plan: Plan | None = None
+    asks: tuple[Ask, ...] = ()
+    asked_in: str = ""
+    entries: tuple[YearEntry, ...] = ()
+    certificate: Json = field(default_factory=dict)
+    audit: AuditResults | None = None
+
+
+def of_study(
+    plan: Plan,
+    *,
+    asks: Sequence[Ask],
+    spent: Spent,
+    organisation: str,
+    file: str,
+    audit: AuditResults | None = None,
+) -> LegalSubject:
+    """Return a study that has not run; ``spent`` is the use of the caps so far."""
+    return LegalSubject(
+        stage=Stage.FORECAST,
+        dataset=plan.dataset,
+        organisation=organisation,
+        title=plan.study.title or plan.study.id,
+        purpose=plan.study.purpose,
+        audience=plan.study.audience,
+        period=plan.study.period,
+        lines=tuple(planned_lines(plan, spent=spent)),
+        loss=plan.loss,
+        file=file,
+        software=software(),
+        plan=plan,
+        asks=tuple(asks),
+        asked_in=file,
+        audit=audit,
+    )
+
+
+def of_release(
+    plan: Plan,
+    *,
+    certificate: Json,
+    file: str,
+    asks: Sequence[Ask] = (),
+    asked_in: str = "",
+    audit: AuditResults | None = None,
+) -> LegalSubject:
+    """Return a release, from its verified certificate and the plan in its payload.
+
+    Args:
+        plan: Of the noisy payload.
+        certificate: That was verified against it.
+        file: Name of the certificate.
+        asks: Of the study file that was run, if it is given: certificates do not hold the errors
+            asked.
+        asked_in: Name of that file.
+        audit: What the site's audit found.
+    """
+    return LegalSubject(
+        stage=Stage.RELEASE,
+        dataset=plan.dataset,
+        organisation=str(certificate["issuer"]["organisation"]),
+        title=plan.study.title or plan.study.id,
+        purpose=plan.study.purpose,
+        audience=plan.study.audience,
+        period=plan.study.period,
+        lines=charge_lines(certificate),
+        loss=plan.loss,
+        file=file,
+        software={name: str(value) for name, value in certificate["software"].items()},
+        plan=plan,
+        asks=tuple(asks),
+        asked_in=asked_in,
+        certificate=certificate,
+        audit=audit,
+    )
+
+
+def of_year(
+    year: int,
+    *,
+    dataset: Dataset,
+    entries: Sequence[YearEntry],
+    spent: Spent,
+    organisation: str,
+    file: str,
+    audit: AuditResults | None = None,
+) -> LegalSubject:
+    """Return one calendar year of a ledger.
+
+    Args:
+        year: Calendar year, UTC.
+        dataset: Description of the data as it stands.
+        entries: Every request of the lineage, of any year.
+        spent: Use of the caps as they stand.
+        organisation: Who issues.
+        file: Name of the description.
+        audit: What the site's audit found.
+
+    Raises:
+        ContractError: If the ledger has no request in that year.
+    """
+    within = tuple(each for each in entries if each.entry.at.startswith(f"{year:04d}-"))
+    if not within:
+        raise ContractError(
+            f"The ledger of {dataset.lineage!r} has no request in {year}.",
+            hint="Run: confide ledger show",
+        )
+    charged = [each.entry.amount for each in within if each.entry.state not in NOT_CHARGED]
+    return LegalSubject(
+        stage=Stage.YEAR,
+        dataset=dataset,
+        organisation=organisation,
+        title=str(year),
+        purpose="",
+        audience="",
+        period=str(year),
+        lines=tuple(line for line in spent_lines(spent) if line.period in ("", str(year))),
+        loss=loss_of(
+            sum(amount.nano for amount in charged),
+            atto=sum(amount.delta_atto for amount in charged),
+            dataset=dataset,
+        ),
+        file=file,
+        software=software(),
+        entries=within,
+        audit=audit,
+    )
+
+
+def loss_of(nano: int, *, atto: int, dataset: Dataset) -> PrivacyLoss | None:
+    """Return the loss that charges of a data set add up to; None for no charge.
+
+    Args:
+        nano: In 1e-9 of the measure's unit.
+        atto: δ of key selections, in 1e-18.
+        dataset: Whose measure holds.
+    """
+    if nano == 0:
+        return None
+    amount, delta = Fraction(nano, NANO), Fraction(atto, ATTO)
+    match dataset.measure:
+        case Measure.ZCDP:
+            return ZeroConcentratedDP(rho=amount, delta=delta)
+        case Measure.PURE if delta == 0:
+            return PureDP(epsilon=amount)
+        case Measure.PURE:
+            return ApproxDP(epsilon=amount, delta=delta)
+        case _:
+            assert_never(dataset.measure)
