@@ -1,5 +1,6 @@
 from contracts.ledger_contract import LedgerContract
 from contracts.policy_contract import PolicyContract
+from contracts.workflow_contract import WorkflowContract
 from ledgers import open_ledger
 from postgres_server import server
 
@@ -10,5 +11,10 @@ class TestPostgresLedger(LedgerContract):
 
 
 class TestPostgresLedgerUnderAPolicy(PolicyContract):
+    def open(self, folder, clock):
+        return open_ledger(folder, clock=clock, url=server().url)
+
+
+class TestPostgresWorkflow(WorkflowContract):
     def open(self, folder, clock):
         return open_ledger(folder, clock=clock, url=server().url)
