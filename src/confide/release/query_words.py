@@ -22,6 +22,7 @@ from confide.tables.bound_contributions import (
     RowBound,
 )
 from confide.tables.degrees import DegreeAggregate, DegreeBounds
+from confide.tables.descent import DescentAggregate
 from confide.tables.expression import Expression
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All, Everything, Predicate
@@ -59,6 +60,13 @@ def query_text(measured: Measured, *, dataset: Dataset) -> str:
             return (
                 f"the {size} of {len(features)} columns that go most strongly with {goes}, "
                 f"in {_rows(relation, (), dataset=dataset)}"
+            )
+        case DescentAggregate(relation=relation, covariates=covariates, outcome=outcome) as fit:
+            goes = expression_text(outcome, dataset=dataset)
+            names = ", ".join(expression_text(each, dataset=dataset) for each in covariates)
+            return (
+                f"moments, {fit.rounds} gradients and curvature of a {fit.family.value} model of "
+                f"{goes} by {names}, over rows of {_rows(relation, (), dataset=dataset)}"
             )
         case _:
             assert_never(measured)
