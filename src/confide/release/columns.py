@@ -23,6 +23,7 @@ BIAS: Mapping[str, str] = {
     "incidence": RATIO,
     "key-selection": "upwards near the threshold: counts that pass by luck are over-represented",
     "linear-regression": "towards 0 where the noise of the moments is large",
+    "logistic-regression": "of order 1/n, as without noise; rows of unusual covariates weigh less",
     "mean": RATIO,
     "proportion": RATIO,
     "quantiles": "at most the width of a bin",

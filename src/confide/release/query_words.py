@@ -61,11 +61,12 @@ def query_text(measured: Measured, *, dataset: Dataset) -> str:
                 f"the {size} of {len(features)} columns that go most strongly with {goes}, "
                 f"in {_rows(relation, (), dataset=dataset)}"
             )
-        case DescentAggregate(relation=relation, outcome=outcome, rounds=rounds):
-            of = expression_text(outcome, dataset=dataset)
+        case DescentAggregate(relation=relation, covariates=covariates, outcome=outcome) as fit:
+            goes = expression_text(outcome, dataset=dataset)
+            names = ", ".join(expression_text(each, dataset=dataset) for each in covariates)
             return (
-                f"{rounds} gradients of a {measured.family.value} model of {of} "
-                f"over {_rows(relation, (), dataset=dataset)}"
+                f"moments, {fit.rounds} gradients and curvature of a {fit.family.value} model of "
+                f"{goes} by {names}, over rows of {_rows(relation, (), dataset=dataset)}"
             )
         case _:
             assert_never(measured)
