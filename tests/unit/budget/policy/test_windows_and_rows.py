@@ -48,6 +48,14 @@ def test_a_rolling_window_reaches_over_the_turn_of_the_year():
     assert not any({"r0", "r3"} <= names for names in found.values())  # day 366
 
 
+def test_a_release_of_a_long_period_may_come_late_in_it():
+    """Some day of 2027 and 30 June 2028: less than 365 days apart if the first comes in July."""
+    found = held(planned("2027", "2028-06-30", "2029-01"), Window.ROLLING)
+    assert {"r0", "r1"} <= found["365 d from 2027-12-31"]
+    assert {"r1", "r2"} in found.values()
+    assert not any({"r0", "r2"} <= names for names in found.values())
+
+
 def test_without_periods_everything_is_in_one_window():
     releases = planned("", "")
     for window in (Window.CALENDAR_YEAR, Window.ROLLING, Window.LIFETIME):
