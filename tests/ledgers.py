@@ -7,9 +7,10 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from confide.budget.amount import Amount
+from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import Caps, ChargeRequest, LedgerTerms, Reservation
 from confide.budget.ledger_time import Clock
-from confide.budget.sqlite import SQLiteLedger
+from confide.budget.sqlite_store import SQLiteStore
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.measure import Measure
@@ -92,9 +93,9 @@ def open_ledger(
     clock: Clock | None = None,
     recompute: Callable[[str], Amount] = amount_of,
     signer: SiteKey | None = None,
-) -> SQLiteLedger:
-    return SQLiteLedger(
-        folder / "ledger.sqlite",
+) -> ChainedLedger:
+    return ChainedLedger(
+        SQLiteStore(folder / "ledger.sqlite"),
         anchor=folder / "anchor",
         signer=signer or SiteKey(),
         recompute=recompute,
@@ -102,7 +103,7 @@ def open_ledger(
     )
 
 
-def released(ledger: SQLiteLedger, key: str, payload: bytes, **cost: int) -> int:
+def released(ledger: ChainedLedger, key: str, payload: bytes, **cost: int) -> int:
     """Run a request to its end and return its entry number."""
     reservation = ledger.reserve(request(key, **cost))
     assert isinstance(reservation, Reservation)
@@ -110,9 +111,9 @@ def released(ledger: SQLiteLedger, key: str, payload: bytes, **cost: int) -> int
     return ledger.publish(ledger.commit(reservation, payload=payload)).number
 
 
-def used(ledger: SQLiteLedger) -> dict[str, int]:
+def used(ledger: ChainedLedger) -> dict[str, int]:
     return {each.scope.value: each.used for each in ledger.spent(LINEAGE).scopes}
 
 
-def remaining(ledger: SQLiteLedger) -> dict[str, int | None]:
+def remaining(ledger: ChainedLedger) -> dict[str, int | None]:
     return {each.scope.value: each.remaining for each in ledger.spent(LINEAGE).scopes}

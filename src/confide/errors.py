@@ -11,6 +11,7 @@
     ├── MissingExtraError (ImportError)       an optional library; says which pip install brings it
     ├── PolicyError (PermissionError)
     │   ├── BudgetExhaustedError              carries requested, remaining, difference, cap
+    │   ├── ApprovalMissingError              carries the roles that have not approved
     │   ├── MismatchError                     another unit, adjacency or measure than the ledger's
     │   └── BurnedError                       the request died while reading: it stays charged
     ├── LedgerFrozenError (RuntimeError)      the chain or its anchor does not match
@@ -107,16 +108,37 @@ class BudgetExhaustedError(PolicyError):
         remaining: What the cap still holds.
         difference: requested − remaining.
         cap: Name of the cap.
+        available: First day on which more may be there, as 2028-01-01; "" when none is known.
     """
 
     def __init__(
-        self, message: str, *, cap: str, requested: Fraction, remaining: Fraction, hint: str = ""
+        self,
+        message: str,
+        *,
+        cap: str,
+        requested: Fraction,
+        remaining: Fraction,
+        hint: str = "",
+        available: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.cap = cap
+        self.available = available
         self.requested = requested
         self.remaining = remaining
         self.difference = requested - remaining
+
+
+class ApprovalMissingError(PolicyError):
+    """The policy wants approvals that are not there; nothing was charged.
+
+    Attributes:
+        missing: Roles that have not approved.
+    """
+
+    def __init__(self, message: str, *, missing: tuple[str, ...], hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.missing = missing
 
 
 class MismatchError(PolicyError):

@@ -13,8 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import LedgerTerms, Spent
-from confide.budget.sqlite import SQLiteLedger
+from confide.budget.workflow.rules import Claim, Refused
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
 from confide.files.study import DeclaredStudy, ask_from, read_study
@@ -60,6 +61,8 @@ class Workspace:
         self.ledger = site_ledger(self._folder, signer=self._signer)
         try:
             self.ledger.register(_terms(declared))
+            if declared.policy is not None:
+                self.ledger.desk.follow(declared.dataset.lineage, policy=declared.policy)
         except BaseException:
             self.ledger.close()
             raise
@@ -134,7 +137,7 @@ class Workspace:
             plan: What to release.
             request: Idempotency key; the same plan with the same key returns the same release at no
                 charge.  The plan's digest when None, so that running a study twice costs once.
-            analyst: Account that asks; the user's login when None.
+            analyst: Account that asks; whose request was approved, or the user's login, when None.
             progress: Told the name of each stage.
 
         Raises:
@@ -145,7 +148,7 @@ class Workspace:
         try:
             stored = self._gate().release(
                 plan,
-                analyst=analyst or _login(),
+                analyst=analyst or self.analyst(plan),
                 request_key=request or plan.digest()[:32],
                 progress=progress,
             )
@@ -168,7 +171,7 @@ class Workspace:
         """
         stored = self._gate().advance(
             plan,
-            analyst=analyst or _login(),
+            analyst=analyst or self.analyst(plan),
             request_key=request or plan.digest()[:32],
             progress=progress,
         )
@@ -209,9 +212,30 @@ class Workspace:
         aggregates = tuple(part for each in plan.measurements for part in parts(each.aggregate))
         return self._open_engine().explain(aggregates, dataset=plan.dataset)
 
-    def spent(self) -> Spent:
-        """Return the use of every cap."""
-        return self.ledger.spent(self.declared.dataset.lineage)
+    def analyst(self, plan: Plan) -> str:
+        """Return for whom a plan is run: whose request was approved, or the user's login."""
+        lineage, digest = plan.dataset.lineage, plan.digest()
+        return self.ledger.desk.requester(lineage, plan_digest=digest) or _login()
+
+    def admission(self, plan: Plan) -> int | Refused:
+        """Return the request that would admit a plan, 0 where none is needed, or why not."""
+        study = plan.study
+        claim = Claim(
+            analyst=self.analyst(plan),
+            plan_digest=plan.digest(),
+            tier=study.tier,
+            project=study.project,
+            release=study.release,
+        )
+        return self.ledger.desk.admission(plan.dataset.lineage, claim=claim)
+
+    def spent(self, plan: Plan | None = None) -> Spent:
+        """Return the use of every cap, or of those that a plan falls under."""
+        lineage = self.declared.dataset.lineage
+        if plan is None:
+            return self.ledger.spent(lineage)
+        project, analyst = plan.study.project, self.analyst(plan)
+        return self.ledger.spent(lineage, project=project, analyst=analyst)
 
     def close(self) -> None:
         """Release the engine and the ledger."""
@@ -292,7 +316,7 @@ def open_study(path: str | Path, *, period: str | None = None) -> tuple[Workspac
 
 
 @contextlib.contextmanager
-def open_ledger(dataset: str | Path) -> Iterator[tuple[SQLiteLedger, DeclaredDataset]]:
+def open_ledger(dataset: str | Path) -> Iterator[tuple[ChainedLedger, DeclaredDataset]]:
     """Open the ledger of a dataset.yaml for an officer, even if it is frozen or its caps differ.
 
     Raises:

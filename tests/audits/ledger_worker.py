@@ -38,11 +38,6 @@ def half_a_line_then_die(folder):
     die()
 
 
-def die_at_commit(statement):
-    if statement == "COMMIT":
-        die()
-
-
 def deliver(folder, key, payload):
     with (folder / "delivered" / key).open("ab") as file:
         file.write(payload.hex().encode() + b"\n")
@@ -53,7 +48,7 @@ def victim(folder, key, point):
     ledger = open_ledger(folder)
     journal = ledger._journal
     if point == POINTS[0]:
-        journal.database.set_trace_callback(die_at_commit)
+        journal.store.commit = die
     if point == POINTS[1]:
         journal._anchor.append = lambda _: die()
     reservation = ledger.reserve(request(key, nano=1000))

@@ -6,8 +6,7 @@ import sqlite3
 
 import pytest
 
-from confide.budget import database as db
-from confide.budget.chain import row_hash
+from confide.budget.chain import Event, row_hash
 from confide.budget.ledger import Caps
 from confide.errors import ConfideError, LedgerFrozenError
 from ledgers import (
@@ -107,6 +106,12 @@ def other(value):
             return value[:-1] + ("0" if value[-1:] != "0" else "1")
 
 
+def events_of(database):
+    query = "SELECT number, body, previous, hash FROM event ORDER BY number"
+    names = ("number", "body", "previous", "hash")
+    return [Event(**dict(zip(names, row, strict=True))) for row in database.execute(query)]
+
+
 def cells(folder):
     database = sqlite3.connect(folder / "ledger.sqlite")
     for table in TABLES:
@@ -182,7 +187,7 @@ def test_the_same_older_backup_put_back_twice_never_gives_budget_back(original, 
 def test_a_chain_computed_anew_without_the_key_is_found(copy):
     """Make the last charge cheaper, and every hash, counter and state agree with it."""
     database = sqlite3.connect(copy / "ledger.sqlite")
-    events = list(db.events_after(database, 0))
+    events = events_of(database)
     database.close()
     statements, previous = [("DELETE FROM event WHERE number > 0",)], "0" * 64
     for event in events:
@@ -200,7 +205,7 @@ def test_a_chain_computed_anew_without_the_key_is_found(copy):
 
 def test_a_row_added_without_the_key_is_found(copy):
     database = sqlite3.connect(copy / "ledger.sqlite")
-    last = list(db.events_after(database, 0))[-1]
+    last = events_of(database)[-1]
     database.close()
     number = last.number + 1
     fields = {"at": last.fields()["at"], "kind": "caps-amended", "lineage": LINEAGE}
@@ -269,7 +274,7 @@ def test_a_lost_last_line_of_the_anchor_is_a_crash_and_is_written_again(original
 def test_a_removed_ledger_is_found_by_its_anchor(copy):
     (copy / "ledger.sqlite").unlink()
     ledger = open_ledger(copy, clock=HandClock())
-    with pytest.raises(LedgerFrozenError, match=r"missing or empty.*Restore ledger.sqlite"):
+    with pytest.raises(LedgerFrozenError, match=r"missing or empty.*Restore a backup"):
         ledger.register(terms())
     with pytest.raises(LedgerFrozenError, match="is in the anchor alone"):
         ledger.unfreeze("start anew")
@@ -309,7 +314,7 @@ def test_a_copied_line_does_not_hide_what_followed_it(original, copy):
 def test_damage_is_not_accepted_by_an_officer(copy):
     tamper(copy, ("UPDATE payload SET bytes = x'00'",))
     ledger = open_ledger(copy, clock=HandClock())
-    with pytest.raises(LedgerFrozenError, match="from a backup"):
+    with pytest.raises(LedgerFrozenError, match="Restore a backup"):
         ledger.unfreeze("never mind")
     with pytest.raises(LedgerFrozenError):
         ledger.verify_chain()

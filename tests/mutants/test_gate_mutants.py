@@ -11,8 +11,9 @@ import pytest
 from confide.attacks.audit.generate import neighbours
 from confide.attacks.audit.generated_schema import schema
 from confide.budget.amount import Amount
+from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import Caps, LedgerTerms
-from confide.budget.sqlite import SQLiteLedger
+from confide.budget.sqlite_store import SQLiteStore
 from confide.errors import ContractError
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import SystemEntropy
@@ -49,8 +50,8 @@ def loss_of(events: str) -> Amount:
 @pytest.fixture
 def gate(tmp_path):
     make_keys(tmp_path)
-    ledger = SQLiteLedger(
-        tmp_path / "ledger.sqlite",
+    ledger = ChainedLedger(
+        SQLiteStore(tmp_path / "ledger.sqlite"),
         anchor=tmp_path / "anchor.jsonl",
         signer=read_signing_key(tmp_path),
         recompute=loss_of,

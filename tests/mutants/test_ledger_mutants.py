@@ -5,9 +5,10 @@ import threading
 
 import pytest
 
-from confide.budget import sqlite as module
+from confide.budget import chained_ledger as module
+from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import Reservation
-from confide.budget.sqlite import SQLiteLedger
+from confide.budget.sqlite_store import SQLiteStore
 from confide.errors import BudgetExhaustedError, LedgerFrozenError
 from contracts.test_sqlite_ledger import TestSQLiteLedger as Suite
 from ledgers import (
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.mutant
 
 def open_as(kind, folder):
     return kind(
-        folder / "ledger.sqlite",
+        SQLiteStore(folder / "ledger.sqlite"),
         anchor=folder / "anchor",
         signer=SiteKey(),
         recompute=amount_of,
@@ -57,7 +58,7 @@ def fails(check, *arguments):
     return False
 
 
-class RefundsOnError(SQLiteLedger):
+class RefundsOnError(ChainedLedger):
     """Gives the charge back when a request fails."""
 
     def burn(self, reservation, *, incident):
@@ -65,10 +66,10 @@ class RefundsOnError(SQLiteLedger):
             if self._journal.held(reservation.entry.number).entry.state.value == "burned":
                 return
             self._move(reservation.entry.number, kind="burned", incident=incident)
-            amount, lineage = reservation.entry.amount, reservation.entry.lineage
-            account = self._journal.book.account(lineage)
-            account.add(amount, year=account.year, sign=-1)
-            self._count(amount, lineage=lineage, year=account.year, sign=-1)
+            held = self._journal.held(reservation.entry.number)
+            account = self._journal.book.account(held.entry.lineage)
+            account.add(held.entry.amount, when=held.when, sign=-1)
+            self._count(held, sign=-1)
 
 
 def test_refund_on_error_is_caught(opened, tmp_path):
@@ -88,14 +89,15 @@ def test_refund_on_error_is_also_found_at_the_next_opening(opened, tmp_path):
     again.close()
 
 
-class ChargesTheFirstOnly(SQLiteLedger):
+class ChargesTheFirstOnly(ChainedLedger):
     """k releases of one plan, one charge."""
 
-    def _count(self, amount, *, lineage, year, sign):
+    def _count(self, held, *, sign):
         if len(self._journal.book.requests) == 1:
-            super()._count(amount, lineage=lineage, year=year, sign=sign)
+            super()._count(held, sign=sign)
         else:
-            self._journal.book.account(lineage).add(amount, year=year, sign=-sign)
+            account = self._journal.book.account(held.entry.lineage)
+            account.add(held.entry.amount, when=held.when, sign=-sign)
 
 
 def test_k_releases_for_one_charge_are_caught(opened, tmp_path):
@@ -104,7 +106,7 @@ def test_k_releases_for_one_charge_are_caught(opened, tmp_path):
     assert not fails(check, opened_whole(tmp_path))
 
 
-class AnswersAnew(SQLiteLedger):
+class AnswersAnew(ChainedLedger):
     """A retry draws new noise."""
 
     def _stored(self, held):
@@ -125,7 +127,7 @@ def opened_whole(tmp_path):
     return ledger
 
 
-class ChecksOutside(SQLiteLedger):
+class ChecksOutside(ChainedLedger):
     """Looks at the budget, and then, in another transaction, spends."""
 
     meeting: threading.Barrier
@@ -133,13 +135,13 @@ class ChecksOutside(SQLiteLedger):
     def reserve(self, request):
         with self._journal.transaction():
             account = self._journal.book.account(request.lineage)
-            charges = account.charges(request.amount, year=account.year)
-            refusal = module.exhausted(charges, measure=request.measure)
+            when = account.occasion(year=account.year, analyst=request.analyst, project="")
+            refusal = module.exhausted(account, request.amount, when=when)
         self.meeting.wait(timeout=10)  # everybody has looked
         if refusal is not None:
             raise refusal
         with self._journal.transaction():
-            return self._grant(request, year=account.year, charges=charges)
+            return self._grant(request, when=when, under=0)
 
 
 def race(kind, folder):
@@ -168,7 +170,7 @@ def race(kind, folder):
     return ends
 
 
-class Whole(SQLiteLedger):
+class Whole(ChainedLedger):
     meeting: threading.Barrier
 
 
@@ -181,20 +183,20 @@ def test_a_check_outside_the_transaction_is_caught(tmp_path):
 
 def test_a_check_outside_the_transaction_of_a_blind_ledger_overspends(tmp_path, monkeypatch):
     """With both barriers gone the race is lost, so the race test can see it."""
-    from confide.budget import book, database
+    from confide.budget import book
 
     def grant_all(self, entry):
         self.keys[book.key_of(entry)] = entry.number
 
-    def add_blindly(database, *, lineage, scope, units, expect):
-        database.execute("PRAGMA ignore_check_constraints = ON")
-        database.execute(
+    def add_blindly(self, *, lineage, scope, units, expect):
+        self.database.execute("PRAGMA ignore_check_constraints = ON")
+        self.database.execute(
             "UPDATE counter SET spent = spent + ? WHERE lineage = ? AND scope = ?",
             (units, lineage, scope),
         )
 
     monkeypatch.setattr(book.Book, "_grant", grant_all)
-    monkeypatch.setattr(database, "add_spent", add_blindly)
+    monkeypatch.setattr(SQLiteStore, "add_spent", add_blindly)
     monkeypatch.setattr(book, "charges_json", lambda _: _AnyCharges())
     granted = race(ChecksOutside, tmp_path / "c")
     assert granted.count(Reservation) > 1

@@ -1,26 +1,47 @@
-"""One lineage in the book: its terms, the open calendar year, and a counter for each cap.
+"""One lineage in the book: its terms, the policy in force, and a counter for each cap.
 
 *Privacy:* every charge is added to every counter it falls under, whether or not that cap is set, so
-that a cap set later knows what came before.
+that a cap set later knows what came before.  Counters that no cap has asked for yet are kept by the
+book alone; those that one has are in the database and the anchor too, and stay there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from confide.budget.amount import Amount
+from confide.budget.counters import (
+    DELTA,
+    LIFETIME,
+    RELEASE,
+    ROLLING,
+    YEAR,
+    HeldCap,
+    Occasion,
+    counter_name,
+    kind_of,
+    leaves_on,
+    shares,
+    window_of,
+    year_of,
+)
 from confide.budget.ledger import Caps, Charge, LedgerTerms, Scope, ScopeSpent, Spent
+from confide.budget.policy.adoption import Adopted
 from confide.errors import LedgerFrozenError
-
-LIFETIME = Scope.LIFETIME.value
-DELTA = Scope.LIFETIME_DELTA.value
 
 
 @dataclass(slots=True)
 class Counter:
-    """What one cap holds, in grid units; ``cap`` is ``None`` when it is open."""
+    """What one counter holds, in grid units.
+
+    Attributes:
+        spent: So far.
+        cap: The tightest that holds; ``None`` when none does.
+        start: What it began with: what lost rows of the ledger may have added.
+    """
 
     spent: int = 0
     cap: int | None = None
+    start: int = 0
 
     def set_cap(self, cap: int | None) -> None:
         """Set the cap; what was spent stays, even when it is more."""
@@ -29,84 +50,222 @@ class Counter:
 
 @dataclass(slots=True)
 class Account:
-    """One lineage."""
+    """One lineage.
+
+    Attributes:
+        terms: What it agreed to.
+        year: Calendar year that is open.
+        counters: Those in the database and the anchor.
+        tallies: Those in the book alone, because no cap was ever set on their kind.
+        caps: What holds now.
+        policy: Adopted last; None while the caps of dataset.yaml hold.
+        days: Confirmed days, in order.
+        batches: What each rolling counter holds, by how many days were confirmed before.
+        kept: Kinds in ``counters``.
+        lost: By kind in ``tallies``: what lost rows may have added to anyone.
+    """
 
     terms: LedgerTerms
     year: int
     counters: dict[str, Counter] = field(default_factory=dict)
+    tallies: dict[str, Counter] = field(default_factory=dict)
+    caps: tuple[HeldCap, ...] = ()
+    policy: Adopted | None = None
+    days: list[str] = field(default_factory=list)
+    batches: dict[str, dict[int, int]] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=lambda: {YEAR, LIFETIME, DELTA})
+    lost: dict[str, int] = field(default_factory=dict)
 
     def open_year(self, year: int) -> None:
         """Charge to ``year`` from now on; an earlier year never opens again."""
         if year < self.year:
             raise LedgerFrozenError(f"Year {year} was opened after {self.year}.")
+        if year > self.year:
+            self.lost = {kind: d for kind, d in self.lost.items() if window_of(kind) != YEAR}
         self.year = year
-        self.counters.setdefault(year_name(year), Counter())
-        self.set_caps(self.terms.caps)
+        for name in (counter_name(YEAR, when=Occasion(year=year)), LIFETIME, DELTA):
+            self.counters.setdefault(name, Counter())
+        self._let_hold()
 
-    def set_caps(self, caps: Caps) -> None:
-        """Let ``caps`` hold from now on."""
-        self.counters.setdefault(LIFETIME, Counter()).set_cap(caps.lifetime)
-        self.counters.setdefault(DELTA, Counter()).set_cap(caps.delta_lifetime_atto)
-        self.counters[year_name(self.year)].set_cap(caps.calendar_year)
+    def set_terms(self, terms: LedgerTerms) -> None:
+        """Take terms whose caps hold until a policy is adopted."""
+        self.terms = terms
+        if self.policy is None:
+            self.caps = () if terms.caps is None else caps_of_file(terms.caps)
 
-    def add(self, amount: Amount, *, year: int, sign: int = 1) -> None:
+    def adopt(self, adopted: Adopted) -> None:
+        """Let a policy hold from now on; what was spent before counts under its caps."""
+        self.policy, self.caps = adopted, adopted.held()
+        for kind in {cap.kind for cap in self.caps} - self.kept - {RELEASE}:
+            self.kept.add(kind)
+            moved = [name for name in self.tallies if kind_of(name) == kind]
+            self.counters |= {name: self.tallies.pop(name) for name in moved}
+            if kind == ROLLING:
+                self._counter(ROLLING)
+        self._let_hold()
+
+    def confirm(self, day: str) -> None:
+        """Let what was charged 365 days before ``day``, or earlier, leave the rolling windows."""
+        if self.days and day <= self.days[-1]:
+            raise LedgerFrozenError(f"Day {day} was confirmed after {self.days[-1]}.")
+        self.days.append(day)
+        for name, batches in self.batches.items():
+            held = sum(units for epoch, units in batches.items() if not self._has_left(epoch))
+            self._counter(name).spent = held
+        self._let_hold()
+
+    def occasion(self, *, year: int, analyst: str, project: str) -> Occasion:
+        """Return to what a charge made now would count."""
+        return Occasion(year=year, analyst=analyst, project=project, epoch=len(self.days))
+
+    @property
+    def has_year_caps(self) -> bool:
+        """Whether any cap is by calendar year."""
+        return any(window_of(cap.kind) == YEAR for cap in self.caps)
+
+    def add(self, amount: Amount, *, when: Occasion, sign: int = 1) -> None:
         """Add ``amount`` to every counter that it falls under, or take it off again."""
-        for name, units in shares(amount, year=year).items():
-            self.counters[name].spent += sign * units
+        for name, units in shares(amount, when=when).items():
+            if window_of(kind_of(name)) == ROLLING:
+                batches = self.batches.setdefault(name, self._first_batch(name))
+                batches[when.epoch] = batches.get(when.epoch, 0) + sign * units
+                if self.has_left(name, when=when):
+                    continue  # it left the window before it was given back
+            self._counter(name).spent += sign * units
         if sign < 0:  # a cap that was lowered below what was spent holds again
-            self.set_caps(self.terms.caps)
+            self._let_hold()
 
     def raise_spent(self, name: str, *, units: int) -> None:
         """Count at least ``units`` as spent; a cap below that leaves nothing."""
-        counter = self.counters.setdefault(name, Counter())
-        counter.spent = max(counter.spent, units)
+        counter = self._counter(name)
+        more = max(0, units - counter.spent)
+        if window_of(kind_of(name)) == ROLLING:
+            batches = self.batches.setdefault(name, self._first_batch(name))
+            batches[len(self.days)] = batches.get(len(self.days), 0) + more
+        counter.spent += more
         counter.set_cap(counter.cap)
+        if name == LIFETIME and more:
+            self._may_have_been_anyone(more)
 
-    def charges(self, amount: Amount, *, year: int) -> tuple[Charge, ...]:
+    def charges(self, amount: Amount, *, when: Occasion) -> tuple[Charge, ...]:
         """Return what ``amount`` would do to every cap that is set, passed or not.
 
         A free step states the caps as they stand.
         """
+        free, added = not amount.nano, shares(amount, when=when)
         charges = []
-        release = self.terms.caps.release
-        if release is not None and amount.nano:
-            charges.append(_charge(Scope.RELEASE, "", amount.nano, Counter(0, release)))
-        for name, units in shares(amount, year=year).items():
-            counter = self.counters.get(name) or Counter(0, self.terms.caps.calendar_year)
-            if (units or (name != DELTA and not amount.nano)) and counter.cap is not None:
-                scope, _, period = name.partition("/")
-                charges.append(_charge(Scope(scope), period, units, counter))
+        for cap in self.caps:
+            if cap.kind == RELEASE:
+                if not free:
+                    charges.append(_charge(RELEASE, amount.nano, Counter(), cap))
+                continue
+            name = counter_name(cap.kind, when=when)
+            if added[name] or (free and cap.kind != DELTA):
+                charges.append(_charge(name, added[name], self.holds(name), cap))
         return tuple(charges)
 
-    def summary(self) -> Spent:
-        """Return the use of every cap: release, year, lifetime, δ."""
-        year = str(self.year)
-        rows = [
-            _scope_spent(Scope.RELEASE, "", Counter(0, self.terms.caps.release)),
-            _scope_spent(Scope.CALENDAR_YEAR, year, self.counters[year_name(self.year)]),
-            _scope_spent(Scope.LIFETIME, "", self.counters[LIFETIME]),
-            _scope_spent(Scope.LIFETIME_DELTA, "", self.counters[DELTA]),
+    def has_left(self, name: str, *, when: Occasion) -> bool:
+        """Return whether a charge has left a counter, because its window is over."""
+        return window_of(kind_of(name)) == ROLLING and self._has_left(when.epoch)
+
+    def holds(self, name: str) -> Counter:
+        """Return a counter as it stands, without making it."""
+        found = self.counters.get(name) or self.tallies.get(name)
+        return Counter(spent=self.lost.get(kind_of(name), 0)) if found is None else found
+
+    def comes_back(self, name: str) -> str | None:
+        """Return the first day on which a rolling counter holds less; "" if none is confirmed yet.
+
+        None when it holds nothing that could leave.
+        """
+        epochs = [
+            epoch
+            for epoch, units in self.batches.get(name, {}).items()
+            if units and not self._has_left(epoch)
         ]
+        if not epochs:
+            return None
+        first = min(epochs)
+        return leaves_on(self.days[first]) if first < len(self.days) else ""
+
+    def summary(self, *, project: str | None = None, analyst: str | None = None) -> Spent:
+        """Return the use of every cap; of projects and analysts those named, or all known."""
+        rows = _file_rows(self) if self.policy is None else self._policy_rows(project, analyst)
         terms = self.terms
         return Spent(lineage=terms.lineage, measure=terms.measure, scopes=tuple(rows))
 
+    def _policy_rows(self, project: str | None, analyst: str | None) -> Iterator[ScopeSpent]:
+        for cap in self.caps:
+            if cap.kind == RELEASE:
+                yield _use(RELEASE, Counter(), cap)
+                continue
+            asked = analyst if cap.kind.startswith("analyst/") else project
+            if "/" not in cap.kind or asked is not None:
+                when = Occasion(year=self.year, analyst=analyst or "", project=project or "")
+                names = [counter_name(cap.kind, when=when)]
+            else:
+                names = [
+                    name
+                    for name in sorted(self.counters)
+                    if kind_of(name) == cap.kind and year_of(name) in {None, self.year}
+                ]
+            for name in names:
+                yield _use(name, self.holds(name), cap)
 
-def year_name(year: int) -> str:
-    """Return the name of a year's counter."""
-    return f"{Scope.CALENDAR_YEAR.value}/{year}"
+    def _counter(self, name: str) -> Counter:
+        """Return a counter, made if this is its first charge."""
+        kind = kind_of(name)
+        where = self.counters if kind in self.kept else self.tallies
+        if name not in where:
+            start = self.lost.get(kind, 0)
+            where[name] = Counter(spent=start, start=start)
+            self._let_hold()
+        return where[name]
+
+    def _let_hold(self) -> None:
+        """Give every counter that may still be charged the tightest of the caps on its kind."""
+        tightest: dict[str, int] = {}
+        for cap in self.caps:
+            tightest[cap.kind] = min(cap.units, tightest.get(cap.kind, cap.units))
+        for name, counter in self.counters.items():
+            if year_of(name) in {None, self.year}:
+                counter.set_cap(tightest.get(kind_of(name)))
+
+    def _has_left(self, epoch: int) -> bool:
+        return epoch < len(self.days) and leaves_on(self.days[epoch]) <= self.days[-1]
+
+    def _first_batch(self, name: str) -> dict[int, int]:
+        start = self._counter(name).start
+        return {len(self.days): start} if start else {}
+
+    def _may_have_been_anyone(self, more: int) -> None:
+        """Count lost charges against everyone whom the anchor does not name."""
+        for over in ("", "analyst/", "project/"):
+            for window in (YEAR, LIFETIME, ROLLING):
+                kind = f"{over}{window}"
+                if kind in self.kept:
+                    continue
+                self.lost[kind] = self.lost.get(kind, 0) + more
+                for name, counter in self.tallies.items():
+                    if kind_of(name) == kind:
+                        counter.spent += more
+                        if window == ROLLING:
+                            batches = self.batches[name]
+                            batches[len(self.days)] = batches.get(len(self.days), 0) + more
 
 
-def shares(amount: Amount, *, year: int) -> dict[str, int]:
-    """Return the grid units that ``amount`` adds to each counter.
+def caps_of_file(caps: Caps) -> tuple[HeldCap, ...]:
+    """Return the caps of dataset.yaml as the ledger keeps them."""
+    found = [
+        (RELEASE, caps.release),
+        (YEAR, caps.calendar_year),
+        (LIFETIME, caps.lifetime),
+        (DELTA, caps.delta_lifetime_atto),
+    ]
+    return tuple(HeldCap(id="", kind=kind, units=u) for kind, u in found if u is not None)
 
-    Example:
-        >>> shares(Amount(nano=100_000_000), year=2027)
-        {'calendar-year/2027': 100000000, 'lifetime': 100000000, 'lifetime-delta': 0}
-    """
-    return {year_name(year): amount.nano, LIFETIME: amount.nano, DELTA: amount.delta_atto}
 
-
-def is_raised(old: Caps, new: Caps) -> bool:
+def is_raised(old: Caps | None, new: Caps) -> bool:
     """Return whether any cap of ``new`` allows more than in ``old``.
 
     Example:
@@ -119,7 +278,7 @@ def is_raised(old: Caps, new: Caps) -> bool:
     def looser(before: int | None, after: int | None) -> bool:
         return before is not None and (after is None or after > before)
 
-    return (
+    return old is None or (
         looser(old.release, new.release)
         or looser(old.calendar_year, new.calendar_year)
         or looser(old.lifetime, new.lifetime)
@@ -127,13 +286,15 @@ def is_raised(old: Caps, new: Caps) -> bool:
     )
 
 
-def caps_json(caps: Caps) -> dict[str, str | None]:
-    """Return caps as they stand in the chain.
+def caps_json(caps: Caps | None) -> dict[str, str | None] | None:
+    """Return caps as they stand in the chain; null where a policy is to be adopted.
 
     Example:
         >>> caps_of(caps_json(Caps(lifetime=10, release=1))) == Caps(lifetime=10, release=1)
         True
     """
+    if caps is None:
+        return None
     return {
         "release": None if caps.release is None else str(caps.release),
         "calendar-year": None if caps.calendar_year is None else str(caps.calendar_year),
@@ -142,8 +303,10 @@ def caps_json(caps: Caps) -> dict[str, str | None]:
     }
 
 
-def caps_of(fields: Mapping[str, str | None]) -> Caps:
+def caps_of(fields: Mapping[str, str | None] | None) -> Caps | None:
     """Return caps as they were written by ``caps_json``."""
+    if fields is None:
+        return None
     release, year = fields["release"], fields["calendar-year"]
     return Caps(
         release=None if release is None else int(release),
@@ -162,25 +325,42 @@ def charges_json(charges: tuple[Charge, ...]) -> list[dict[str, str]]:
             "before": str(charge.before),
             "after": str(charge.after),
             "cap": str(charge.cap),
+            **({"id": charge.cap_id} if charge.cap_id else {}),
         }
         for charge in charges
     ]
 
 
-def _charge(scope: Scope, period: str, units: int, counter: Counter) -> Charge:
-    cap = 0 if counter.cap is None else counter.cap
+def _charge(name: str, units: int, counter: Counter, cap: HeldCap) -> Charge:
+    scope, _, period = name.partition("/")
     return Charge(
-        scope=scope,
+        scope=Scope(scope),
         period=period,
         amount=units,
         before=counter.spent,
         after=counter.spent + units,
-        cap=cap,
+        cap=max(cap.units, counter.spent),
+        cap_id=cap.id,
     )
 
 
-def _scope_spent(scope: Scope, period: str, counter: Counter) -> ScopeSpent:
-    remaining = None if counter.cap is None else counter.cap - counter.spent
+def _use(name: str, counter: Counter, cap: HeldCap | None) -> ScopeSpent:
+    scope, _, period = name.partition("/")
+    most = None if cap is None else max(cap.units, counter.spent)
     return ScopeSpent(
-        scope=scope, period=period, used=counter.spent, cap=counter.cap, remaining=remaining
+        scope=Scope(scope),
+        period=period,
+        used=counter.spent,
+        cap=most,
+        remaining=None if most is None else most - counter.spent,
+        cap_id="" if cap is None else cap.id,
     )
+
+
+def _file_rows(account: Account) -> Iterator[ScopeSpent]:
+    """Yield the use of the caps of dataset.yaml: release, year, lifetime, δ; open ones too."""
+    caps = {cap.kind: cap for cap in account.caps}
+    yield _use(RELEASE, Counter(), caps.get(RELEASE))
+    for kind in (YEAR, LIFETIME, DELTA):
+        name = counter_name(kind, when=Occasion(year=account.year))
+        yield _use(name, account.holds(name), caps.get(kind))

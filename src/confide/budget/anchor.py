@@ -2,8 +2,11 @@
 
 One line per row, appended after the row is durable.  Whoever puts back an older ledger, or
 recomputes the chain, leaves an anchor that says otherwise; keep it where a restore of the ledger's
-disk does not reach.  A crash between the row and its line leaves the anchor one line behind, never
-more, and the next writer adds it.
+disk does not reach.  A crash between the row and its line leaves the anchor one line behind, and
+the next writer adds it.
+
+Where several hosts write to one ledger, each has an anchor of its own that records what that host
+saw: it may lack the rows of others, which the host adds when it next looks, and is never ahead.
 
 *Privacy:* an older ledger would offer spent budget again.  An anchor that was put back together
 with its ledger shows nothing: known-weakness, and the reason for a second place.
@@ -13,7 +16,7 @@ import json
 import os
 from pathlib import Path
 
-from confide.budget.chain import SignedHead, canonical
+from confide.budget.chain import SignedHead, canonical, head_of
 from confide.errors import LedgerFrozenError
 
 
@@ -49,24 +52,16 @@ class Anchor:
             raise LedgerFrozenError("The last line of the anchor cannot be read.")
         return 0 if last is None else last.number
 
-    def append(self, head: SignedHead) -> None:
-        """Add a line, durably; what a crash left of a line is cut off first."""
-        line = canonical(
-            {
-                "number": str(head.number),
-                "hash": head.hash,
-                "kind": head.kind,
-                "lineage": head.lineage,
-                "spent": {scope: str(units) for scope, units in head.spent.items()},
-                "key": head.key,
-                "signature": head.signature,
-            }
-        )
+    def append(self, *heads: SignedHead) -> None:
+        """Add lines, durably; what a crash left of a line is cut off first."""
+        lines = "".join(canonical(head.to_fields()) + "\n" for head in heads)
         is_new = not self._path.exists()
         file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             os.lseek(file, _cut_torn_line(file), os.SEEK_SET)
-            os.write(file, line.encode("utf-8") + b"\n")
+            rest = memoryview(lines.encode("utf-8"))
+            while rest:
+                rest = rest[os.write(file, rest) :]
             os.fsync(file)
         finally:
             os.close(file)
@@ -76,16 +71,7 @@ class Anchor:
 
 def _parse(line: bytes) -> SignedHead | None:
     try:
-        fields = json.loads(line)
-        return SignedHead(
-            number=int(fields["number"]),
-            hash=fields["hash"],
-            kind=fields["kind"],
-            lineage=fields["lineage"],
-            spent={scope: int(units) for scope, units in fields["spent"].items()},
-            key=fields["key"],
-            signature=fields["signature"],
-        )
+        return head_of(json.loads(line))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -16,8 +16,13 @@ from typing import Any
 from confide.budget.account import Account, caps_of, charges_json, is_raised
 from confide.budget.amount import Amount
 from confide.budget.chain import GENESIS, Event, check_link
+from confide.budget.counters import Occasion
 from confide.budget.growth import Growth, step_of
+from confide.budget.key_history import KeyHistory
 from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
+from confide.budget.policy.adoption import Adopted, Problem, adopted_of, adoption_problem
+from confide.budget.workflow.docket import Docket
+from confide.budget.workflow.rules import Claim, Refused
 from confide.errors import LedgerFrozenError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -39,7 +44,7 @@ class Held:
 
     entry: Entry
     owner: str
-    year: int
+    when: Occasion
     events_json: str
 
 
@@ -62,6 +67,8 @@ class Book:
     requests: dict[int, Held] = field(default_factory=dict)
     keys: dict[tuple[str, str, str], int] = field(default_factory=dict)
     growths: dict[int, Growth] = field(default_factory=dict)
+    docket: Docket = field(default_factory=Docket)
+    signing: KeyHistory = field(default_factory=KeyHistory)
 
     def head(self) -> Head:
         """Return the last row."""
@@ -112,8 +119,12 @@ class Book:
                 self._register(fields)
             case "caps-amended":
                 self._amend(fields)
-            case "year-opened":
-                self.accounts[self.lineage].open_year(int(fields["year"]))
+            case "year-opened" | "day-confirmed":
+                self._tell_time(fields, event)
+            case "policy-adopted":
+                self._adopt(fields, event)
+            case "policy-endorsed" | "submitted" | "decided" | "withheld":
+                self._decide(fields, event)
             case "reserved" | "refused":
                 self._request(fields, event)
             case "reading" | "cancelled" | "committed" | "burned" | "published":
@@ -122,6 +133,9 @@ class Book:
                 self._raise_spent(fields["raised"])
                 self.growths = {number: each.lost() for number, each in self.growths.items()}
                 self.accepted = event.number
+                self.signing = self.signing.accepted(event.number, key=fields.get("key", ""))
+            case "key-rotated":
+                self.signing = self.signing.rotated(fields, event)
             case kind:
                 raise LedgerFrozenError(f"Row {event.number} of the ledger is of kind {kind!r}.")
 
@@ -136,20 +150,101 @@ class Book:
             caps=caps_of(fields["caps"]),
         )
         account = self.accounts.setdefault(self.lineage, Account(terms=terms, year=0))
-        account.terms = terms
+        account.set_terms(terms)
         account.open_year(int(fields["year"]))
 
     def _amend(self, fields: Mapping[str, Any]) -> None:
         account = self.accounts[self.lineage]
         caps = caps_of(fields["caps"])
+        if caps is None or account.policy is not None:
+            raise LedgerFrozenError("Caps were amended that a policy holds.")
         if is_raised(account.terms.caps, caps) and not fields["reason"].strip():
             raise LedgerFrozenError("A cap was raised without a reason.")
-        account.terms = replace(account.terms, caps=caps)
-        account.set_caps(caps)
+        account.set_terms(replace(account.terms, caps=caps))
+        account.open_year(account.year)
+
+    def _tell_time(self, fields: Mapping[str, Any], event: Event) -> None:
+        """Take in what an officer says of the date; rolling windows let go on confirmed days."""
+        account = self.accounts[self.lineage]
+        if fields["kind"] == "year-opened":
+            account.open_year(int(fields["year"]))
+            return
+        if fields["day"] > fields["at"][:10] or not fields["reason"].strip():
+            raise LedgerFrozenError(f"Row {event.number} confirms a day that is not.")
+        account.confirm(fields["day"])
+
+    def _adopt(self, fields: Mapping[str, Any], event: Event) -> None:
+        account, new = self.accounts[self.lineage], adopted_of(fields)
+        found = self.adoption_problem(account, new, reason=fields["reason"])
+        terms, policy = account.terms, new.policy
+        same = (terms.unit, terms.adjacency, terms.measure)
+        if found or same != (policy.unit, policy.adjacency, policy.measure):
+            raise LedgerFrozenError(f"Row {event.number} adopts a policy that it may not.")
+        if fields["at"][:10] < policy.effective:
+            raise LedgerFrozenError(f"Row {event.number} adopts a policy before its day.")
+        account.adopt(new)
+        self.docket.forget_endorsements(self.lineage)
+
+    def adoption_problem(self, account: Account, new: Adopted, *, reason: str) -> Problem | None:
+        """Return why a policy cannot be adopted for a lineage now; None if it can."""
+        return adoption_problem(
+            account.policy,
+            new,
+            caps=account.caps,
+            reason=reason,
+            endorsed=self.docket.endorsers(account.terms.lineage, policy=new.digest),
+        )
+
+    def _decide(self, fields: Mapping[str, Any], event: Event) -> None:
+        """Take in what somebody asked, decided, or signed."""
+        adopted, number = self.accounts[self.lineage].policy, event.number
+        if adopted is None:
+            raise LedgerFrozenError(f"Row {number} decides without a policy.")
+        match fields["kind"]:
+            case "policy-endorsed":
+                self.docket.endorse(fields, number=number, adopted=adopted)
+            case "submitted":
+                self.docket.submit(fields, number=number, digest=event.hash, adopted=adopted)
+            case "decided":
+                entry = self.charged_under(int(fields["request"]))
+                self.docket.decide(fields, number=number, adopted=adopted, entry=entry)
+            case _:
+                held = self.requests[int(fields["entry"])]
+                if held.entry.lineage != self.lineage or not held.entry.payload_sha256:
+                    raise LedgerFrozenError(f"Row {number} withholds what there is not.")
+                self.docket.withhold(fields, number=number, adopted=adopted, entry=held.entry)
+                entry = replace(held.entry, withheld=True)
+                self.requests[entry.number] = replace(held, entry=entry)
+
+    def charged_under(self, number: int) -> Entry | None:
+        """Return the entry that was charged under a request, unless it was given back."""
+        entry = self.requests.get(self.docket.submissions[number].entry)
+        if entry is None or entry.entry.state is State.CANCELLED:
+            return None
+        return entry.entry
+
+    def admit(self, request: "ChargeRequest | Entry", *, planned: str, at: str) -> int | Refused:
+        """Return the request that admits a charge, 0 where none is needed, or why it is refused."""
+        return self.docket.admit(
+            Claim(
+                analyst=request.analyst,
+                plan_digest=request.plan_digest,
+                tier=request.tier,
+                project=request.project,
+                release=planned,
+            ),
+            lineage=request.lineage,
+            adopted=self.account(request.lineage).policy,
+            charged_under=self.charged_under,
+            at=at,
+        )
 
     def _request(self, fields: Mapping[str, Any], event: Event) -> None:
         account = self.accounts[self.lineage]
         granted, year = fields["kind"] == "reserved", int(fields["year"])
+        when = account.occasion(
+            year=year, analyst=fields["analyst"], project=fields.get("project", "")
+        )
         entry = Entry(
             number=event.number,
             previous=event.previous,
@@ -165,19 +260,35 @@ class Book:
             state=State.RESERVED if granted else State.REFUSED,
             study=_study(fields["plan"]),
             step=step_of(fields.get("step")),
+            project=fields.get("project", ""),
+            tier=fields.get("tier", ""),
+            submission=int(fields.get("submission", "0")),
+            policy="" if account.policy is None else account.policy.digest,
         )
         if granted:
-            if year != account.year and account.terms.caps.calendar_year is not None:
+            if year != account.year and account.has_year_caps:
                 raise LedgerFrozenError(f"Row {event.number} charges a year that was not opened.")
+            self._admit(entry, planned=fields.get("planned", ""))
             account.open_year(year)
-            charges = account.charges(entry.amount, year=year)
+            charges = account.charges(entry.amount, when=when)
             if charges_json(charges) != fields["charges"]:
                 raise LedgerFrozenError(f"The charges of row {event.number} do not add up.")
             entry = replace(entry, charges=charges)
             self._grant(entry)
             self._grow(entry)
-            account.add(entry.amount, year=year)
-        self.requests[event.number] = Held(entry, fields["owner"], year, fields["events"])
+            account.add(entry.amount, when=when)
+        self.requests[event.number] = Held(entry, fields["owner"], when, fields["events"])
+
+    def _admit(self, entry: Entry, *, planned: str) -> None:
+        """Refuse a charge under no cap, or without the approvals that its tier needs."""
+        if not self.accounts[entry.lineage].caps:
+            raise LedgerFrozenError(f"Row {entry.number} charges a lineage without caps.")
+        if (
+            entry.continues is None
+            and self.admit(entry, planned=planned, at=entry.at) != entry.submission
+        ):
+            raise LedgerFrozenError(f"Row {entry.number} was not approved.")
+        self.docket.charge(entry.submission, entry=entry.number)
 
     def _grant(self, entry: Entry) -> None:
         taken = self.keys.get(key_of(entry))
@@ -220,13 +331,13 @@ class Book:
         number = int(fields["entry"])
         held = self.requests[number]
         before, after = FORWARD[fields["kind"]]
-        if held.entry.state is not before:
+        if held.entry.state is not before or held.entry.withheld:
             raise LedgerFrozenError(
                 f"Entry {number} cannot go from {held.entry.state.value} to {after.value}."
             )
         if after is State.CANCELLED:
             account = self.accounts[held.entry.lineage]
-            account.add(held.entry.amount, year=held.year, sign=-1)
+            account.add(held.entry.amount, when=held.when, sign=-1)
         entry = replace(
             held.entry, state=after, payload_sha256=fields.get("sha256", held.entry.payload_sha256)
         )

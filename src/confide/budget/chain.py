@@ -13,8 +13,8 @@ References:
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from confide.errors import LedgerFrozenError
@@ -65,17 +65,33 @@ class SignedHead:
 
     def message(self) -> bytes:
         """Return the bytes that are signed."""
-        spent = {scope: str(units) for scope, units in self.spent.items()}
-        return _DOMAIN + canonical(
-            {
-                "number": str(self.number),
-                "hash": self.hash,
-                "kind": self.kind,
-                "lineage": self.lineage,
-                "spent": spent,
-                "key": self.key,
-            }
-        ).encode("utf-8")
+        fields = {name: value for name, value in self.to_fields().items() if name != "signature"}
+        return _DOMAIN + canonical(fields).encode("utf-8")
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the head as it stands in an anchor."""
+        return {
+            "number": str(self.number),
+            "hash": self.hash,
+            "kind": self.kind,
+            "lineage": self.lineage,
+            "spent": {scope: str(units) for scope, units in self.spent.items()},
+            "key": self.key,
+            "signature": self.signature,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """All rows up to a signed head; what an export holds and anybody may check.
+
+    Attributes:
+        head: Of the last row.
+        events: From row 1 on.
+    """
+
+    head: SignedHead
+    events: tuple[Event, ...]
 
 
 def canonical(fields: Mapping[str, Any]) -> str:
@@ -116,30 +132,37 @@ def check_link(event: Event, *, number: int, previous: str) -> dict[str, Any]:
     return fields
 
 
-def sign_head(head: SignedHead, *, signer: Signer) -> SignedHead:
-    """Return ``head`` signed by ``signer``, whose key it must name."""
-    signature = signer.sign(head.message()).hex()
+def head_of(fields: Mapping[str, Any]) -> SignedHead:
+    """Return the head that :meth:`SignedHead.to_fields` wrote."""
     return SignedHead(
-        number=head.number,
-        hash=head.hash,
-        kind=head.kind,
-        lineage=head.lineage,
-        spent=head.spent,
-        key=head.key,
-        signature=signature,
+        number=int(fields["number"]),
+        hash=fields["hash"],
+        kind=fields["kind"],
+        lineage=fields["lineage"],
+        spent={scope: int(units) for scope, units in fields["spent"].items()},
+        key=fields["key"],
+        signature=fields["signature"],
     )
 
 
-def is_signed(head: SignedHead, *, public_key: bytes) -> bool:
-    """Return whether ``head`` carries a valid signature of ``public_key``."""
+def sign_head(head: SignedHead, *, signer: Signer) -> SignedHead:
+    """Return ``head`` signed by ``signer``, whose key it must name."""
+    return replace(head, signature=signer.sign(head.message()).hex())
+
+
+def is_signed(head: SignedHead, *, keys: Collection[str]) -> bool:
+    """Return whether ``head`` carries a valid signature of one of ``keys``, in hexadecimal."""
+    return head.key in keys and is_valid(head.key, message=head.message(), signature=head.signature)
+
+
+def is_valid(key: str, *, message: bytes, signature: str) -> bool:
+    """Return whether a hexadecimal Ed25519 signature is by a hexadecimal public key."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    if head.key != public_key.hex():
-        return False
     try:
-        signature = bytes.fromhex(head.signature)
-        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, head.message())
+        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
+        public.verify(bytes.fromhex(signature), message)
     except (InvalidSignature, ValueError):
         return False
     return True

@@ -13,12 +13,15 @@ from confide.privacy.measure import Measure
 
 
 class Scope(enum.Enum):
-    """Over what a cap adds up."""
+    """Over what a cap adds up; the first five bound the loss to each patient."""
 
     RELEASE = "release"
     CALENDAR_YEAR = "calendar-year"
+    ROLLING = "rolling-365d"
     LIFETIME = "lifetime"
     LIFETIME_DELTA = "lifetime-delta"
+    PROJECT = "project"
+    ANALYST = "analyst"
 
 
 class State(enum.Enum):
@@ -35,7 +38,17 @@ class State(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """What one release did to one cap, in grid units; ``before + amount = after ≤ cap``."""
+    """What one release did to one cap, in grid units; ``before + amount = after ≤ cap``.
+
+    Attributes:
+        scope: Over what the cap adds up.
+        period: Its year; for a project or an analyst window, year and name: "lifetime/asthma".
+        amount: Charged.
+        before: Spent before.
+        after: Spent after.
+        cap: The most.
+        cap_id: Name of the cap in the policy; "" for the caps of dataset.yaml.
+    """
 
     scope: Scope
     period: str
@@ -43,6 +56,7 @@ class Charge:
     before: int
     after: int
     cap: int
+    cap_id: str = ""
 
     @property
     def name(self) -> str:
@@ -63,6 +77,11 @@ class Entry:
         charges: One per cap that applies; empty when refused.
         study: Id of the study, as the recorded plan names it; empty when it names none.
         step: Periods of a growing release that it publishes; None of any other release.
+        project: For what it was asked; "" when the study names none.
+        tier: Its importance; "" when the study names none.
+        submission: Approved request under which it was charged; 0 where none was needed.
+        policy: Digest of the policy under which it was charged; "" where none was in force.
+        withheld: Whether somebody decided that its answer is not delivered.
     """
 
     number: int
@@ -80,6 +99,11 @@ class Entry:
     payload_sha256: str = ""
     study: str = ""
     step: Step | None = None
+    project: str = ""
+    tier: str = ""
+    submission: int = 0
+    policy: str = ""
+    withheld: bool = False
 
     @property
     def continues(self) -> int | None:
@@ -112,11 +136,12 @@ class ScopeSpent:
     used: int
     cap: int | None
     remaining: int | None
+    cap_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """Use of every cap of a lineage, in the order release, year, lifetime, δ."""
+    """Use of every cap of a lineage, in the order of the policy, or release, year, lifetime, δ."""
 
     lineage: str
     measure: Measure

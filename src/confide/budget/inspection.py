@@ -8,16 +8,15 @@ an answer was changed, so the ledger must be restored from a backup first.
 *Privacy:* what the anchor saw spent stays spent, so a rollback never gives budget back.
 """
 
-import sqlite3
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from confide.budget import database as db
-from confide.budget.account import shares
 from confide.budget.amount import Amount
 from confide.budget.anchor import Anchor
 from confide.budget.book import OVER, Book
 from confide.budget.chain import SignedHead, is_signed
+from confide.budget.counters import shares
+from confide.budget.store import Store
 from confide.errors import ConfideError, LedgerFrozenError
 
 Raised = dict[str, dict[str, int]]
@@ -32,12 +31,16 @@ class Inspection:
         damage: Needs a backup.
         differences: Needs an officer.
         raised: Grid units by lineage and scope that must count as spent to go on.
+        missing: Heads of the rows, unsigned, that the anchor does not have yet.
+        lines: Of the anchor, from the last time that an officer went on.
     """
 
     book: Book
     damage: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
     raised: Raised = field(default_factory=dict)
+    missing: list[SignedHead] = field(default_factory=list)
+    lines: tuple[SignedHead | None, ...] = ()
 
     def findings(self) -> tuple[str, ...]:
         """Return everything found, damage first."""
@@ -45,75 +48,113 @@ class Inspection:
 
 
 def inspect(
-    database: sqlite3.Connection,
+    store: Store,
     *,
     anchor: Anchor,
-    public_key: bytes,
+    public_key: str,
     recompute: Callable[[str], Amount],
 ) -> Inspection:
-    """Check the whole ledger; the caller holds the write lock."""
+    """Check the whole ledger; the caller holds the write lock.
+
+    Args:
+        store: Where the rows are.
+        anchor: Signed heads in a second place.
+        public_key: Of the site, in hexadecimal.
+        recompute: The loss of events.
+    """
     found = Inspection(book=Book())
-    hashes = [""]
+    heads, hashes, accepted = anchor.heads(), [""], set()
+    anchored = heads[-1].number if heads and heads[-1] is not None else 0
     try:
-        if database.execute("PRAGMA integrity_check").fetchone() != ("ok",):
-            found.damage.append("The database file is corrupt.")
-        for event in db.events_after(database, -1):
+        for event in store.events_after(-1):
             found.book.follow(event)
             hashes.append(event.hash)
-        found.damage.extend(db.damage(database, found.book))
-        found.differences.extend(db.differences(database, found.book))
+            if found.book.kind == "unfrozen":
+                accepted.add(event.hash)
+            if event.number > anchored:
+                found.missing.append(unsigned_head(found.book, key=public_key))
+        found.damage.extend(store.damage(found.book))
+        found.differences.extend(store.differences(found.book))
     except LedgerFrozenError as error:
         found.damage.append(str(error))
         return found
-    except sqlite3.DatabaseError:
-        found.damage.append("The database file cannot be read.")
+    except store.failures:
+        found.damage.append("The ledger's tables cannot be read.")
         return found
-    heads = anchor.heads()
     if found.book.number == 0 and heads:
         found.damage.append(
-            "The ledger's file is missing or empty, though its anchor knows it "
+            "The ledger's tables are missing or empty, though the anchor knows them "
             f"({len(heads)} rows)."
         )
         return _with_lost(found, hashes=hashes, heads=heads)
-    if not is_head_signed(database, found.book, public_key=public_key):
-        found.differences.append("The head is not signed by this site's key.")
-    _check_anchor(found, hashes=hashes, heads=heads, public_key=public_key)
+    found.differences.extend(_head_differences(store, found.book, public_key=public_key))
+    _with_lost(found, hashes=hashes, heads=heads)
+    found.lines = heads[_last_accepted(heads, accepted=accepted) :]
+    found.differences.extend(
+        _anchor_differences(
+            found.lines,
+            hashes=hashes,
+            keys=_keys_for(found.book, found.lines[-1:], public_key=public_key),
+            most=store.most_behind,
+        )
+    )
     _check_charges(found, recompute=recompute)
     return found
 
 
-def current_head(database: sqlite3.Connection, book: Book, *, public_key: bytes) -> SignedHead:
-    """Return the head of ``book`` with the signature that the database holds."""
-    row = database.execute("SELECT signature FROM head").fetchone()
+def unsigned_head(book: Book, *, key: str) -> SignedHead:
+    """Return the head of ``book``, to be signed by ``key``."""
     return SignedHead(
         number=book.number,
         hash=book.hash,
         kind=book.kind,
         lineage=book.lineage,
         spent=book.spent(book.lineage),
-        key=public_key.hex(),
-        signature="" if row is None else str(row[0]),
+        key=key,
     )
 
 
-def is_head_signed(database: sqlite3.Connection, book: Book, *, public_key: bytes) -> bool:
+def current_head(store: Store, book: Book, *, key: str) -> SignedHead:
+    """Return the head of ``book`` with the signature that the store holds."""
+    held = store.head()
+    return replace(unsigned_head(book, key=key), signature="" if held is None else held[2])
+
+
+def is_head_signed(store: Store, book: Book, *, public_key: str) -> bool:
     """Return whether the head is ours; an empty ledger has none."""
-    if book.number == 0:
-        return True
-    return is_signed(current_head(database, book, public_key=public_key), public_key=public_key)
+    return book.number == 0 or is_signed(
+        current_head(store, book, key=public_key), keys={public_key}
+    )
 
 
-def _check_anchor(
-    found: Inspection,
-    *,
-    hashes: list[str],
-    heads: tuple[SignedHead | None, ...],
-    public_key: bytes,
-) -> None:
-    """Compare the anchor with the chain, from the last time an officer accepted it."""
-    _with_lost(found, hashes=hashes, heads=heads)
-    current = heads[_last_accepted(heads, public_key=public_key) :]
-    found.differences.extend(_anchor_differences(current, hashes=hashes, public_key=public_key))
+def unsigned_lines(found: Inspection, *, public_key: str) -> Iterator[str]:
+    """Yield a finding for each line not signed by the key of its row's time or a later one."""
+    for head in found.lines:
+        if head is not None:
+            keys = _keys_for(found.book, (head,), public_key=public_key)
+            if not is_signed(head, keys=keys):
+                yield f"Line {head.number} of the anchor is not signed by the key of its time."
+
+
+def _keys_for(book: Book, heads: Sequence[SignedHead | None], *, public_key: str) -> frozenset[str]:
+    """Return the keys under which the last of ``heads`` is accepted."""
+    last = heads[-1] if heads else None
+    return book.signing.since(0 if last is None else last.number) | {public_key}
+
+
+def _head_differences(store: Store, book: Book, *, public_key: str) -> Iterator[str]:
+    if is_head_signed(store, book, public_key=public_key):
+        return
+    held = store.head()
+    if book.signing.current not in {"", public_key}:
+        yield (
+            "The signing key was rotated; this folder holds another one than "
+            f"ed25519:{book.signing.current}."
+        )
+    if held is not None and not held[2]:
+        yield "The head is not signed: the ledger was restored from a backup."
+    else:
+        yield "The head is not signed by this site's key."
 
 
 def _with_lost(
@@ -127,8 +168,10 @@ def _with_lost(
     return found
 
 
-def _last_accepted(heads: tuple[SignedHead | None, ...], *, public_key: bytes) -> int:
+def _last_accepted(heads: tuple[SignedHead | None, ...], *, accepted: Collection[str]) -> int:
     """Return the place of the last line by which an officer went on; 0 if there is none.
+
+    Only rows of the chain count, whose hashes are ``accepted``.
 
     A line that was there before does not count: it may have been copied to hide what followed.
     """
@@ -137,13 +180,17 @@ def _last_accepted(heads: tuple[SignedHead | None, ...], *, public_key: bytes) -
         if head is None or head.hash in seen:
             continue
         seen.add(head.hash)
-        if head.kind == "unfrozen" and is_signed(head, public_key=public_key):
+        if head.hash in accepted:
             start = place
     return start
 
 
 def _anchor_differences(
-    heads: tuple[SignedHead | None, ...], *, hashes: list[str], public_key: bytes
+    heads: tuple[SignedHead | None, ...],
+    *,
+    hashes: list[str],
+    keys: Collection[str],
+    most: int | None,
 ) -> Iterator[str]:
     last = heads[-1] if heads else None
     first = heads[0] if heads else None
@@ -157,12 +204,12 @@ def _anchor_differences(
         yield "The anchor does not begin at the first row."
     if number > len(hashes) - 1:
         yield "The anchor is ahead of the ledger: an older copy of the ledger was put back."
-    if number < len(hashes) - 2:
+    if most is not None and number < len(hashes) - 1 - most:
         yield "The anchor is missing, or lines at its end are."
     known = [head for head in heads if head is not None and 0 < head.number < len(hashes)]
     if any(head.hash != hashes[head.number] for head in known):
         yield "The anchor holds another history than the ledger."
-    if last is not None and not is_signed(last, public_key=public_key):
+    if last is not None and not is_signed(last, keys=keys):
         yield "The last line of the anchor is not signed by this site's key."
 
 
@@ -187,8 +234,10 @@ def _check_charges(found: Inspection, *, recompute: Callable[[str], Amount]) -> 
         if entry.amount.covers(cost):
             continue
         found.differences.append(f"Entry {entry.number} costs more than was charged.")
-        had = shares(entry.amount, year=held.year)
-        for scope, units in shares(cost, year=held.year).items():
+        had, kept = shares(entry.amount, when=held.when), found.book.spent(entry.lineage)
+        for scope, units in shares(cost, when=held.when).items():
+            if scope not in kept:
+                continue
             short = max(0, units - had[scope])
             _add(found, lineage=entry.lineage, scope=scope, units=short)
 

@@ -1,9 +1,9 @@
 """The journal: one locked transaction, one row of the chain, one signed head.
 
-Holds the database, the anchor, the signer and the book, and knows nothing of budgets.  A writer
+Holds the store, the anchor, the signer and the book, and knows nothing of budgets.  A writer
 takes its turn, opens an immediate transaction, reads what others wrote since, and may then append
 one row; the new head is signed into the database and, once durable, into the anchor.  What is not
-committed is rolled back and forgotten.
+committed is rolled back and forgotten.  It also adds to the anchor what other hosts wrote.
 
 *Privacy:* a frozen journal grants nothing; going on needs a recorded reason, and what was ever seen
 spent stays spent.
@@ -11,13 +11,11 @@ spent stays spent.
 
 import contextlib
 import os
-import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from confide.budget import database as db
 from confide.budget.amount import Amount
 from confide.budget.anchor import Anchor
 from confide.budget.book import Book, Held
@@ -26,13 +24,20 @@ from confide.budget.chain import (
     SignedHead,
     Signer,
     canonical,
-    is_signed,
     row_hash,
     sign_head,
 )
-from confide.budget.inspection import Inspection, current_head, inspect
-from confide.budget.lease import Lease
+from confide.budget.inspection import (
+    Inspection,
+    current_head,
+    inspect,
+    is_head_signed,
+    unsigned_head,
+    unsigned_lines,
+)
+from confide.budget.key_history import rotation_message
 from confide.budget.ledger_time import Clock, ledger_time, utc_now
+from confide.budget.store import Store, head_place
 from confide.errors import (
     ContractError,
     InvalidParameterError,
@@ -40,23 +45,26 @@ from confide.errors import (
     UnknownNameError,
 )
 
-_RESTORE = "Restore ledger.sqlite from a backup; leave anchor.jsonl where it is."
+_RESTORE = (
+    "Restore a backup: confide ledger restore FOLDER --reason ... "
+    "Leave anchor.jsonl where it is: what it saw spent stays spent."
+)
 _ACCEPT = "An officer finds out why, then runs: confide ledger unfreeze --reason ..."
 
 
 class Journal:
-    """The chain of one SQLite file, with its copy in tables and its anchor."""
+    """The chain of one store, with its copy in tables and its anchor."""
 
     def __init__(
         self,
-        path: Path,
+        store: Store,
         *,
         anchor: Path,
         signer: Signer,
         recompute: Callable[[str], Amount],
         clock: Clock,
     ) -> None:
-        """Open or make the file and inspect all of it; see :class:`SQLiteLedger`."""
+        """Migrate the store and inspect all of it; see :class:`ChainedLedger`."""
         self._signer, self._recompute, self._clock = signer, recompute, clock
         self._anchor = Anchor(anchor)
         self._process = os.getpid()
@@ -64,19 +72,19 @@ class Journal:
         self._durable = 0  # the row up to which the book is known to be on disk
         self._findings: tuple[str, ...] = ()
         self._damaged = False
-        self.database: sqlite3.Connection = db.open_database(path)
+        self.store = store
         try:
-            self.lease = Lease(path.with_name(path.name + ".leases"))
-        except BaseException:
-            self.database.close()
-            raise
-        try:
-            with self.lease.writing():
-                db.migrate(self.database)
+            with store.turn():
+                store.migrate()
             self.inspect()
         except BaseException:
             self.close()
             raise
+
+    @property
+    def public_key(self) -> str:
+        """The key that signs, in hexadecimal."""
+        return self._signer.public_key.hex()
 
     @property
     def is_frozen(self) -> bool:
@@ -84,22 +92,23 @@ class Journal:
         return bool(self._findings)
 
     def close(self) -> None:
-        """Release the files."""
-        self.database.close()
-        if self._process == os.getpid():
-            self.lease.release()
+        """Release the store."""
+        self.store.close()
 
     def verify(self) -> None:
-        """Inspect everything again and raise what was found."""
+        """Inspect everything again, every signature of the anchor too, and raise what was found."""
         self._require_process()
-        self.inspect()
+        found = self.inspect()
         self._require_whole()
+        unsigned = tuple(unsigned_lines(found, public_key=self.public_key))
+        if unsigned:
+            raise _frozen(unsigned, hint=_ACCEPT)
 
     def unfreeze(self, reason: str) -> None:
         """Go on after an officer has looked, unless there is damage."""
         require_reason(reason, what="unfreezing")
         self._require_process()
-        with self.lease.writing(), self._immediate():
+        with self.store.turn(), self._immediate():
             found = self._look()
             unknown = found.raised.keys() - found.book.accounts.keys() - {""}
             if found.damage or unknown:
@@ -119,7 +128,7 @@ class Journal:
         self._require_process()
         self._require_whole()
         head = None
-        with self.lease.writing():
+        with self.store.turn():
             with self._immediate():
                 self._catch_up()
                 yield
@@ -132,18 +141,16 @@ class Journal:
     @contextlib.contextmanager
     def _immediate(self) -> Iterator[None]:
         """Run one immediate transaction; what is not committed inside is rolled back."""
-        self.database.execute("BEGIN IMMEDIATE")
+        self.store.begin()
         try:
             yield
-        except sqlite3.IntegrityError as error:
+        except self.store.refusals as error:
             raise self._freeze("The database refused what its own rows allow.") from error
         except LedgerFrozenError as error:
             raise self._freeze(str(error)) from error
         finally:
-            if self.database.in_transaction:
-                self.database.execute("ROLLBACK")
-                if self.book.number != self._durable:
-                    self.book, self._durable = Book(), 0  # holds what is not on disk: read anew
+            if self.store.rollback() and self.book.number != self._durable:
+                self.book, self._durable = Book(), 0  # holds what is not on disk: read anew
 
     def _freeze(self, finding: str) -> LedgerFrozenError:
         """Grant nothing more; the book may have taken in half a row, so forget it."""
@@ -152,21 +159,37 @@ class Journal:
         return LedgerFrozenError(finding, hint="Open the ledger again to see everything.")
 
     def _commit(self) -> None:
-        self.database.execute("COMMIT")
+        self.store.commit()
         self._durable = self.book.number
 
     def _catch_up(self) -> None:
-        """Take in what others wrote, and what the anchor is missing."""
-        for event in db.events_after(self.database, self.book.number):
+        """Take in what others wrote, and add to the anchor what it is missing."""
+        anchored = self._anchor.last_number()
+        if anchored < self.book.number:  # our own line was lost: its head is found by reading anew
+            self.book, self._durable = Book(), 0
+        missing = []
+        for event in self.store.events_after(self.book.number):
             self.book.follow(event)
+            if event.number > anchored:
+                missing.append(unsigned_head(self.book, key=self.public_key))
         self._durable = self.book.number
-        behind = self.book.number - self._anchor.last_number()
-        if behind == 0:
-            return
-        head = current_head(self.database, self.book, public_key=self._signer.public_key)
-        if behind != 1 or not is_signed(head, public_key=self._signer.public_key):
+        if head_place(self.store.head()) != (self.book.number, self.book.hash):
+            raise LedgerFrozenError("The signed head is not the last row of the chain.")
+        if self.book.signing.current not in {"", self.public_key}:
+            raise LedgerFrozenError("The signing key was replaced by another process or host.")
+        if anchored > self.book.number:
             raise LedgerFrozenError("The anchor is not where the ledger is.")
-        self._anchor.append(head)
+        self._add_lines(missing)
+
+    def _add_lines(self, missing: Sequence[SignedHead]) -> None:
+        """Sign what the anchor lacks, if the ledger's own signed head vouches for it."""
+        if not missing:
+            return
+        most = self.store.most_behind
+        signed = is_head_signed(self.store, self.book, public_key=self.public_key)
+        if not signed or (most is not None and len(missing) > most):
+            raise LedgerFrozenError("The anchor is not where the ledger is.")
+        self._anchor.append(*(sign_head(head, signer=self._signer) for head in missing))
 
     def append(self, kind: str, **fields: Any) -> Event:
         """Add a row to the chain and to the book."""
@@ -185,31 +208,51 @@ class Journal:
             hash=row_hash(book.hash, body=body),
         )
         book.follow(event)
-        db.write_event(self.database, event)
+        self.store.write_event(event)
         return event
 
     def _sign(self) -> SignedHead:
         """Sign the book's head into the database."""
-        key = self._signer.public_key
-        head = sign_head(
-            current_head(self.database, self.book, public_key=key), signer=self._signer
-        )
-        db.write_head(self.database, book=self.book, signature=head.signature)
+        head = sign_head(unsigned_head(self.book, key=self.public_key), signer=self._signer)
+        self.store.write_head(book=self.book, signature=head.signature)
         return head
 
-    def inspect(self) -> None:
-        """Check everything, and freeze or take up the book."""
-        with self.lease.writing(), self._immediate():
+    def signed_head(self) -> SignedHead:
+        """Return the last head as it was signed; in a transaction."""
+        return current_head(self.store, self.book, key=self.public_key)
+
+    def rotate(self, new: Signer, *, reason: str) -> None:
+        """Let ``new`` sign from now on; the row is the old key's word for it."""
+        require_reason(reason, what="rotating the signing key")
+        old, place = self._signer, 0
+        names = {"old": old.public_key.hex(), "new": new.public_key.hex()}
+        try:
+            with self.transaction():
+                place = self.book.number + 1
+                message = rotation_message(number=place, previous=self.book.hash, **names)
+                self.append("key-rotated", reason=reason, proof=old.sign(message).hex(), **names)
+                self._signer = new
+        except BaseException:
+            if self._durable < place:
+                self._signer = old
+            raise
+
+    def inspect(self) -> Inspection:
+        """Check everything, and freeze or take up the book and complete the anchor."""
+        with self.store.turn(), self._immediate():
             found = self._look()
             self._findings, self._damaged = found.findings(), bool(found.damage)
             self.book = Book() if self._findings else found.book
             self._durable = self.book.number
+            if not self._findings:
+                self._add_lines(found.missing)
+        return found
 
     def _look(self) -> Inspection:
         return inspect(
-            self.database,
+            self.store,
             anchor=self._anchor,
-            public_key=self._signer.public_key,
+            public_key=self.public_key,
             recompute=self._recompute,
         )
 
@@ -220,8 +263,14 @@ class Journal:
             for lineage, scopes in found.raised.items()
             if lineage
         }
-        self.append("unfrozen", reason=reason, findings=list(found.differences), raised=raised)
-        db.write_counters(self.database, self.book)
+        self.append(
+            "unfrozen",
+            reason=reason,
+            findings=list(found.differences),
+            raised=raised,
+            key=self.public_key,
+        )
+        self.store.write_counters(self.book)
         return self._sign()
 
     def held(self, number: int) -> Held:

@@ -20,27 +20,47 @@ from pathlib import Path
 _NAME = re.compile(r"[0-9a-f]{32}")
 
 
+class Door:
+    """The lock that lets one writer of this host in after another."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._file = os.open(folder / "writer.lock", os.O_RDWR | os.O_CREAT, 0o600)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Wait for the turn to write."""
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Release the file."""
+        os.close(self._file)
+
+
 class Lease:
     """Proof of life of one open ledger, valid until ``release`` or the end of the process."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        folder.mkdir(mode=0o700, exist_ok=True)
-        self._door = os.open(folder / "writer.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        self._door = Door(folder)
         self.owner = uuid.uuid4().hex  # a name, not a secret
         with self.writing():  # so that nobody takes the new file for one left behind
             self._sweep()
             self._file = os.open(self._path(self.owner), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             fcntl.flock(self._file, fcntl.LOCK_EX)
 
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> contextlib.AbstractContextManager[None]:
         """Wait for the turn to write."""
-        fcntl.flock(self._door, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(self._door, fcntl.LOCK_UN)
+        return self._door.writing()
+
+    def others(self) -> bool:
+        """Return whether anybody else may have the ledger open."""
+        names = {path.stem for path in self._folder.glob("*.lease")} - {self.owner}
+        return any(self.is_alive(name) for name in names)
 
     def is_alive(self, owner: str) -> bool:
         """Return whether the ledger object called ``owner`` may still be open."""
@@ -64,7 +84,7 @@ class Lease:
         """End the lease."""
         self._path(self.owner).unlink(missing_ok=True)
         os.close(self._file)
-        os.close(self._door)
+        self._door.close()
 
     def _sweep(self) -> None:
         """Remove the files of the dead."""

@@ -23,9 +23,10 @@ References:
 
 import re
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from confide.budget.amount import Amount, require_units
+from confide.budget.chain import Chain, Signer
 from confide.budget.entry import (
     Charge,
     Entry,
@@ -42,6 +43,9 @@ from confide.errors import InvalidParameterError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
+
+if TYPE_CHECKING:
+    from confide.budget.desk import Desk
 
 __all__ = [
     "Amount",
@@ -106,14 +110,14 @@ class LedgerTerms:
         unit: Whose loss is counted.
         adjacency: Which data sets are neighbours.
         measure: In what losses are counted.
-        caps: Changed later by ``amend_caps`` only.
+        caps: Changed later by ``amend_caps`` only; None where the caps are those of a policy.
     """
 
     lineage: str
     unit: Entity
     adjacency: Adjacency
     measure: Measure
-    caps: Caps
+    caps: Caps | None
 
     def __post_init__(self) -> None:
         if not _LINEAGE.fullmatch(self.lineage):  # no Unicode twins: each would have a budget
@@ -139,6 +143,9 @@ class ChargeRequest:
             accountant can recompute the loss.
         plan_json: The plan, for the record.
         step: Periods of a growing release that it publishes; one that continues costs nothing.
+        tier: Importance that the study claims; decides who must approve.
+        project: To which it belongs, whose caps it falls under; "" is one as well.
+        planned: Planned release of the policy that it is; "" for none.
     """
 
     analyst: str
@@ -152,6 +159,9 @@ class ChargeRequest:
     events_json: str
     plan_json: str
     step: Step | None = None
+    tier: str = ""
+    project: str = ""
+    planned: str = ""
 
     def __post_init__(self) -> None:
         free = self.step is not None and self.step.continues is not None
@@ -161,6 +171,9 @@ class ChargeRequest:
             )
         for name in ("analyst", "request_key", "lineage"):
             _require_name(name, getattr(self, name))
+        for name in ("tier", "project", "planned"):
+            if getattr(self, name):
+                _require_name(name, getattr(self, name))
         for name in ("events_json", "plan_json"):
             _require_text(name, getattr(self, name))
         if not _SHA256.fullmatch(self.plan_digest):
@@ -185,8 +198,16 @@ class Ledger(Protocol):
             PolicyError: If the caps differ; from then on they change by ``amend_caps`` only.
         """
 
+    @property
+    def desk(self) -> "Desk":
+        """Where people adopt a policy, confirm days, ask and decide."""
+
     def amend_caps(self, lineage: str, *, caps: Caps, reason: str = "") -> None:
-        """Change caps; lowering is free, raising any of them needs a recorded ``reason``."""
+        """Change caps; lowering is free, raising any of them needs a recorded ``reason``.
+
+        Raises:
+            PolicyError: If a policy was adopted: its next version changes them.
+        """
 
     def open_year(self, lineage: str, *, year: int, reason: str) -> None:
         """Start the budget of a calendar year, which the clock must show as well."""
@@ -197,8 +218,10 @@ class Ledger(Protocol):
         Raises:
             BudgetExhaustedError: If a cap would be passed; recorded, nothing charged.
             MismatchError: If unit, adjacency or measure are not the ledger's.
+            ApprovalMissingError: If the tier needs approvals that are not there.
             BurnedError: If this key died after reading began.
-            PolicyError: If this key is in progress, or a new calendar year is not open yet.
+            PolicyError: If this key is in progress, a new calendar year is not open yet, or the
+                answer is withheld.
         """
 
     def start_reading(self, reservation: Reservation) -> None:
@@ -216,8 +239,10 @@ class Ledger(Protocol):
     def cancel(self, reservation: Reservation) -> None:
         """Give back a charge under which nothing was read."""
 
-    def spent(self, lineage: str) -> Spent:
-        """Return the use of every cap."""
+    def spent(
+        self, lineage: str, *, project: str | None = None, analyst: str | None = None
+    ) -> Spent:
+        """Return the use of every cap; of projects and analysts all that are known, or one."""
 
     def entries(self, lineage: str) -> tuple[Entry, ...]:
         """Return every request of a lineage, oldest first."""
@@ -230,6 +255,12 @@ class Ledger(Protocol):
 
     def head(self) -> Head:
         """Return the last row of the chain."""
+
+    def rotate_key(self, new: Signer, *, reason: str) -> None:
+        """Let another key sign from now on; a row of the chain, signed by the old one."""
+
+    def chain(self) -> Chain:
+        """Return every row, without answers, and the signed head over them."""
 
     def verify_chain(self) -> None:
         """Check every row, copy, payload and anchored head again.

@@ -6,11 +6,17 @@
 from collections.abc import Mapping
 from fractions import Fraction
 
+from confide.budget.account import Account
 from confide.budget.amount import Amount
 from confide.budget.book import Held
+from confide.budget.counters import Occasion, kind_of, window_of, year_of
 from confide.budget.growth import Growth, Step
 from confide.budget.ledger import Charge, ChargeRequest, LedgerTerms, Scope, State
+from confide.budget.policy.adoption import Adopted
+from confide.budget.policy.policy import Policy, Window
+from confide.budget.workflow.rules import Refused
 from confide.errors import (
+    ApprovalMissingError,
     BudgetExhaustedError,
     BurnedError,
     ContractError,
@@ -21,37 +27,96 @@ from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.privacy.measure import Measure
 
 
-def exhausted(charges: tuple[Charge, ...], *, measure: Measure) -> BudgetExhaustedError | None:
-    """Return the refusal by the tightest cap that would be passed, if one would.
-
-    Example:
-        >>> year = Charge(
-        ...     scope=Scope.CALENDAR_YEAR,
-        ...     period="2027",
-        ...     amount=500_000_000,
-        ...     before=900_000_000,
-        ...     after=1_400_000_000,
-        ...     cap=1_000_000_000,
-        ... )
-        >>> refusal = exhausted((year,), measure=Measure.PURE)
-        >>> str(refusal).partition(" Ask")[0]
-        'Requested ε=0.5, remaining ε=0.1 (cap calendar-year), difference 0.4.'
-    """
+def exhausted(account: Account, amount: Amount, *, when: Occasion) -> BudgetExhaustedError | None:
+    """Return the refusal by the tightest cap that would be passed, if one would."""
+    charges = account.charges(amount, when=when)
     passed = [charge for charge in charges if charge.after > charge.cap]
     if not passed:
         return None
     charge = min(passed, key=lambda each: each.cap - each.before)
+    return refused_by(charge, account=account)
+
+
+def refused_by(charge: Charge, *, account: Account) -> BudgetExhaustedError:
+    """Return the refusal by one cap: what was asked, what is left, and when more will be.
+
+    *Privacy:* made of the ledger's public amounts and confirmed days.
+    """
     delta = charge.scope is Scope.LIFETIME_DELTA
-    letter, per_one = ("δ", ATTO) if delta else (measure.letter, NANO)
-    left = charge.cap - charge.before
+    letter, per_one = ("δ", ATTO) if delta else (account.terms.measure.letter, NANO)
+    left, name = charge.cap - charge.before, charge.cap_id or charge.scope.value
+    available = available_on(charge, account=account)
     return BudgetExhaustedError(
         f"Requested {letter}={decimal_text(charge.amount, per_one=per_one)}, "
-        f"remaining {letter}={decimal_text(left, per_one=per_one)} (cap {charge.scope.value}), "
+        f"remaining {letter}={decimal_text(left, per_one=per_one)} (cap {name}), "
         f"difference {decimal_text(charge.amount - left, per_one=per_one)}.",
-        cap=charge.scope.value,
+        cap=name,
         requested=Fraction(charge.amount, per_one),
         remaining=Fraction(left, per_one),
-        hint=_way_out(charge, left=left),
+        hint=_way_out(charge, left=left, available=available),
+        available=available,
+    )
+
+
+def available_on(charge: Charge, *, account: Account) -> str:
+    """Return the first day on which a cap can hold less than now; "" when none is known.
+
+    A year begins, or what was charged by a confirmed day leaves a rolling window.
+    """
+    match window_of(kind_of(charge.name)):
+        case Window.CALENDAR_YEAR.value:
+            return f"{(year_of(charge.name) or account.year) + 1}-01-01"
+        case Window.ROLLING.value:
+            return account.comes_back(charge.name) or ""
+        case _:
+            return ""
+
+
+def under_policy(adopted: Adopted) -> PolicyError:
+    """Return the refusal of caps where a policy holds them."""
+    policy = adopted.policy
+    return PolicyError(
+        f"The caps of this lineage are those of policy {policy.id!r}, version {policy.version}.",
+        hint="Write policy: policy.yaml in dataset.yaml instead of caps:. To change a cap, adopt "
+        "the next version: confide ledger adopt --reason ...",
+    )
+
+
+def is_policys(account: Account, *, terms: LedgerTerms, charged: bool) -> bool:
+    """Return whether a registration leaves the caps to a policy: in force, or to be adopted.
+
+    Raises:
+        PolicyError: If a policy is in force and the terms bring caps of their own.
+        MismatchError: If unit, adjacency or measure are not those of the lineage.
+    """
+    if account.policy is None and (terms.caps is not None or not charged):
+        return False
+    require_same_terms(account.terms, new=terms)
+    if account.policy is not None and terms.caps is not None:
+        raise under_policy(account.policy)
+    return True
+
+
+def uncapped(lineage: str) -> PolicyError:
+    """Return the refusal of a lineage for which nothing was decided."""
+    return PolicyError(
+        f"No policy was adopted for lineage {lineage!r}, so nothing may be spent.",
+        hint="Run: confide ledger adopt --reason ...",
+    )
+
+
+def unapproved(refused: Refused) -> PolicyError:
+    """Return the refusal of a charge that the policy does not admit."""
+    if refused.missing:
+        return ApprovalMissingError(refused.message, missing=refused.missing, hint=refused.hint)
+    return PolicyError(refused.message, hint=refused.hint)
+
+
+def withheld(number: int) -> PolicyError:
+    """Return the refusal of an answer that somebody decided not to deliver."""
+    return PolicyError(
+        f"The answer of entry {number} is withheld; its charge stays.",
+        hint="Why is on record: confide request list",
     )
 
 
@@ -74,6 +139,8 @@ def _caps_text(old: LedgerTerms, *, new: LedgerTerms) -> str:
             return "none"
         return f"{letter}={decimal_text(units, per_one=per_one)}"
 
+    if old.caps is None or new.caps is None:
+        return "none, now some" if old.caps is None else "some, now none"
     rows = [
         ("lifetime", old.caps.lifetime, new.caps.lifetime, old.measure.letter, NANO),
         ("calendar-year", old.caps.calendar_year, new.caps.calendar_year, old.measure.letter, NANO),
@@ -168,14 +235,39 @@ def in_progress(number: int) -> PolicyError:
     )
 
 
-def _way_out(charge: Charge, *, left: int) -> str:
+def _way_out(charge: Charge, *, left: int, available: str) -> str:
+    rolling = window_of(kind_of(charge.name)) == Window.ROLLING.value
+    if rolling and available:
+        later = f"some comes back on {available}, with: confide ledger confirm-day {available}"
+    elif rolling:
+        later = (
+            "some comes back 365 days after the day is next confirmed: confide ledger confirm-day"
+        )
+    elif available:
+        later = f"wait for the year after {int(available[:4]) - 1}"
+    else:
+        later = ""
     if left <= 0:
-        return "Nothing is left under this cap."
+        nothing = "Nothing is left under this cap"
+        return f"{nothing}; {later}." if later and charge.cap_id else f"{nothing}."
     ask = "Ask for no more than what remains"
-    match charge.scope:
-        case Scope.CALENDAR_YEAR:
-            return f"{ask}, or wait for the year after {charge.period}."
-        case Scope.RELEASE:
-            return f"{ask}: a larger error, or fewer statistics."
-        case _:
-            return f"{ask}."
+    if charge.scope is Scope.RELEASE:
+        return f"{ask}: a larger error, or fewer statistics."
+    return f"{ask}, or {later}." if later else f"{ask}."
+
+
+def require_policy_terms(terms: LedgerTerms, *, policy: Policy) -> None:
+    """Refuse a policy of another unit, adjacency or measure than the lineage's."""
+    for name in ("unit", "adjacency", "measure"):
+        ours, theirs = getattr(terms, name).value, getattr(policy, name).value
+        if ours != theirs:
+            raise MismatchError(
+                f"Expected a policy with {name} {ours!r} as in the ledger of {terms.lineage!r}, "
+                f"got {theirs!r}.",
+                hint=f"One lineage has one {name} for life.",
+            )
+
+
+def undecided(why: str) -> PolicyError:
+    """Return the refusal of a decision that somebody may not make."""
+    return PolicyError(f"This cannot be decided: {why}.", hint="See: confide request list")

@@ -33,6 +33,7 @@ from typer.core import TyperGroup
 
 from confide.cli.output import AS_JSON, Output
 from confide.errors import (
+    ApprovalMissingError,
     BudgetExhaustedError,
     ConfideError,
     EngineError,
@@ -45,7 +46,7 @@ from confide.errors import (
 
 UsageError: Any = typer.BadParameter.__mro__[1]  # click's, or the click inside typer
 
-BUG, USAGE, POLICY, BUDGET, VERIFICATION, CONTRACT, INTERRUPTED = 1, 2, 3, 5, 6, 7, 130
+BUG, USAGE, POLICY, APPROVAL, BUDGET, VERIFICATION, CONTRACT, INTERRUPTED = 1, 2, 3, 4, 5, 6, 7, 130
 
 
 def exit_code(error: ConfideError) -> int:
@@ -58,6 +59,8 @@ def exit_code(error: ConfideError) -> int:
     match error:
         case BudgetExhaustedError():
             return BUDGET
+        case ApprovalMissingError():
+            return APPROVAL
         case PolicyError():
             return POLICY
         case VerificationError() | LedgerFrozenError():

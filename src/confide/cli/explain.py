@@ -88,7 +88,8 @@ def _plan(study: Path, *, period: str | None) -> "Explanation":
 
     workspace, declared = open_study(study, period=period)
     with workspace:
-        return explain_plan(declared.plan(), words=load_words("en"), spent=workspace.spent())
+        plan = declared.plan()
+        return explain_plan(plan, words=load_words("en"), spent=workspace.spent(plan))
 
 
 def _certificate(path: Path) -> "Explanation":

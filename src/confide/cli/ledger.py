@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from confide.cli.output import Json, Output, Quiet, say, table
+from confide.errors import ContractError
 
 if TYPE_CHECKING:
     from confide.budget.ledger import Entry, Spent
@@ -79,6 +80,41 @@ def open_year(
     _done("open-year", f"The budget of {year} is open.", as_json=as_json, quiet=quiet)
 
 
+@ledger.command("adopt")
+def adopt(
+    dataset: Dataset = HERE, *, reason: Reason = "", as_json: Json = False, quiet: Quiet = False
+) -> None:
+    """Let the policy that dataset.yaml names hold from now on; versions only go up."""
+    from confide.workspace import open_ledger
+
+    with open_ledger(dataset) as (held, declared):
+        policy = declared.policy
+        if policy is None:
+            raise ContractError(
+                "dataset.yaml names no policy.", hint="Write policy: policy.yaml instead of caps:."
+            )
+        held.desk.adopt(declared.dataset.lineage, policy=policy, reason=reason)
+    text = f"Policy {policy.id}, version {policy.version}, is in force."
+    _done("adopt", text, as_json=as_json, quiet=quiet)
+
+
+@ledger.command("confirm-day")
+def confirm_day(
+    day: Annotated[str, typer.Argument(help="Today in UTC, as 2027-06-01.")],
+    dataset: Dataset = HERE,
+    *,
+    reason: Reason,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say that today is that day: rolling windows let go of what is 365 days behind."""
+    from confide.workspace import open_ledger
+
+    with open_ledger(dataset) as (held, declared):
+        held.desk.confirm_day(declared.dataset.lineage, day=day, reason=reason)
+    _done("confirm-day", f"{day} is confirmed.", as_json=as_json, quiet=quiet)
+
+
 @ledger.command("amend-caps")
 def amend_caps(
     dataset: Dataset = HERE, *, reason: Reason = "", as_json: Json = False, quiet: Quiet = False
@@ -87,6 +123,11 @@ def amend_caps(
     from confide.workspace import open_ledger
 
     with open_ledger(dataset) as (held, declared):
+        if declared.caps is None:
+            raise ContractError(
+                "dataset.yaml names a policy, and that says the caps.",
+                hint="Run: confide ledger adopt --reason ...",
+            )
         held.amend_caps(declared.dataset.lineage, caps=declared.caps, reason=reason)
     _done("amend-caps", "The caps are those of dataset.yaml.", as_json=as_json, quiet=quiet)
 

@@ -53,7 +53,7 @@ def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
     from confide.cli.reuse import offered
 
     dataset = planned.dataset
-    spent = workspace.spent()
+    spent = workspace.spent(planned)
     entries = workspace.ledger.entries(dataset.lineage)
     released = [
         entry.number
@@ -73,9 +73,26 @@ def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
         "caps": caps,
         "fits": all(cap["fits"] for cap in caps),
         "released-as": released,
+        "approval": approval(planned, workspace=workspace),
         "offers": offered(planned, workspace=workspace),
         "reading": _reading(planned, workspace=workspace),
     }
+
+
+def approval(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
+    """Return whether the policy admits the plan now, and if not why and what would help."""
+    from confide.budget.workflow.rules import Refused
+
+    answer = workspace.admission(planned)
+    if isinstance(answer, Refused):
+        return {
+            "admitted": False,
+            "request": None,
+            "missing": list(answer.missing),
+            "message": answer.message,
+            "hint": answer.hint,
+        }
+    return {"admitted": True, "request": answer or None, "missing": [], "message": "", "hint": ""}
 
 
 def _reading(planned: "Plan", *, workspace: "Workspace") -> list[str]:
@@ -178,8 +195,10 @@ def _caps(spent: "Spent", *, planned: "Plan") -> list[dict[str, Any]]:
 
 def cap_name(use: "ScopeSpent") -> str:
     """Return the name of a cap for people: "calendar year 2027"."""
-    words = {"lifetime-delta": "lifetime, key selection"}
-    return f"{words.get(use.scope.value, use.scope.value.replace('-', ' '))} {use.period}".strip()
+    words = {"lifetime-delta": "lifetime, key selection", "rolling-365d": "any 365 days"}
+    scope = words.get(use.scope.value, use.scope.value.replace("-", " "))
+    name = f"{scope} {use.period.replace('/', ' ')}".strip()
+    return f"{use.cap_id} ({name})" if use.cap_id else name
 
 
 def show_plan(body: dict[str, Any]) -> None:
@@ -226,6 +245,8 @@ def show_plan(body: dict[str, Any]) -> None:
         title="Budget",
         right=(1, 2, 3, 4),
     )
+    if not body["approval"]["admitted"]:
+        say(f"Not yet: {body['approval']['message']} {body['approval']['hint']}", style="yellow")
     say(f"All together: {body['loss']['text']}.", style="bold")
     for sentence in body["loss"]["odds"]:
         say(f"  {sentence}")

@@ -11,10 +11,11 @@ from pathlib import Path
 from pydantic import Field
 
 from confide.budget.ledger import Caps
+from confide.budget.policy.policy import Policy
 from confide.errors import ContractError
 from confide.files.columns import TableSection, read_table, with_category_files
 from confide.files.spines import ShapeFile, SpineSection, read_spines, shape_files
-from confide.files.texts import Counting, Exact, Positive, Section, read_section
+from confide.files.texts import Counting, Exact, Positive, Section, beside, read_section
 from confide.files.values import DerivedSection, PerPatientSection, with_values
 from confide.files.yaml_text import read_yaml
 from confide.privacy.accounting.concentrated import rho_for
@@ -89,7 +90,8 @@ class DatasetFile(Section):
     source: SourceSection
     protects: ProtectsSection
     accounting: AccountingSection
-    caps: CapsSection
+    caps: CapsSection | None = None
+    policy: str = ""
     issuer: IssuerSection = Field(default_factory=IssuerSection)
     population_at_most: Counting = 10**10
     population: Counting | None = None
@@ -106,24 +108,26 @@ class DeclaredDataset:
     Attributes:
         dataset: The public facts that plans hold.
         source: Where the data are.
-        caps: The most that may be spent, in grid units.
+        caps: The most that may be spent, in grid units; None where a policy says it.
         organisation: Who issues certificates.
         contact: How to reach them.
         base: Folder of the file; the workspace folder is ``.confide`` in it.
         memory_limit: For the engine, such as "2GB".
         threads: For the engine.
         shapes: Where outlines of areas are, by spine and level; for figures alone.
+        policy: What the file under ``policy`` says; None where there are ``caps``.
     """
 
     dataset: Dataset
     source: Source
-    caps: Caps
+    caps: Caps | None
     organisation: str
     contact: str
     base: Path
     memory_limit: str = "2GB"
     threads: int = 2
     shapes: Mapping[tuple[str, str], ShapeFile] = field(default_factory=dict)
+    policy: Policy | None = None
 
 
 def read_dataset(path: Path) -> DeclaredDataset:
@@ -141,8 +145,11 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         value = with_category_files(value, path=path)
     file = read_section(DatasetFile, value, name=path.name)
     tables = tuple(read_table(name, section) for name, section in file.tables.items())
+    policy = governing(file, path=path)
     accounting = file.accounting
     selection = accounting.selection_delta
+    if selection is None and policy is not None:
+        selection = policy.selection_delta
     if selection is None:
         selection = accounting.delta / 2 if accounting.measure is Measure.ZCDP else accounting.delta
     dataset = Dataset(
@@ -163,14 +170,53 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
     return DeclaredDataset(
         dataset=dataset,
         source=Source(kind=file.source.kind, path=file.source.path, version=file.source.version),
-        caps=_caps(file.caps, dataset=dataset),
+        caps=None if file.caps is None else _caps(file.caps, dataset=dataset),
         organisation=file.issuer.organisation,
         contact=file.issuer.contact,
         base=path.parent,
         memory_limit=file.source.memory_limit,
         threads=file.source.threads,
         shapes=shape_files(file.spines, path=path),
+        policy=policy,
     )
+
+
+def governing(file: DatasetFile, *, path: Path) -> Policy | None:
+    """Return the policy that holds instead of caps; None where the file has caps of its own.
+
+    Raises:
+        ContractError: If there are both or neither, or the two files promise different things.
+    """
+    from confide.files.policy import read_policy
+
+    if bool(file.policy) == (file.caps is not None):
+        raise ContractError(
+            f"{path.name}: expected either caps or a policy.",
+            hint="Write caps: {lifetime: {epsilon: 4}}, or policy: policy.yaml.",
+        )
+    if not file.policy:
+        return None
+    policy = read_policy(beside(file.policy, of=path))
+    protects, accounting = file.protects, file.accounting
+    selection = accounting.selection_delta
+    pairs = {
+        "protects → unit": (protects.unit.value, policy.unit.value),
+        "protects → adjacency": (protects.adjacency.value, policy.adjacency.value),
+        "accounting → measure": (accounting.measure.value, policy.measure.value),
+        "accounting → selection-delta": (
+            str(policy.selection_delta if selection is None else selection),
+            str(policy.selection_delta),
+        ),
+    }
+    if policy.measure is Measure.ZCDP:
+        pairs["accounting → delta"] = (str(accounting.delta), str(policy.report_delta))
+    for place, (ours, theirs) in pairs.items():
+        if ours != theirs:
+            raise ContractError(
+                f"{path.name}: {place}: expected {theirs} as in {file.policy}, got {ours}.",
+                hint="The ledger counts in one unit and measure; write the same in both files.",
+            )
+    return policy
 
 
 def amount_nano(section: AmountSection, *, dataset: Dataset, place: str) -> int:

@@ -1,4 +1,4 @@
-"""JSON Schemas of the two files, for editors and for checks outside this program.
+"""JSON Schemas of the files, for editors and for checks outside this program.
 
 They are generated from the models that read the files, so they cannot say anything else.  A schema
 knows keys and shapes; that a name is declared, or that a bound lies on its grid, is checked when
@@ -14,14 +14,19 @@ from typing import Any
 
 from confide.errors import UnknownNameError
 from confide.files.dataset import DatasetFile
+from confide.files.policy_sections import PolicyFile
 from confide.files.study import StudyFile
 from confide.files.texts import Section
 
-FILES: Mapping[str, type[Section]] = {"dataset": DatasetFile, "study": StudyFile}
+FILES: Mapping[str, type[Section]] = {
+    "dataset": DatasetFile,
+    "study": StudyFile,
+    "policy": PolicyFile,
+}
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of dataset.yaml ("dataset") or study.yaml ("study").
+    """Return the JSON Schema of a file: "dataset", "study" or "policy".
 
     Raises:
         UnknownNameError: If there is no such file.

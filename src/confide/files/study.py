@@ -34,6 +34,9 @@ class AboutStudy(Section):
     purpose: str = ""
     audience: Literal["public", "registered", "internal"] = "public"
     period: PeriodSection | str = ""
+    tier: str = ""
+    project: str = ""
+    release: str = ""
 
 
 class CohortSection(Section):

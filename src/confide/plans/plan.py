@@ -126,6 +126,9 @@ class Study:
         purpose: Why.
         audience: "public", "registered" or "internal".
         period: Which run of a repeated study this is; "" for a single one.
+        tier: Importance, of those in the policy; decides who approves.
+        project: To which it belongs, of those that the policy caps.
+        release: Planned release of the policy that it is.
     """
 
     id: str
@@ -133,6 +136,9 @@ class Study:
     purpose: str = ""
     audience: str = "public"
     period: str = ""
+    tier: str = ""
+    project: str = ""
+    release: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

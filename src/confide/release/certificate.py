@@ -251,7 +251,8 @@ def _charge(charge: Charge) -> Json:
         name: decimal_text(getattr(charge, name), per_one=per_one)
         for name in ("amount", "before", "after", "cap")
     }
-    return {"scope": charge.name, **amounts}
+    named = {"id": charge.cap_id} if charge.cap_id else {}
+    return {"scope": charge.name, **amounts, **named}
 
 
 def _outputs(noisy: NoisyAggregates, *, estimates: Sequence[Estimate]) -> list[Json]:

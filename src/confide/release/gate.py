@@ -310,4 +310,7 @@ def _request(
         events_json=free_json(plan.dataset.measure) if free else events_json(plan),
         plan_json=canonical_bytes(plan.to_json()).decode(),
         step=step,
+        tier=plan.study.tier,
+        project=plan.study.project,
+        planned=plan.study.release,
     )

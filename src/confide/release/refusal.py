@@ -35,4 +35,5 @@ def told_in_epsilon(refusal: BudgetExhaustedError, *, plan: Plan) -> BudgetExhau
         requested=refusal.requested,
         remaining=refusal.remaining,
         hint=refusal.hint,
+        available=refusal.available,
     )

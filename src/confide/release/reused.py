@@ -149,7 +149,7 @@ def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tupl
     """Return the published releases about the same data that this audience may see; reads only."""
     found = []
     for entry in ledger.entries(dataset.lineage):
-        if entry.state is not State.PUBLISHED:
+        if entry.state is not State.PUBLISHED or entry.withheld:
             continue
         stored = ledger.stored(entry.number)
         try:

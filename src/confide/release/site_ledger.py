@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from confide.budget.amount import Amount
-from confide.budget.sqlite import SQLiteLedger
+from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.sqlite_store import SQLiteStore
 from confide.plans.events import recompute
 from confide.release.keys import SigningKey
 
@@ -11,10 +12,13 @@ LEDGER = "ledger.sqlite"
 ANCHOR = "anchor.jsonl"
 
 
-def site_ledger(folder: Path, *, signer: SigningKey) -> SQLiteLedger:
+def site_ledger(folder: Path, *, signer: SigningKey) -> ChainedLedger:
     """Open the ledger in a folder, or make a new one, and check all of it."""
-    return SQLiteLedger(
-        folder / LEDGER, anchor=folder / ANCHOR, signer=signer, recompute=recomputed
+    return ChainedLedger(
+        SQLiteStore(folder / LEDGER),
+        anchor=folder / ANCHOR,
+        signer=signer,
+        recompute=recomputed,
     )
 
 

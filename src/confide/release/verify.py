@@ -138,12 +138,19 @@ def _charges(certificate: Json, plan: Plan) -> Check:
             expected = Fraction(plan.atto, ATTO) if delta else Fraction(plan.nano, NANO)
             expected = Fraction(0) if free else expected
             adds_up = before + share == after <= cap and share == expected
-            if not adds_up or scope in seen or (scope == Scope.RELEASE.value and before):
+            if (
+                not adds_up
+                or (charge["scope"], charge.get("id")) in seen
+                or (scope == Scope.RELEASE.value and before)
+            ):
                 problem = f"the charge of {charge['scope']} does not add up"
-            seen.add(scope)
+            seen.add((charge["scope"], charge.get("id")))
+        charged = {name for name, _ in seen}
         least = {Scope.LIFETIME.value} | ({Scope.LIFETIME_DELTA.value} if plan.atto else set())
-        if least - seen:
-            problem = f"nothing was charged to {min(least - seen)}"
+        if any(cap for _, cap in seen):  # a policy may bound years or releases alone
+            least -= {Scope.LIFETIME.value}
+        if least - charged:
+            problem = f"nothing was charged to {min(least - charged)}"
     except (KeyError, TypeError, ValueError, AttributeError):
         problem = "cannot be read"
     return Check(name="charges", holds=not problem, detail=problem)

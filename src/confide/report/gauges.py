@@ -20,8 +20,11 @@ def scope_text(line: ChargeLine, *, words: Words) -> str:
     match line.scope:
         case Scope.CALENDAR_YEAR:
             return words.say("scope.calendar-year", period=clean(line.period))
-        case Scope.RELEASE | Scope.LIFETIME | Scope.LIFETIME_DELTA:
+        case Scope.RELEASE | Scope.ROLLING | Scope.LIFETIME | Scope.LIFETIME_DELTA:
             return words.say(f"scope.{line.scope.value}")
+        case Scope.PROJECT | Scope.ANALYST:
+            window, _, who = line.period.partition("/")
+            return words.say(f"scope.{line.scope.value}", window=clean(window), who=clean(who))
         case _:
             assert_never(line.scope)
 

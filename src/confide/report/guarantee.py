@@ -166,7 +166,9 @@ def _windows(certificate: Json, *, dataset: Dataset, words: Words) -> list[str]:
                 said.append(
                     words.say("guarantee.year", year=clean(line.period), **epsilon_delta(shown))
                 )
-            case Scope.RELEASE | Scope.LIFETIME_DELTA:
+            case (
+                Scope.RELEASE | Scope.LIFETIME_DELTA | Scope.ROLLING | Scope.PROJECT | Scope.ANALYST
+            ):
                 pass
             case _:
                 assert_never(line.scope)

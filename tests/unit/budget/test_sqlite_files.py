@@ -7,7 +7,6 @@ from importlib import resources
 
 import pytest
 
-from confide.budget import database as db
 from confide.budget.lease import Lease
 from confide.errors import ConfideError, ContractError, LedgerFrozenError, PolicyError
 from ledgers import (
@@ -71,7 +70,7 @@ def test_a_ledger_of_a_newer_version_is_not_opened(folder):
 
 
 def test_the_database_is_durable_and_distrusts_its_schema(ledger):
-    database = ledger._journal.database
+    database = ledger._journal.store.database
     settings = {
         name: database.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("synchronous", "journal_mode", "foreign_keys", "trusted_schema")
@@ -103,13 +102,12 @@ def test_the_database_is_durable_and_distrusts_its_schema(ledger):
 def test_the_database_refuses_what_the_rules_forbid(ledger, statement):
     released(ledger, "k", b"answer")
     with pytest.raises(sqlite3.IntegrityError):
-        ledger._journal.database.execute(statement)
+        ledger._journal.store.database.execute(statement)
 
 
 def test_the_database_itself_refuses_to_pass_a_cap(ledger):
     with pytest.raises(LedgerFrozenError):
-        db.add_spent(
-            ledger._journal.database,
+        ledger._journal.store.add_spent(
             lineage=LINEAGE,
             scope="lifetime",
             units=5 * 10**9,
@@ -207,13 +205,13 @@ def test_a_request_burned_under_its_owner_is_not_committed(ledger, folder):
 def test_a_failed_commit_leaves_nothing_behind(ledger):
     """A full disk at the anchor or the database must not leave a half-known book."""
     journal = ledger._journal
-    journal.database.execute("PRAGMA max_page_count = 1")  # SQLite keeps the present size
+    journal.store.database.execute("PRAGMA max_page_count = 1")  # SQLite keeps the present size
     before = ledger.head()
     huge = request("big")
     object.__setattr__(huge, "plan_json", "x" * 1_000_000)
     with pytest.raises(sqlite3.OperationalError, match="full"):
         ledger.reserve(huge)
-    journal.database.execute("PRAGMA max_page_count = 1000000")
+    journal.store.database.execute("PRAGMA max_page_count = 1000000")
     assert ledger.head() == before
     ledger.verify_chain()
     released(ledger, "k", b"")
@@ -221,6 +219,6 @@ def test_a_failed_commit_leaves_nothing_behind(ledger):
 
 
 def test_migrations_are_in_the_package_and_numbered_without_gaps():
-    folder = resources.files("confide.budget") / "migrations"
+    folder = resources.files("confide.budget") / "migrations" / "sqlite"
     numbers = sorted(int(item.name[:4]) for item in folder.iterdir() if item.name.endswith(".sql"))
     assert numbers == list(range(1, len(numbers) + 1))

@@ -28,7 +28,6 @@ from confide.attacks.audit.generated_schema import base, database_axes, schema
 from confide.attacks.audit.outcome import AuditCheck, Layer
 from confide.attacks.audit.sensitivity_search import HASH_KEY
 from confide.budget.ledger import Caps, LedgerTerms
-from confide.budget.sqlite import SQLiteLedger
 from confide.noise.entropy import Entropy
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
@@ -41,7 +40,7 @@ from confide.privacy.unit import Entity
 from confide.release.gate import Gate
 from confide.release.keys import make_keys, read_signing_key
 from confide.release.noisy import NoisyAggregates, read_payload
-from confide.release.site_ledger import recomputed
+from confide.release.site_ledger import site_ledger
 from confide.rows.duckdb import open_engine
 from confide.statistics import Histogram, KeySelection, Mean, Sum
 from confide.tables.schema import Dataset, Derived
@@ -127,12 +126,7 @@ def _claim(plan: Plan) -> PrivacyLoss:
 def _gate(folder: Path, *, dataset: Dataset, entropy: Entropy) -> Release:
     """Return the real way: a ledger in ``folder``, and a gate for each table of rows."""
     make_keys(folder)
-    ledger = SQLiteLedger(
-        folder / "ledger.sqlite",
-        anchor=folder / "anchor.jsonl",
-        signer=read_signing_key(folder),
-        recompute=recomputed,
-    )
+    ledger = site_ledger(folder, signer=read_signing_key(folder))
     ledger.register(
         LedgerTerms(
             lineage=dataset.lineage,

@@ -63,6 +63,13 @@ class Enforce(enum.Enum):
     DROP = "drop"
 
 
+class Participation(enum.Enum):
+    """Who may be in what: everyone in every release, or as the profiles declare."""
+
+    EVERY_RELEASE = "every-release"
+    PROFILES = "profiles"
+
+
 class Metric(enum.Enum):
     """In what a floor of utility is stated."""
 
@@ -156,11 +163,19 @@ class PolicyCap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """In which planned releases one kind of patient can appear at most, declared, and why."""
+    """In which planned releases one kind of patient can appear, declared, and why.
+
+    Attributes:
+        id: Name in conflicts.
+        releases: Ids of planned releases; one that no profile names is in all of them.
+        why: The public reason.
+        at_most: In how many runs of them one patient is, at most, within a cap's window; all if 0.
+    """
 
     id: str
     releases: tuple[str, ...]
     why: str
+    at_most: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +219,19 @@ class Utility:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRelease:
-    """One release that the policy makes room for."""
+    """One release that the policy makes room for.
+
+    Attributes:
+        id: Name.
+        tier: Its importance.
+        sensitivity: By how much one privacy unit can change it, in counts.
+        noise: Law of the noise.
+        utility: What it must be good for; nothing is set aside without.
+        project: For caps of scope project.
+        period: When: 2027, 2027-Q1, 2027-03, 2027-03-15, or first/last day; any time if empty.
+        runs: How often within the period, each at the same spend.
+        query: What is asked: a count, or a histogram whose smallest cell is planned for.
+    """
 
     id: str
     tier: str
@@ -212,6 +239,9 @@ class PlannedRelease:
     noise: Noise = Noise.LAPLACE
     utility: Utility | None = None
     project: str = ""
+    period: str = ""
+    runs: int = 1
+    query: str = "count"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,10 +278,12 @@ class Policy:
         selection_delta: The part of it that selections of keys may spend over a lifetime.
         caps: Upper bounds.
         profiles: Declared participation; without one, everyone may be in every release.
+        participation: Whether profiles stand for everyone, or beside the worst case.
         tiers: Importance of releases.
         releases: What the policy makes room for.
         round_down_to: Grid of allocated amounts.
         workflow: Who decides.
+        languages: Of documents that are made under it.
     """
 
     id: str
@@ -269,6 +301,8 @@ class Policy:
     releases: tuple[PlannedRelease, ...] = ()
     round_down_to: Fraction = Fraction(1, 10_000)
     workflow: Workflow = Workflow()
+    participation: Participation = Participation.EVERY_RELEASE
+    languages: tuple[str, ...] = ("en",)
 
     def units(self, cap: PolicyCap) -> int:
         """Return the limit of one of its caps in 1e-9 of its measure, rounded down."""

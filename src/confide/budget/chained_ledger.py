@@ -1,4 +1,4 @@
-"""The ledger on SQLite: for one host, any number of processes.
+"""The ledger over a hash chain: what every store has in common.
 
 Each call is one transaction of the journal: it reads what others wrote, decides, and appends at
 most one row to the chain.  The whole ledger is checked when it is opened.
@@ -13,11 +13,12 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from confide.budget import database as db
-from confide.budget.account import caps_json, charges_json, is_raised, shares
+from confide.budget.account import caps_json, is_raised
 from confide.budget.amount import Amount
 from confide.budget.book import FORWARD, OVER, Held, key_of
-from confide.budget.chain import Signer
+from confide.budget.chain import Chain, Signer
+from confide.budget.counters import Occasion, shares
+from confide.budget.desk import Desk
 from confide.budget.journal import Journal, require_reason
 from confide.budget.ledger import (
     Caps,
@@ -32,33 +33,41 @@ from confide.budget.ledger import (
     State,
     StoredRelease,
 )
-from confide.budget.ledger_time import Clock, SystemClock, charged_year
+from confide.budget.ledger_time import Clock, SystemClock, charged_year, ledger_time
 from confide.budget.refusals import (
     burned,
     exhausted,
     in_progress,
+    is_policys,
     require_covered,
     require_next,
     require_same_question,
     require_same_terms,
     require_terms,
     state_error,
+    unapproved,
+    uncapped,
+    under_policy,
+    withheld,
 )
+from confide.budget.request_row import row_fields
+from confide.budget.store import Store
+from confide.budget.workflow.rules import Refused
 from confide.errors import (
     LedgerFrozenError,
     PolicyError,
 )
 
 
-class SQLiteLedger:
-    """A ledger in one SQLite file; satisfies :class:`confide.budget.ledger.Ledger`.
+class ChainedLedger:
+    """A ledger over a store; satisfies :class:`confide.budget.ledger.Ledger`.
 
     Not to be shared between threads, nor carried over a fork: each opens its own.
     """
 
     def __init__(
         self,
-        path: Path,
+        store: Store,
         *,
         anchor: Path,
         signer: Signer,
@@ -71,7 +80,7 @@ class SQLiteLedger:
         ``close`` then raises LedgerFrozenError with what was found.
 
         Args:
-            path: The SQLite file, in a folder of its own with mode 700.
+            store: Where the rows are; closed with the ledger, also when opening it fails.
             anchor: Where signed heads go; best on another disk.
             signer: The site's Ed25519 key.
             recompute: The loss of a request's ``events_json``; may not be more than was charged.
@@ -79,8 +88,9 @@ class SQLiteLedger:
         """
         self._recompute = recompute
         self._journal = Journal(
-            path, anchor=anchor, signer=signer, recompute=recompute, clock=clock or SystemClock()
+            store, anchor=anchor, signer=signer, recompute=recompute, clock=clock or SystemClock()
         )
+        self.desk = Desk(self._journal)
         if not self._journal.is_frozen:
             self._end_the_dead()
 
@@ -89,9 +99,10 @@ class SQLiteLedger:
         with self._journal.transaction():
             account = self._journal.book.accounts.get(terms.lineage)
             if account is not None:
-                if account.terms == terms:
+                charged = self._journal.book.is_charged(terms.lineage)
+                if is_policys(account, terms=terms, charged=charged) or account.terms == terms:
                     return
-                if self._journal.book.is_charged(terms.lineage):
+                if charged:
                     require_terms(account.terms, new=terms)
             self._journal.append(
                 "registered",
@@ -102,18 +113,20 @@ class SQLiteLedger:
                 caps=caps_json(terms.caps),
                 year=str(self._journal.now().year if account is None else account.year),
             )
-            db.write_caps(self._journal.database, book=self._journal.book, lineage=terms.lineage)
+            self._journal.store.write_caps(book=self._journal.book, lineage=terms.lineage)
 
     def amend_caps(self, lineage: str, *, caps: Caps, reason: str = "") -> None:
         """See :meth:`Ledger.amend_caps`."""
         with self._journal.transaction():
             account = self._journal.book.account(lineage)
+            if account.policy is not None:
+                raise under_policy(account.policy)
             if is_raised(account.terms.caps, caps):
                 require_reason(reason, what="raising a cap")
             self._journal.append(
                 "caps-amended", lineage=lineage, caps=caps_json(caps), reason=reason
             )
-            db.write_caps(self._journal.database, book=self._journal.book, lineage=lineage)
+            self._journal.store.write_caps(book=self._journal.book, lineage=lineage)
 
     def open_year(self, lineage: str, *, year: int, reason: str) -> None:
         """See :meth:`Ledger.open_year`."""
@@ -126,7 +139,7 @@ class SQLiteLedger:
                     f"the clock shows {now.year}."
                 )
             self._journal.append("year-opened", lineage=lineage, year=str(year), reason=reason)
-            db.write_caps(self._journal.database, book=self._journal.book, lineage=lineage)
+            self._journal.store.write_caps(book=self._journal.book, lineage=lineage)
 
     def reserve(self, request: ChargeRequest) -> Reservation | StoredRelease:
         """See :meth:`Ledger.reserve`."""
@@ -155,14 +168,14 @@ class SQLiteLedger:
         with self._journal.transaction():
             self._require_owner(reservation)
             self._move(number, kind="committed", sha256=hashlib.sha256(payload).hexdigest())
-            self._journal.database.execute(
-                "INSERT INTO payload VALUES (?, ?)", (number, bytes(payload))
-            )
+            self._journal.store.write_payload(entry=number, payload=payload)
         return self._journal.book.requests[number].entry
 
     def publish(self, entry: Entry) -> Entry:
         """See :meth:`Ledger.publish`."""
         with self._journal.transaction():
+            if self._journal.held(entry.number).entry.withheld:
+                raise withheld(entry.number)
             if self._journal.held(entry.number).entry.state is not State.PUBLISHED:
                 self._move(entry.number, kind="published")
             return self._journal.held(entry.number).entry
@@ -181,10 +194,13 @@ class SQLiteLedger:
             self._require_owner(reservation)
             self._cancel(reservation.entry.number, reason="cancelled by its owner")
 
-    def spent(self, lineage: str) -> Spent:
+    def spent(
+        self, lineage: str, *, project: str | None = None, analyst: str | None = None
+    ) -> Spent:
         """See :meth:`Ledger.spent`."""
         with self._journal.transaction():
-            return self._journal.book.account(lineage).summary()
+            account = self._journal.book.account(lineage)
+            return account.summary(project=project, analyst=analyst)
 
     def entries(self, lineage: str) -> tuple[Entry, ...]:
         """See :meth:`Ledger.entries`."""
@@ -209,6 +225,16 @@ class SQLiteLedger:
         with self._journal.transaction():
             return self._journal.book.head()
 
+    def rotate_key(self, new: Signer, *, reason: str) -> None:
+        """See :meth:`Ledger.rotate_key`."""
+        self._journal.rotate(new, reason=reason)
+
+    def chain(self) -> Chain:
+        """See :meth:`Ledger.chain`."""
+        with self._journal.transaction():
+            events = tuple(self._journal.store.events_after(0))
+            return Chain(head=self._journal.signed_head(), events=events)
+
     def verify_chain(self) -> None:
         """See :meth:`Ledger.verify_chain`."""
         self._journal.verify()
@@ -230,18 +256,27 @@ class SQLiteLedger:
         number = self._journal.book.keys.get(key_of(request))
         if number is not None and self._journal.held(number).entry.state not in OVER:
             return self._known(self._journal.held(number), request)
+        if not account.caps:
+            return uncapped(request.lineage)
         if request.step is not None and request.step.continues is not None:
             require_next(request.step, growths=self._journal.book.growths, lineage=request.lineage)
-            charges = account.charges(request.amount, year=account.year)
-            return self._grant(request, year=account.year, charges=charges)
-        capped = account.terms.caps.calendar_year is not None
+            return self._grant(request, when=self._occasion(request, year=account.year), under=0)
+        at = ledger_time(self._journal.now(), last=self._journal.book.at)
+        under = self._journal.book.admit(request, planned=request.planned, at=at)
+        if isinstance(under, Refused):
+            return unapproved(under)
+        capped = account.has_year_caps
         year = charged_year(self._journal.now(), open_year=account.year, capped=capped)
-        charges = account.charges(request.amount, year=year)
-        refusal = exhausted(charges, measure=request.measure)
+        when = self._occasion(request, year=year)
+        refusal = exhausted(account, request.amount, when=when)
         if refusal is not None:
-            self._record(request, kind="refused", year=year, charges=())
+            self._record(request, kind="refused", when=when, charges=(), under=under)
             return refusal
-        return self._grant(request, year=year, charges=charges)
+        return self._grant(request, when=when, under=under)
+
+    def _occasion(self, request: ChargeRequest, *, year: int) -> Occasion:
+        account = self._journal.book.account(request.lineage)
+        return account.occasion(year=year, analyst=request.analyst, project=request.project)
 
     def _known(self, held: Held, request: ChargeRequest) -> StoredRelease | PolicyError | None:
         """Return what a key that was used before has."""
@@ -251,7 +286,7 @@ class SQLiteLedger:
             return self._stored(held)
         if state is State.BURNED:
             return burned(number)
-        if self._journal.lease.is_alive(held.owner):
+        if self._journal.store.is_alive(held.owner):
             return in_progress(number)
         if state is State.READING:
             self._move(number, kind="burned", incident="the process that read is gone")
@@ -259,37 +294,29 @@ class SQLiteLedger:
         self._cancel(number, reason="the process is gone and had not read")
         return None
 
-    def _grant(
-        self, request: ChargeRequest, *, year: int, charges: tuple[Charge, ...]
-    ) -> Reservation:
+    def _grant(self, request: ChargeRequest, *, when: Occasion, under: int) -> Reservation:
         """Charge the request."""
-        number = self._record(request, kind="reserved", year=year, charges=charges)
-        db.write_caps(self._journal.database, book=self._journal.book, lineage=request.lineage)
-        self._count(request.amount, lineage=request.lineage, year=year, sign=1)
-        return Reservation(entry=self._journal.held(number).entry, owner=self._journal.lease.owner)
+        account = self._journal.book.account(request.lineage)
+        charges = account.charges(request.amount, when=when)
+        number = self._record(request, kind="reserved", when=when, charges=charges, under=under)
+        self._journal.store.write_caps(book=self._journal.book, lineage=request.lineage)
+        held = self._journal.held(number)
+        self._count(held, sign=1)
+        return Reservation(entry=held.entry, owner=self._journal.store.owner)
 
     def _record(
-        self, request: ChargeRequest, *, kind: str, year: int, charges: tuple[Charge, ...]
+        self,
+        request: ChargeRequest,
+        *,
+        kind: str,
+        when: Occasion,
+        charges: tuple[Charge, ...],
+        under: int,
     ) -> int:
         """Add the row of a request, granted or refused, and return its number."""
-        event = self._journal.append(
-            kind,
-            **{
-                "lineage": request.lineage,
-                "analyst": request.analyst,
-                "request-key": request.request_key,
-                "plan-digest": request.plan_digest,
-                "nano": str(request.amount.nano),
-                "delta-atto": str(request.amount.delta_atto),
-                "events": request.events_json,
-                "plan": request.plan_json,
-                "year": str(year),
-                "owner": self._journal.lease.owner,
-                "charges": charges_json(charges),
-                **({} if request.step is None else {"step": request.step.to_fields()}),
-            },
-        )
-        db.write_request(self._journal.database, self._journal.held(event.number).entry)
+        fields = row_fields(request, when=when, charges=charges, under=under)
+        event = self._journal.append(kind, owner=self._journal.store.owner, **fields)
+        self._journal.store.write_request(self._journal.held(event.number).entry)
         return event.number
 
     def _move(self, number: int, *, kind: str, **fields: str) -> None:
@@ -299,22 +326,23 @@ class SQLiteLedger:
         if held.entry.state is not before:
             raise state_error(held, wanted=after.value)
         self._journal.append(kind, entry=str(number), lineage=held.entry.lineage, **fields)
-        db.write_state(self._journal.database, self._journal.held(number).entry)
+        self._journal.store.write_state(self._journal.held(number).entry)
 
     def _cancel(self, number: int, *, reason: str) -> None:
         """Give back a charge under which nothing was read."""
         self._move(number, kind="cancelled", reason=reason)
         held = self._journal.held(number)
-        amount, lineage = held.entry.amount, held.entry.lineage
-        self._count(amount, lineage=lineage, year=held.year, sign=-1)
-        db.write_caps(self._journal.database, book=self._journal.book, lineage=lineage)
+        self._count(held, sign=-1)
+        self._journal.store.write_caps(book=self._journal.book, lineage=held.entry.lineage)
 
-    def _count(self, amount: Amount, *, lineage: str, year: int, sign: int) -> None:
+    def _count(self, held: Held, *, sign: int) -> None:
         """Add to the database's counters, which must then agree with the book."""
-        spent = self._journal.book.spent(lineage)
-        for scope, units in shares(amount, year=year).items():
-            db.add_spent(
-                self._journal.database,
+        lineage, book = held.entry.lineage, self._journal.book
+        spent, account = book.spent(lineage), book.account(lineage)
+        for scope, units in shares(held.entry.amount, when=held.when).items():
+            if scope not in spent or (sign < 0 and account.has_left(scope, when=held.when)):
+                continue
+            self._journal.store.add_spent(
                 lineage=lineage,
                 scope=scope,
                 units=sign * units,
@@ -323,9 +351,11 @@ class SQLiteLedger:
 
     def _stored(self, held: Held) -> StoredRelease:
         """Return an answer as it was stored."""
+        if held.entry.withheld:
+            raise withheld(held.entry.number)
         if held.entry.state not in {State.COMMITTED, State.PUBLISHED}:
             raise state_error(held, wanted="read back")
-        payload = db.stored_payload(self._journal.database, held.entry.number) or b""
+        payload = self._journal.store.payload(held.entry.number) or b""
         if hashlib.sha256(payload).hexdigest() != held.entry.payload_sha256:
             raise LedgerFrozenError(f"The answer of entry {held.entry.number} was changed.")
         return StoredRelease(entry=held.entry, payload=payload)
@@ -341,7 +371,7 @@ class SQLiteLedger:
     def _end_if_dead(self, number: int) -> None:
         with self._journal.transaction():
             held = self._journal.held(number)  # as it is now, under the lock
-            if self._journal.lease.is_alive(held.owner):
+            if self._journal.store.is_alive(held.owner):
                 return
             if held.entry.state is State.READING:
                 self._move(number, kind="burned", incident="the process that read is gone")
@@ -352,7 +382,7 @@ class SQLiteLedger:
 
     def _require_owner(self, reservation: Reservation) -> None:
         held = self._journal.held(reservation.entry.number)
-        if not held.owner == reservation.owner == self._journal.lease.owner:
+        if not held.owner == reservation.owner == self._journal.store.owner:
             raise PolicyError(
                 f"Entry {reservation.entry.number} was reserved by another process or ledger.",
                 hint="Reserve, read and commit with the same open ledger.",

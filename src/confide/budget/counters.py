@@ -1,0 +1,161 @@
+"""What adds up over whom and over what time: the names of a lineage's counters, and their caps.
+
+====================================  ====================================================
+counter                               holds
+====================================  ====================================================
+``lifetime``                          everything
+``calendar-year/2027``                charges of the year that was open
+``rolling-365d``                      charges that have not left the window
+``lifetime-delta``                    δ of selections
+``analyst/lifetime/ada``              the same of one analyst, also by year and window
+``project/calendar-year/2027/asthma`` the same of one project, also by window and for life
+====================================  ====================================================
+
+In worst-case accounting each release charges each patient, so a cap on every patient and a cap on
+the data set read the same counter.  A study without a project is of the project "".
+
+*Privacy:* a rolling window forgets a charge 365 days after the first *confirmed* day that is not
+before it.  The true day of the charge is no later than that day, and whatever is granted in its
+place comes no earlier than the confirmation that let it go, so any 365 days hold at most the cap,
+whatever the clock showed in between.
+"""
+
+import datetime as dt
+from dataclasses import dataclass
+
+from confide.budget.amount import Amount
+from confide.budget.policy.policy import CapScope, Enforce, Policy, PolicyCap, Window
+
+RELEASE = "release"
+LIFETIME = Window.LIFETIME.value
+YEAR = Window.CALENDAR_YEAR.value
+ROLLING = Window.ROLLING.value
+DELTA = "lifetime-delta"
+WINDOW_DAYS = 365
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occasion:
+    """Who asks, and when it counts.
+
+    Attributes:
+        year: Calendar year that is charged.
+        analyst: Who asks.
+        project: For what; "" when the study names none.
+        epoch: How many days had been confirmed before the charge.
+    """
+
+    year: int
+    analyst: str = ""
+    project: str = ""
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldCap:
+    """A cap as the ledger keeps it, in grid units.
+
+    Attributes:
+        id: Name in the policy; "" for the caps of dataset.yaml.
+        kind: What it bounds: ``release``, ``lifetime``, ``analyst/calendar-year``, …
+        units: How much.
+    """
+
+    id: str
+    kind: str
+    units: int
+
+
+def counter_name(kind: str, *, when: Occasion) -> str:
+    """Return the counter of a kind that a charge is added to.
+
+    Example:
+        >>> counter_name("analyst/calendar-year", when=Occasion(year=2027, analyst="ada"))
+        'analyst/calendar-year/2027/ada'
+    """
+    over, _, window = kind.rpartition("/")
+    period = [str(when.year)] if window == YEAR else []
+    who = {"": [], CapScope.ANALYST.value: [when.analyst], CapScope.PROJECT.value: [when.project]}
+    return "/".join([kind, *period, *who[over]])
+
+
+def kind_of(name: str) -> str:
+    """Return the kind of a counter.
+
+    Example:
+        >>> kind_of("analyst/calendar-year/2027/ada"), kind_of("calendar-year/2027")
+        ('analyst/calendar-year', 'calendar-year')
+    """
+    first, _, rest = name.partition("/")
+    if first in {CapScope.ANALYST.value, CapScope.PROJECT.value}:
+        return f"{first}/{rest.partition('/')[0]}"
+    return first
+
+
+def window_of(kind: str) -> str:
+    """Return the window of a kind."""
+    return kind.rpartition("/")[2]
+
+
+def year_of(name: str) -> int | None:
+    """Return the year of a counter; None of one that is not by year."""
+    kind = kind_of(name)
+    return int(name.removeprefix(f"{kind}/").partition("/")[0]) if window_of(kind) == YEAR else None
+
+
+def shares(amount: Amount, *, when: Occasion) -> dict[str, int]:
+    """Return the grid units that a charge adds to each counter.
+
+    Example:
+        >>> added = shares(Amount(nano=100_000_000), when=Occasion(year=2027, analyst="ada"))
+        >>> list(added)[:4]
+        ['calendar-year/2027', 'lifetime', 'lifetime-delta', 'rolling-365d']
+        >>> added["analyst/lifetime/ada"]
+        100000000
+    """
+    kinds = [YEAR, LIFETIME, DELTA, ROLLING]
+    kinds += [
+        f"{over.value}/{window}"
+        for over in (CapScope.ANALYST, CapScope.PROJECT)
+        for window in (YEAR, LIFETIME, ROLLING)
+    ]
+    return {
+        counter_name(kind, when=when): amount.delta_atto if kind == DELTA else amount.nano
+        for kind in kinds
+    }
+
+
+def kind_of_cap(cap: PolicyCap) -> str:
+    """Return what a policy's cap bounds in the ledger; a patient's worst case is everything."""
+    if cap.scope is CapScope.RELEASE or cap.window is Window.RELEASE:
+        return RELEASE
+    if cap.scope in {CapScope.PATIENT, CapScope.DATASET}:
+        return str(cap.window.value)
+    return f"{cap.scope.value}/{cap.window.value}"
+
+
+def is_kept_by_ledger(cap: PolicyCap) -> bool:
+    """Return whether the ledger charges a cap: all but those kept patient by patient."""
+    return not (cap.scope is CapScope.PATIENT and cap.enforce is Enforce.DROP)
+
+
+def caps_of_policy(
+    policy: Policy, *, units: dict[str, int], delta_atto: int
+) -> tuple[HeldCap, ...]:
+    """Return the caps that the ledger charges under a policy, in its order, then δ."""
+    held = [
+        HeldCap(id=cap.id, kind=kind_of_cap(cap), units=units[cap.id])
+        for cap in policy.caps
+        if is_kept_by_ledger(cap)
+    ]
+    return (*held, HeldCap(id="", kind=DELTA, units=delta_atto))
+
+
+def leaves_on(day: str) -> str:
+    """Return the day on which what was charged by a confirmed day leaves a rolling window.
+
+    Example:
+        >>> leaves_on("2027-06-01")
+        '2028-05-31'
+    """
+    return (dt.date.fromisoformat(day) + dt.timedelta(days=WINDOW_DAYS)).isoformat()

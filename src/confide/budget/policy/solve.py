@@ -1,0 +1,68 @@
+"""Solve a policy: a division of the budget that keeps everything, or why there is none.
+
+Every cap is a sum of spends with weights ≥ 0 and every floor is a lower bound, so the least spends
+decide (lemma in ``rows.py``), in whole multiples of 1e-9.  That is a linear program whose answer
+can be read off exactly; a solver in floats would have to be checked after anyway.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from confide.budget.policy.allocate import Allocation, allocate
+from confide.budget.policy.change import Repair
+from confide.budget.policy.conflict import Conflict, conflicts
+from confide.budget.policy.floors import floors
+from confide.budget.policy.policy import Policy
+from confide.budget.policy.repairs import single_repairs
+from confide.budget.policy.restructure import structural_repairs
+from confide.budget.policy.rows import NOTHING, Row, require_spent_known, rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """What a policy comes to.
+
+    Attributes:
+        policy: Which one.
+        rows: Its caps, written out.
+        floors: The least that each release needs, in 1e-9 of the measure.
+        allocation: The division; None when there is a conflict.
+        conflicts: Why there is none: one irreducible set for each cap that is passed.
+        repairs: Each of them is enough by itself; the smallest change of its kind.
+    """
+
+    policy: Policy
+    rows: tuple[Row, ...]
+    floors: Mapping[str, int]
+    allocation: Allocation | None
+    conflicts: tuple[Conflict, ...] = ()
+    repairs: tuple[Repair, ...] = ()
+
+
+def solve(policy: Policy, *, spent: Mapping[str, int] = NOTHING) -> Solution:
+    """Return the division of a policy's budget, or the conflict in it and its repairs.
+
+    Args:
+        policy: What is solved.
+        spent: What was spent before, in 1e-9 of the measure, by cap id or "cap@window".
+
+    Raises:
+        ContractError: If a limit or noise says nothing under the measure, or no cap holds.
+    """
+    require_spent_known(policy, spent=spent)
+    written, least = rows(policy, spent=spent), floors(policy)
+    found = conflicts(written, least)
+    if not found:
+        division = allocate(policy, written=written, floors=least)
+        return Solution(policy=policy, rows=written, floors=least, allocation=division)
+    return Solution(
+        policy=policy,
+        rows=written,
+        floors=least,
+        allocation=None,
+        conflicts=found,
+        repairs=(
+            *single_repairs(policy, found=found, spent=spent),
+            *structural_repairs(policy, found=found, spent=spent),
+        ),
+    )

@@ -1,0 +1,37 @@
+"""The row of a request in the chain, granted or refused."""
+
+from typing import Any
+
+from confide.budget.account import charges_json
+from confide.budget.counters import Occasion
+from confide.budget.ledger import Charge, ChargeRequest
+
+
+def row_fields(
+    request: ChargeRequest, *, when: Occasion, charges: tuple[Charge, ...], under: int
+) -> dict[str, Any]:
+    """Return what the chain says of a request, but for who holds it.
+
+    Args:
+        request: What is asked.
+        when: To what it counts.
+        charges: What it does to each cap; none when it is refused.
+        under: The approved request that admits it; 0 where none is needed.
+    """
+    fields: dict[str, Any] = {
+        "lineage": request.lineage,
+        "analyst": request.analyst,
+        "request-key": request.request_key,
+        "plan-digest": request.plan_digest,
+        "nano": str(request.amount.nano),
+        "delta-atto": str(request.amount.delta_atto),
+        "events": request.events_json,
+        "plan": request.plan_json,
+        "year": str(when.year),
+        "charges": charges_json(charges),
+    }
+    if request.step is not None:
+        fields["step"] = request.step.to_fields()
+    named = {"tier": request.tier, "project": request.project, "planned": request.planned}
+    fields |= {name: text for name, text in named.items() if text}
+    return fields | ({"submission": str(under)} if under else {})

@@ -1,0 +1,197 @@
+"""The docket: requests, decisions and endorsements that the rows of the chain add up to.
+
+A pure fold, part of the book.  A decision that its rules do not allow, or that its person did not
+sign, freezes the ledger like a charge past a cap.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from confide.budget.ledger import Entry
+from confide.budget.policy.adoption import Adopted
+from confide.budget.policy.policy import Person
+from confide.budget.workflow.rules import (
+    READER,
+    Claim,
+    Refused,
+    admitted,
+    decision_problem,
+    may_withhold,
+    named_problem,
+    person_of,
+    standing,
+)
+from confide.budget.workflow.submission import (
+    Asked,
+    Decision,
+    Submission,
+    Verdict,
+    asked_of,
+    decision_message,
+    endorsement_message,
+    is_signature,
+    request_message,
+)
+from confide.errors import LedgerFrozenError
+
+
+@dataclass(slots=True)
+class Docket:
+    """Everything that people asked for and decided, over all lineages.
+
+    Attributes:
+        submissions: By number.
+        endorsed: Keys that signed a policy, by lineage and its digest.
+    """
+
+    submissions: dict[int, Submission] = field(default_factory=dict)
+    endorsed: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+
+    def of(self, lineage: str) -> Iterator[Submission]:
+        """Yield the requests of a lineage, oldest first."""
+        return (each for each in self.submissions.values() if each.asked.lineage == lineage)
+
+    def endorsers(self, lineage: str, *, policy: str) -> frozenset[str]:
+        """Return the keys that signed a policy to be adopted."""
+        return self.endorsed.get((lineage, policy), frozenset())
+
+    def admit(
+        self,
+        claim: Claim,
+        *,
+        lineage: str,
+        adopted: Adopted | None,
+        charged_under: Callable[[int], Entry | None],
+        at: str,
+    ) -> int | Refused:
+        """Return the request that admits a charge, 0 where none is needed, or why it is refused."""
+        unused = (each for each in self.of(lineage) if charged_under(each.number) is None)
+        return admitted(claim, adopted=adopted, unused=unused, at=at)
+
+    def charge(self, number: int, *, entry: int) -> None:
+        """Note that a request was used."""
+        if number:
+            self.submissions[number] = replace(self.submissions[number], entry=entry)
+
+    def submit(
+        self, fields: Mapping[str, Any], *, number: int, digest: str, adopted: Adopted
+    ) -> None:
+        """Take in a new request."""
+        asked = asked_of(dict(fields))
+        person = _person(adopted, fields["key"])
+        problem = submission_problem(asked, person=person, adopted=adopted)
+        if problem is not None:
+            raise LedgerFrozenError(f"Row {number}: {problem.message}")
+        message = request_message(asked, requester=person.name, policy=adopted.digest)
+        _require_signed(person, message=message, signature=fields["signature"], number=number)
+        self.submissions[number] = Submission(
+            number=number,
+            hash=digest,
+            at=fields["at"],
+            requester=person.name,
+            asked=asked,
+            policy=adopted.digest,
+            version=adopted.policy.version,
+        )
+
+    def decide(
+        self, fields: Mapping[str, Any], *, number: int, adopted: Adopted, entry: Entry | None
+    ) -> None:
+        """Take in a decision about a request."""
+        submission = self.submissions[int(fields["request"])]
+        person, verdict = _person(adopted, fields["key"]), Verdict(fields["verdict"])
+        role, reason, at = fields["role"], fields["reason"], fields["at"]
+        problem = decision_problem(
+            submission,
+            policy=adopted.policy,
+            person=person,
+            role=role,
+            verdict=verdict,
+            stands=standing(submission, adopted=adopted, at=at, entry=entry),
+            at=at,
+        )
+        if problem:
+            raise LedgerFrozenError(f"Row {number}: {problem}.")
+        message = decision_message(
+            about=submission.hash,
+            place=len(submission.decisions),
+            verdict=verdict,
+            person=person.name,
+            role=role,
+            reason=reason,
+        )
+        _require_signed(person, message=message, signature=fields["signature"], number=number)
+        made = Decision(
+            person=person.name, role=role, verdict=verdict, reason=reason, at=at, number=number
+        )
+        self.submissions[submission.number] = replace(
+            submission, decisions=(*submission.decisions, made)
+        )
+
+    def withhold(
+        self, fields: Mapping[str, Any], *, number: int, adopted: Adopted, entry: Entry
+    ) -> None:
+        """Check a decision not to deliver an answer."""
+        person = _person(adopted, fields["key"])
+        if may_withhold(adopted.policy, person) != fields["role"] or not fields["role"]:
+            raise LedgerFrozenError(f"Row {number}: {person.name} may not withhold.")
+        message = withhold_message(
+            entry, person=person, role=fields["role"], reason=fields["reason"]
+        )
+        _require_signed(person, message=message, signature=fields["signature"], number=number)
+
+    def endorse(self, fields: Mapping[str, Any], *, number: int, adopted: Adopted) -> None:
+        """Take in a signature under a policy that is to be adopted."""
+        lineage, digest = fields["lineage"], fields["policy-sha256"]
+        person = _person(adopted, fields["key"])
+        message = endorsement_message(
+            lineage=lineage, policy=digest, replaces=adopted.digest, person=person.name
+        )
+        _require_signed(person, message=message, signature=fields["signature"], number=number)
+        self.endorsed[lineage, digest] = self.endorsers(lineage, policy=digest) | {person.key}
+
+    def forget_endorsements(self, lineage: str) -> None:
+        """Let signatures lapse: they were about the version that has now been replaced."""
+        self.endorsed = {key: keys for key, keys in self.endorsed.items() if key[0] != lineage}
+
+
+def submission_problem(asked: Asked, *, person: Person, adopted: Adopted) -> Refused | None:
+    """Return why somebody may not submit a request; None if they may."""
+    if not set(person.roles) - {READER}:
+        return Refused(
+            message=f"{person.name} has no role in which to ask.",
+            hint="The policy gives roles in workflow: {people: [...]}.",
+        )
+    if not asked.tier:
+        return Refused(
+            message="The study names no tier, so nobody knows who decides.",
+            hint="Write study: {tier: ...} in study.yaml.",
+        )
+    return named_problem(
+        adopted.policy, tier=asked.tier, project=asked.project, release=asked.release
+    )
+
+
+def withhold_message(entry: Entry, *, person: Person, role: str, reason: str) -> bytes:
+    """Return what somebody signs who withholds an answer."""
+    return decision_message(
+        about=entry.hash,
+        place=0,
+        verdict=Verdict.WITHHOLD,
+        person=person.name,
+        role=role,
+        reason=reason,
+    )
+
+
+def _person(adopted: Adopted, key: str) -> Person:
+    person = person_of(adopted.policy, key)
+    if person is None:
+        raise LedgerFrozenError("Somebody decided whom the policy does not name.")
+    return person
+
+
+def _require_signed(person: Person, *, message: bytes, signature: str, number: int) -> None:
+    if not is_signature(person.key, message=message, signature=signature):
+        raise LedgerFrozenError(f"Row {number} is not signed by {person.name}.")

@@ -1,0 +1,263 @@
+"""Who may decide, when enough have, and what the ledger admits then.
+
+An approval counts while the policy under which it was given is in force, its request has the
+digest of the plan that is run, and it is no older than the workflow allows.  With separation of
+duties nobody approves what they asked for, and nobody fills two of the roles.  One approved
+request admits one charge; fresh noise is a new question and needs a new request.
+
+*Privacy:* decided from the chain alone, in the transaction that charges, so nothing is read before
+those who answer for the data have agreed.
+"""
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from confide.budget.ledger import Entry, State
+from confide.budget.policy.adoption import OFFICER, Adopted
+from confide.budget.policy.policy import Person, PlannedRelease, Policy, Tier
+from confide.budget.workflow.submission import Decision, Standing, Submission, Verdict
+
+STEWARD = "steward"
+READER = "reader"
+ENDS = {
+    State.COMMITTED: Standing.RUN,
+    State.PUBLISHED: Standing.PUBLISHED,
+    State.BURNED: Standing.BURNED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """Why a charge is not admitted.
+
+    Attributes:
+        message: What is wrong.
+        hint: The way out.
+        missing: Roles whose approval is missing.
+    """
+
+    message: str
+    hint: str
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What of a charge the policy has a say in."""
+
+    analyst: str
+    plan_digest: str
+    tier: str
+    project: str
+    release: str
+
+
+def person_of(policy: Policy, key: str) -> Person | None:
+    """Return who has a public key, in hex; None when nobody does."""
+    wanted = key.removeprefix("ed25519:")
+    return next(
+        (p for p in policy.workflow.people if p.key.removeprefix("ed25519:") == wanted), None
+    )
+
+
+def tier_of(policy: Policy, name: str) -> Tier | None:
+    """Return a tier by name."""
+    return next((tier for tier in policy.tiers if tier.id == name), None)
+
+
+def demands_approvals(policy: Policy) -> bool:
+    """Return whether any tier of a policy needs somebody's approval."""
+    return any(tier.approvals for tier in policy.tiers)
+
+
+def approvals(submission: Submission, *, policy: Policy, at: str) -> dict[str, Decision]:
+    """Return the approvals that count at ``at``, by role."""
+    found: dict[str, Decision] = {}
+    for decision in submission.decisions:
+        if decision.verdict is Verdict.APPROVE and not _is_expired(decision, policy, at):
+            found.setdefault(decision.role, decision)
+    return found
+
+
+def missing(submission: Submission, *, policy: Policy, at: str) -> tuple[str, ...]:
+    """Return the roles that could still approve, while not enough have; () once enough have."""
+    tier = tier_of(policy, submission.asked.tier)
+    if tier is None:
+        return ()
+    given = approvals(submission, policy=policy, at=at)
+    if len(given) >= (tier.needed or len(tier.approvals)):
+        return ()
+    return tuple(role for role in tier.approvals if role not in given)
+
+
+def standing(
+    submission: Submission, *, adopted: Adopted | None, at: str, entry: Entry | None
+) -> Standing:
+    """Return where a request stands at ``at``, with the entry that was charged under it."""
+    if entry is not None:
+        return Standing.WITHHELD if entry.withheld else ENDS.get(entry.state, Standing.CHARGED)
+    ends = {Verdict.REJECT: Standing.REJECTED, Verdict.ASK_CHANGES: Standing.CHANGES_ASKED}
+    for decision in submission.decisions:
+        if decision.verdict in ends:
+            return ends[decision.verdict]
+    if adopted is None or adopted.digest != submission.policy:
+        return Standing.LAPSED
+    if not missing(submission, policy=adopted.policy, at=at):
+        return Standing.APPROVED
+    given = [each for each in submission.decisions if each.verdict is Verdict.APPROVE]
+    if any(_is_expired(each, adopted.policy, at) for each in given):
+        return Standing.EXPIRED
+    return Standing.SUBMITTED
+
+
+def decision_problem(
+    submission: Submission,
+    *,
+    policy: Policy,
+    person: Person,
+    role: str,
+    verdict: Verdict,
+    stands: Standing,
+    at: str,
+) -> str:
+    """Return why somebody may not decide so about a request; "" if they may."""
+    tier = tier_of(policy, submission.asked.tier)
+    allowed = () if tier is None else tier.approvals
+    if role not in person.roles or role not in allowed:
+        return (
+            f"{person.name} does not decide about tier {submission.asked.tier} as {role or 'none'}"
+        )
+    if stands not in {Standing.SUBMITTED, Standing.APPROVED, Standing.EXPIRED}:
+        return f"request {submission.number} is {stands.value}"
+    if verdict is not Verdict.APPROVE:
+        return ""
+    given = approvals(submission, policy=policy, at=at)
+    if policy.workflow.separation_of_duties:
+        if person.name == submission.requester:
+            return "whoever asks does not approve"
+        if any(each.person == person.name for each in given.values()):
+            return f"{person.name} has approved already, and one person fills one role"
+    if role in given:
+        return f"{role} has approved already"
+    return ""
+
+
+def may_withhold(policy: Policy, person: Person) -> str:
+    """Return the role in which somebody may withhold an answer; "" if in none."""
+    deciding = {STEWARD, OFFICER} | {role for tier in policy.tiers for role in tier.approvals}
+    return next((role for role in person.roles if role in deciding), "")
+
+
+def admitted(
+    claim: Claim,
+    *,
+    adopted: Adopted | None,
+    unused: Iterable[Submission],
+    at: str,
+) -> int | Refused:
+    """Return the request that admits a charge, 0 where none is needed, or why it is refused.
+
+    Args:
+        claim: What is to be charged.
+        adopted: The policy in force.
+        unused: Requests of the lineage under which nothing is charged, oldest first.
+        at: Ledger time of the charge.
+    """
+    if adopted is None:
+        return 0
+    policy = adopted.policy
+    named = named_problem(policy, tier=claim.tier, project=claim.project, release=claim.release)
+    if named is not None:
+        return named
+    tier = tier_of(policy, claim.tier)
+    if tier is None or not tier.approvals:
+        return 0
+    best: Refused | None = None
+    for submission in unused:
+        if submission.asked.plan_digest != claim.plan_digest:
+            continue
+        stands = standing(submission, adopted=adopted, at=at, entry=None)
+        if stands is Standing.APPROVED and submission.requester == claim.analyst:
+            return submission.number
+        best = _why_not(submission, policy, claim=claim, stands=stands, at=at)
+    return best or Refused(
+        message=f"Tier {tier.id} needs approval by {_of(tier)}; nobody was asked.",
+        hint="Run: confide request submit study.yaml --key YOURS.key",
+        missing=tier.approvals,
+    )
+
+
+def named_problem(policy: Policy, *, tier: str, project: str, release: str) -> Refused | None:
+    """Return why a study's tier, project and planned release do not fit a policy."""
+    if release:
+        planned = next((each for each in policy.releases if each.id == release), None)
+        if planned is None:
+            known = ", ".join(each.id for each in policy.releases) or "none"
+            return Refused(
+                message=f"Policy {policy.id!r} plans no release {release!r}.",
+                hint=f"Planned: {known}. Leave release: out for one that was not planned.",
+            )
+        wrong = _differs(planned, tier=tier, project=project)
+        if wrong:
+            return Refused(
+                message=f"Release {release!r} is planned with {wrong}.",
+                hint="Write the same in study.yaml.",
+            )
+    if tier_of(policy, tier) is None and (tier or demands_approvals(policy)):
+        known = ", ".join(each.id for each in policy.tiers) or "none"
+        return Refused(
+            message=f"Policy {policy.id!r} has no tier {tier!r}."
+            if tier
+            else f"Policy {policy.id!r} has approvals by tier, and the study names no tier.",
+            hint=f"Write study: {{tier: ...}} in study.yaml; tiers: {known}.",
+        )
+    return None
+
+
+def _differs(planned: PlannedRelease, *, tier: str, project: str) -> str:
+    if planned.tier != tier:
+        return f"tier {planned.tier!r}, the study says {tier!r}"
+    if planned.project != project:
+        return f"project {planned.project!r}, the study says {project!r}"
+    return ""
+
+
+def _why_not(
+    submission: Submission, policy: Policy, *, claim: Claim, stands: Standing, at: str
+) -> Refused:
+    number = submission.number
+    left = missing(submission, policy=policy, at=at)
+    match stands:
+        case Standing.APPROVED:
+            return Refused(
+                message=f"Request {number} was approved for {submission.requester}, "
+                f"and {claim.analyst} asks.",
+                hint=f"{submission.requester} runs it, or {claim.analyst} submits their own.",
+            )
+        case Standing.SUBMITTED | Standing.EXPIRED:
+            expired = "; what was approved has expired" if stands is Standing.EXPIRED else ""
+            return Refused(
+                message=f"Request {number} lacks approval by {', '.join(left)}{expired}.",
+                hint=f"They run: confide request approve {number} --key THEIRS.key",
+                missing=left,
+            )
+        case _:
+            return Refused(
+                message=f"Request {number} is {stands.value}.",
+                hint="Submit it again, changed where that was asked: "
+                "confide request submit study.yaml --key YOURS.key",
+                missing=left,
+            )
+
+
+def _of(tier: Tier) -> str:
+    names = ", ".join(tier.approvals)
+    needed = tier.needed or len(tier.approvals)
+    return names if needed == len(tier.approvals) else f"{needed} of {names}"
+
+
+def _is_expired(decision: Decision, policy: Policy, at: str) -> bool:
+    given = dt.datetime.fromisoformat(decision.at)
+    days = dt.timedelta(days=policy.workflow.expires_after_days)
+    return dt.datetime.fromisoformat(at) - given > days

@@ -1,0 +1,205 @@
+"""A request for a release as the chain holds it: what is asked, by whom, and what was decided.
+
+::
+
+    draft ──► previewed ──► submitted ──► approved ──► charged ──► run ──► published
+    (files)   (confide plan)    │            │                      └──► withheld
+                                ├─► changes asked (a new request revises it)
+                                ├─► rejected
+                                └─► expired, or lapsed with its policy
+
+Whoever asks or decides signs with their own Ed25519 key, whose public half stands in the policy's
+``workflow: {people}``.  A signature covers the hash of the row that it is about and how many
+decisions came before, so it fits one place in one chain.
+
+*Privacy:* made of plans, names and dates; nothing here has seen a row.
+"""
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from confide.budget.chain import canonical
+
+_REQUEST = b"confide request 1\n"  # a signature of one kind is a signature of no other
+_DECISION = b"confide decision 1\n"
+_ENDORSEMENT = b"confide policy endorsement 1\n"
+
+
+class Verdict(enum.Enum):
+    """What somebody decides."""
+
+    APPROVE = "approve"
+    ASK_CHANGES = "ask-changes"
+    REJECT = "reject"
+    WITHHOLD = "withhold"
+
+
+class Standing(enum.Enum):
+    """Where a request stands."""
+
+    SUBMITTED = "submitted"
+    CHANGES_ASKED = "changes-asked"
+    REJECTED = "rejected"
+    LAPSED = "lapsed"
+    EXPIRED = "expired"
+    APPROVED = "approved"
+    CHARGED = "charged"
+    RUN = "run"
+    BURNED = "burned"
+    PUBLISHED = "published"
+    WITHHELD = "withheld"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """One signed decision.
+
+    Attributes:
+        person: Name in the policy.
+        role: In which it was made.
+        verdict: What.
+        reason: Why; "" only of an approval.
+        at: Ledger time.
+        number: Of its row.
+    """
+
+    person: str
+    role: str
+    verdict: Verdict
+    reason: str
+    at: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What somebody asks to be allowed to run.
+
+    Attributes:
+        lineage: Of the data.
+        plan_digest: Of the plan; approvals bind to it.
+        plan_json: The plan, for those who decide.
+        tier: Importance that the study claims.
+        project: To which it belongs; "" to none.
+        release: Planned release of the policy that it is; "" for none.
+        note: For those who decide.
+        revises: Request that it takes the place of; 0 for none.
+    """
+
+    lineage: str
+    plan_digest: str
+    plan_json: str
+    tier: str
+    project: str = ""
+    release: str = ""
+    note: str = ""
+    revises: int = 0
+
+    def to_fields(self) -> dict[str, str]:
+        """Return it as it stands in the chain."""
+        return {
+            "lineage": self.lineage,
+            "plan-digest": self.plan_digest,
+            "plan": self.plan_json,
+            "tier": self.tier,
+            "project": self.project,
+            "release": self.release,
+            "note": self.note,
+            "revises": str(self.revises),
+        }
+
+
+def asked_of(fields: dict[str, Any]) -> Asked:
+    """Return what :meth:`Asked.to_fields` wrote."""
+    return Asked(
+        lineage=fields["lineage"],
+        plan_digest=fields["plan-digest"],
+        plan_json=fields["plan"],
+        tier=fields["tier"],
+        project=fields["project"],
+        release=fields["release"],
+        note=fields["note"],
+        revises=int(fields["revises"]),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """One request.
+
+    Attributes:
+        number: Of its row.
+        hash: Of its row; decisions sign it.
+        at: Ledger time.
+        requester: Name in the policy.
+        asked: What.
+        policy: Digest of the version under which it was submitted.
+        version: Of that policy.
+        decisions: In order.
+        entry: Entry that was charged under it; 0 while none is.
+    """
+
+    number: int
+    hash: str
+    at: str
+    requester: str
+    asked: Asked
+    policy: str
+    version: int
+    decisions: tuple[Decision, ...] = ()
+    entry: int = 0
+
+
+def request_message(asked: Asked, *, requester: str, policy: str) -> bytes:
+    """Return what a requester signs."""
+    body = {**asked.to_fields(), "requester": requester, "policy-sha256": policy}
+    return _REQUEST + canonical(body).encode()
+
+
+def decision_message(
+    *, about: str, place: int, verdict: Verdict, person: str, role: str, reason: str
+) -> bytes:
+    """Return what somebody who decides signs.
+
+    Args:
+        about: Hash of the row that it is about: a request, or the entry of an answer.
+        place: How many decisions about it came before.
+        verdict: What is decided.
+        person: Who.
+        role: As what.
+        reason: Why.
+    """
+    body = {
+        "about": about,
+        "place": str(place),
+        "verdict": verdict.value,
+        "person": person,
+        "role": role,
+        "reason": reason,
+    }
+    return _DECISION + canonical(body).encode()
+
+
+def endorsement_message(*, lineage: str, policy: str, replaces: str, person: str) -> bytes:
+    """Return what somebody signs who wants a version of a policy to take the place of another."""
+    body = {
+        "lineage": lineage,
+        "policy-sha256": policy,
+        "replaces": replaces,
+        "person": person,
+    }
+    return _ENDORSEMENT + canonical(body).encode()
+
+
+def is_signature(key: str, *, message: bytes, signature: str) -> bool:
+    """Return whether an Ed25519 signature, in hex, is by a public key, in hex."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key.removeprefix("ed25519:")))
+        public.verify(bytes.fromhex(signature), message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
