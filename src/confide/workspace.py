@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import LedgerTerms, Spent
+from confide.budget.per_patient.store import PatientStore
 from confide.budget.workflow.rules import Claim, Refused
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".confide"
 PREPARED = "prepared"
+PATIENTS = "patients"
 
 
 class Workspace:
@@ -56,6 +58,7 @@ class Workspace:
         self.declared = declared
         self._frames = frames
         self._engine: Engine | None = None
+        self._patients: PatientStore | None = None
         self._folder = declared.base / FOLDER
         self._signer = read_signing_key(self._folder)
         self.ledger = site_ledger(self._folder, signer=self._signer)
@@ -183,7 +186,22 @@ class Workspace:
             engine=self._open_engine(),
             entropy=SystemEntropy(),
             report_incident=functools.partial(log_incident, self._folder / "incidents.log"),
+            patients=self.patients() if self._leaves_out() else None,
         )
+
+    def _leaves_out(self) -> bool:
+        """Return whether a policy leaves patients out, or did: growing releases go on without."""
+        return bool(self.declared.dataset.patients) or (self._folder / PATIENTS).exists()
+
+    def patients(self) -> PatientStore:
+        """Return the store of per-patient budgets: for the gate and the privacy officer."""
+        if self._patients is None:
+            self._patients = PatientStore(
+                self._folder / PATIENTS,
+                lineage=self.declared.dataset.lineage,
+                hash_key=read_order_key(self._folder),
+            )
+        return self._patients
 
     def offers(self, plan: Plan) -> dict[str, Answer | ContractError]:
         """Return for each statistic how published releases answer it, or why they do not: free."""
@@ -242,6 +260,9 @@ class Workspace:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+        if self._patients is not None:
+            self._patients.close()
+            self._patients = None
         self.ledger.close()
 
     def __enter__(self) -> Self:

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import Field
 
 from confide.budget.ledger import Caps
+from confide.budget.per_patient.caps import patient_caps
 from confide.budget.policy.policy import Policy
 from confide.errors import ContractError
 from confide.files.columns import TableSection, read_table, with_category_files
@@ -165,6 +166,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         population=file.population,
         tables=tables,
         spines=read_spines(file.spines, tables=tables, path=path),
+        patients=patient_caps(policy),
     )
     dataset = with_values(dataset, per_patient=file.per_patient, derived=file.derived)
     return DeclaredDataset(

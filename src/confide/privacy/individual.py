@@ -73,6 +73,7 @@ MOST = 2_000
 class CapWindow(enum.Enum):
     """Over what time the spends of a patient add up."""
 
+    RELEASE = "release"
     CALENDAR_YEAR = "calendar-year"
     ROLLING = "rolling-365d"
     LIFETIME = "lifetime"
@@ -85,10 +86,12 @@ class PatientCap:
     Attributes:
         nano: In 1e-9 of the measure's unit.
         window: Over what time.
+        id: Name in the policy.
     """
 
     nano: int
     window: CapWindow
+    id: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.nano, int) or not 1 <= self.nano <= MOST * NANO:

@@ -6,8 +6,8 @@ what a retry returns, and what every published number is recomputed from.
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from confide.errors import ContractError, VerificationError
 from confide.noise.peeling import Peeling
@@ -25,6 +25,8 @@ from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
 
 FORMAT = "confide-noisy-1"
+MAY_BE_LOW = "patients may be left out: can be too low"
+"""Of every estimate under a policy that leaves patients out, whether or not anybody was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,14 @@ class NoisyAggregates:
                 dataset=self.plan.dataset,
                 simulation=simulation,
             )
+        return flagged(estimates, dataset=self.plan.dataset)
+
+
+def flagged(estimates: Iterable[Estimate], *, dataset: Dataset) -> tuple[Estimate, ...]:
+    """Return estimates that say when patients may be missing from them: a public fact."""
+    if not dataset.patients:
         return tuple(estimates)
+    return tuple(replace(each, flags=(*each.flags, MAY_BE_LOW)) for each in estimates)
 
 
 def read_payload(payload: bytes) -> NoisyAggregates:
