@@ -37,7 +37,7 @@ ACCOUNTING = {
 DATASET_ACCOUNTING = {"pure": "{measure: pure}", "zcdp": '{measure: zcdp, delta: "1e-6"}'}
 
 
-def write_hospital(  # noqa: PLR0913
+def write_hospital(
     folder: Path,
     *,
     patients: int = 40,

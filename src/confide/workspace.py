@@ -181,17 +181,15 @@ class Workspace:
         return certified(stored, issuer=self._issuer(), signer=self._signer)
 
     def _gate(self) -> Gate:
+        before = (self._folder / PATIENTS).exists()  # growing releases go on without them
+        leaves_out = before or bool(self.declared.dataset.patients)
         return Gate(
             ledger=self.ledger,
             engine=self._open_engine(),
             entropy=SystemEntropy(),
             report_incident=functools.partial(log_incident, self._folder / "incidents.log"),
-            patients=self.patients() if self._leaves_out() else None,
+            patients=self.patients() if leaves_out else None,
         )
-
-    def _leaves_out(self) -> bool:
-        """Return whether a policy leaves patients out, or did: growing releases go on without."""
-        return bool(self.declared.dataset.patients) or (self._folder / PATIENTS).exists()
 
     def patients(self) -> PatientStore:
         """Return the store of per-patient budgets: for the gate and the privacy officer."""

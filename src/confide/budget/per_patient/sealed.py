@@ -55,11 +55,7 @@ def write_sealed(path: Path, *, key: bytes, fields: Mapping[str, Any], columns: 
     """
     named = [[name, column.dtype.str, int(column.size)] for name, column in columns.items()]
     header = json.dumps({**fields, "columns": named}, sort_keys=True).encode() + b"\n"
-    parts = [
-        _MAGIC,
-        header,
-        *(memoryview(np.ascontiguousarray(c)).cast("B") for c in columns.values()),
-    ]
+    parts = [memoryview(_MAGIC), memoryview(header), *map(_octets, columns.values())]
     code = hmac.new(key, digestmod=hashlib.sha256)
     for part in parts:
         code.update(part)
@@ -67,7 +63,7 @@ def write_sealed(path: Path, *, key: bytes, fields: Mapping[str, Any], columns: 
     beside.unlink(missing_ok=True)
     file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(file, "wb", buffering=0) as out:
-        for part in [*parts, code.digest()]:
+        for part in (*parts, memoryview(code.digest())):
             _write_all(out.fileno(), part)
         os.fsync(out.fileno())
     if path.exists():
@@ -77,8 +73,11 @@ def write_sealed(path: Path, *, key: bytes, fields: Mapping[str, Any], columns: 
     return code.hexdigest()
 
 
-def _write_all(file: int, part: Any) -> None:
-    rest = memoryview(part)
+def _octets(column: NDArray[Any]) -> memoryview:
+    return np.ascontiguousarray(column).view(np.uint8).data
+
+
+def _write_all(file: int, rest: memoryview) -> None:
     while rest:
         rest = rest[os.write(file, rest) :]
 
