@@ -34,7 +34,7 @@ from confide.release.keys import make_keys, read_order_key, read_signing_key
 from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
-from confide.release.site_ledger import ANCHOR, LEDGER, site_ledger
+from confide.release.site_ledger import ANCHOR, LEDGER, PATIENTS, site_ledger, site_patients
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 FOLDER = ".confide"
 PREPARED = "prepared"
-PATIENTS = "patients"
 
 
 class Workspace:
@@ -181,8 +180,7 @@ class Workspace:
         return certified(stored, issuer=self._issuer(), signer=self._signer)
 
     def _gate(self) -> Gate:
-        before = (self._folder / PATIENTS).exists()  # growing releases go on without them
-        leaves_out = before or bool(self.declared.dataset.patients)
+        leaves_out = bool(self.declared.dataset.patients) or (self._folder / PATIENTS).exists()
         return Gate(
             ledger=self.ledger,
             engine=self._open_engine(),
@@ -194,11 +192,7 @@ class Workspace:
     def patients(self) -> PatientStore:
         """Return the store of per-patient budgets: for the gate and the privacy officer."""
         if self._patients is None:
-            self._patients = PatientStore(
-                self._folder / PATIENTS,
-                lineage=self.declared.dataset.lineage,
-                hash_key=read_order_key(self._folder),
-            )
+            self._patients = site_patients(self._folder, lineage=self.declared.dataset.lineage)
         return self._patients
 
     def offers(self, plan: Plan) -> dict[str, Answer | ContractError]:

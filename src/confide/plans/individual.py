@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias, assert_never
 
-from confide.errors import ContractError
+from confide.errors import ContractError, UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.peeling import Peeling
@@ -148,19 +148,15 @@ def _individual(measurement: Measurement, *, plan: Plan) -> IndividualLoss:
     moved, measure = measurement.sensitivity, plan.dataset.measure
     match measurement.mechanism, measure:
         case DiscreteLaplace(scale=scale), Measure.PURE:
-            norm, each, largest = Norm.L1, 1 / Fraction(scale), moved.l1
+            norm, each, largest = Norm.L1, 1 / scale, moved.l1
         case DiscreteLaplace(scale=scale), Measure.ZCDP:
-            norm, each, largest = Norm.L1_SQUARED, 1 / (2 * Fraction(scale) ** 2), moved.l1**2
-        case DiscreteGaussian(sigma_squared=sigma_squared), Measure.ZCDP:
-            norm, each, largest = (
-                Norm.L2_SQUARED,
-                1 / (2 * Fraction(sigma_squared)),
-                moved.l2_squared,
-            )
-        case ((KeyThreshold() | SetSelection() | Peeling() | DiscreteGaussian()), _):
+            norm, each, largest = Norm.L1_SQUARED, 1 / (2 * scale**2), moved.l1**2
+        case DiscreteGaussian(sigma_squared=square), Measure.ZCDP:
+            norm, each, largest = Norm.L2_SQUARED, 1 / (2 * square), moved.l2_squared
+        case (KeyThreshold() | SetSelection() | Peeling(), _):
             return _whole(measurement)
         case _:
-            assert_never(measurement.mechanism)
+            raise UnsupportedError("Unknown mechanism or measure.")
     if not _has_own_norm(measurement, norm=norm, plan=plan) or largest.bit_length() > 2 * _WIDEST:
         return _whole(measurement)
     most = whole_loss(measurement.nano)
