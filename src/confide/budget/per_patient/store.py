@@ -42,7 +42,7 @@ from confide.budget.per_patient.bill import Bill, Bound, Charged, exhausted
 from confide.budget.per_patient.members import Members, write_members
 from confide.budget.per_patient.people import People
 from confide.budget.per_patient.records import Records
-from confide.budget.per_patient.sealed import read_sealed, write_sealed
+from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
 from confide.budget.per_patient.tally import Counted, Tally, tally_of
 from confide.errors import LedgerFrozenError
 from confide.privacy.individual import CapWindow
@@ -204,7 +204,7 @@ class PatientStore:
         if not self._changed:
             return
         with self._alone():
-            for window in self._changed:
+            for window in self._changed - {CapWindow.RELEASE}:
                 tally, path = self._tallies[window], self._cache(window)
                 path.unlink(missing_ok=True)
                 write_sealed(
@@ -264,6 +264,8 @@ class PatientStore:
                     tally.remove(number, members)
                 tally.add(number, counted, members)
                 self._changed.add(window)
+        if tally.own.size > self._people.count:
+            raise changed(self._folder / "people")
         tally.grow(self._people.count)
         return tally
 
