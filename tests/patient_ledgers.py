@@ -96,7 +96,7 @@ class Site:
         self.ledger.publish(self.ledger.commit(held, payload=b"p", members=tag))
         return inside
 
-    def spent(self, patient, *, count=None):
+    def spent(self, patient):
         """What one patient paid over all charges, in 1e-15."""
         words = identities(patient + 1)[patient]
         told = self.store.statement(self.ledger, identity=(int(words[0]), int(words[1])))
