@@ -35,6 +35,7 @@ from confide.tables.aggregate import (
     MomentAggregate,
 )
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.descent import DescentAggregate
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures
@@ -137,11 +138,15 @@ def _require_patients(plan: Plan) -> None:
             "Patients are left out one by one, so the privacy unit must be the patient.",
             hint="Write protects: {unit: patient, ...}, or enforce: plan in the policy.",
         )
-    if any(isinstance(each.aggregate, DegreeAggregate) for each in plan.measurements):
-        raise ContractError(
-            "A contact belongs to two persons, so nobody's own part of it is known.",
-            hint="Ask for it under a policy with enforce: plan.",
-        )
+    for each in plan.measurements:
+        match each.aggregate:
+            case DegreeAggregate():
+                problem = "A contact belongs to two persons, so nobody's own part of it is known."
+            case DescentAggregate():
+                problem = "A model is fitted in rounds, so nobody's own part of it is known before."
+            case _:
+                continue
+        raise ContractError(problem, hint="Ask for it under a policy with enforce: plan.")
 
 
 def _individual(measurement: Measurement, *, plan: Plan) -> IndividualLoss:
@@ -183,7 +188,9 @@ def _has_own_norm(measurement: Measurement, *, norm: Norm, plan: Plan) -> bool:
             return True
         case FactorizedAggregate() as running:
             return norm is not Norm.L2_SQUARED or running.length(plan.dataset) <= MOST_PERIODS
-        case KeyedAggregate() | RankedCells() | RankedFeatures() | DegreeAggregate():
+        case KeyedAggregate() | RankedCells() | RankedFeatures():
+            return False
+        case DegreeAggregate() | DescentAggregate():  # refused before
             return False
         case _:
             assert_never(measurement.aggregate)

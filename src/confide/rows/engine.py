@@ -18,11 +18,20 @@ from typing import NoReturn, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.plans.descent import Ask
 from confide.plans.individual import IndividualLoss
 from confide.tables.aggregate import Asked
 from confide.tables.schema import Dataset
 
-Exact: TypeAlias = tuple[int, ...] | Mapping[str, int]
+
+class Answering(Protocol):
+    """Rows that answer questions in turn, each from the noisy answers before it."""
+
+    def answer(self, ask: Ask) -> tuple[int, ...]:
+        """Return an exact answer; called by the gate alone, right before the noise."""
+
+
+Exact: TypeAlias = tuple[int, ...] | Mapping[str, int] | Answering
 
 
 class ExactAggregates:
