@@ -25,7 +25,9 @@ PLAIN = '{"study":{"id":"s"},"dataset":{}}'
 
 def identities(count, *, salt=0):
     """Keyed hashes of patients 0, 1, …, as an engine gives them; any 128 bits will do."""
-    mixed = (np.arange(count, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15 + salt)
+    mixed = (np.arange(count, dtype=np.uint64) + np.uint64(1)) * np.uint64(
+        0x9E3779B97F4A7C15 + salt
+    )
     return np.stack([mixed, ~mixed], axis=1)
 
 

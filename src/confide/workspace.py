@@ -183,7 +183,7 @@ class Workspace:
         leaves_out = bool(self.declared.dataset.patients) or (self._folder / PATIENTS).exists()
         return Gate(
             ledger=self.ledger,
-            engine=self._open_engine(),
+            engine=self.engine(),
             entropy=SystemEntropy(),
             report_incident=functools.partial(log_incident, self._folder / "incidents.log"),
             patients=self.patients() if leaves_out else None,
@@ -220,12 +220,12 @@ class Workspace:
             ContractError: If the source lacks what the plan names.
         """
         aggregates = tuple(part for each in plan.measurements for part in parts(each.aggregate))
-        return self._open_engine().explain(aggregates, dataset=plan.dataset)
+        return self.engine().explain(aggregates, dataset=plan.dataset)
 
     def analyst(self, plan: Plan) -> str:
         """Return for whom a plan is run: whose request was approved, or the user's login."""
         lineage, digest = plan.dataset.lineage, plan.digest()
-        return self.ledger.desk.requester(lineage, plan_digest=digest) or _login()
+        return self.ledger.desk.requester(lineage, plan_digest=digest) or login()
 
     def admission(self, plan: Plan) -> int | Refused:
         """Return the request that would admit a plan, 0 where none is needed, or why not."""
@@ -268,7 +268,8 @@ class Workspace:
     ) -> None:
         self.close()
 
-    def _open_engine(self) -> Engine:
+    def engine(self) -> Engine:
+        """Return the engine over the source, opened once; reads no rows by itself."""
         if self._engine is None:
             from confide.rows.duckdb import open_engine
             from confide.rows.prepared.copies import UseCopies
@@ -297,7 +298,8 @@ def _terms(declared: DeclaredDataset) -> LedgerTerms:
     )
 
 
-def _login() -> str:
+def login() -> str:
+    """Return who asks where nobody is named: the user's login."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):

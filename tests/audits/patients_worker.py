@@ -72,7 +72,7 @@ def victim(folder, key, point, number):
     if point == POINTS[3]:
         members.write_sealed = die
     if point == POINTS[4]:
-        people.write_sealed = lambda *a, **k: None  # only the membership is cut in half
+        people.write_sealed = lambda *_, **__: None  # only the membership is cut in half
         sealed._write_all = half_then_die
     if point == POINTS[5]:
         Path.rename = dying(Path.rename, suffix=".members")
@@ -105,9 +105,10 @@ def retry(folder, key):
         site.ledger.start_reading(held)
         _, tag = site.charge(held, np.arange(PEOPLE), LOSSES, count=PEOPLE)
         site.ledger.publish(site.ledger.commit(held, payload=b"n", members=tag))
-        return "new answer"
     except BurnedError:
         return "burned"
+    else:
+        return "new answer"
     finally:
         site.close()
 

@@ -81,7 +81,10 @@ class World:
         )  # fmt: skip
         stages, incidents = [], []
         with open_engine(
-            Source(kind=SourceKind.FRAMES), base=Path(), dataset=self.of, hash_key=HASH_KEY,
+            Source(kind=SourceKind.FRAMES),
+            base=Path(),
+            dataset=self.of,
+            hash_key=HASH_KEY,
             frames=_frames(events, copies=self.copies),
         ) as engine:
             if breaks:
@@ -170,7 +173,9 @@ def bound_of(folder, *, copies):
     """The lower bound on what four releases at ε = 1 each lose about one patient."""
     first = transcript(folder / "1", copies=copies, events=OTHERS + TARGET, seed=1)
     second = transcript(folder / "2", copies=copies, events=OTHERS, seed=2)
-    ((_, bound, claimed),) = judged(first, second, claim=PureDP(epsilon=Fraction(1)), exact=((), ()))
+    ((_, bound, claimed),) = judged(
+        first, second, claim=PureDP(epsilon=Fraction(1)), exact=((), ())
+    )
     return bound.value, claimed
 
 

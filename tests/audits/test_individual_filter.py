@@ -89,9 +89,7 @@ def run(folder, *, sequences, seed, window=CapWindow.CALENDAR_YEAR):
             site.open()
         losses = analyst.losses()
         everybody = int(rng.integers(0, FEMTO // 60)) if kind == 3 else 0
-        inside = site.release(
-            f"c{number}", who, losses.ravel(), everybody=everybody, count=people
-        )
+        inside = site.release(f"c{number}", who, losses.ravel(), everybody=everybody, count=people)
         assert inside.tolist() == oracle.release(losses.ravel().tolist(), everybody=everybody)
         analyst.hear(inside.reshape(sequences, PATIENTS))
         left_out += int((~inside).sum())

@@ -12,6 +12,7 @@ from confide.cli.describe import describe
 from confide.cli.explain import explain
 from confide.cli.init import init
 from confide.cli.ledger import ledger
+from confide.cli.patients import patients
 from confide.cli.plan import plan
 from confide.cli.prepare import prepare
 from confide.cli.run import run
@@ -68,4 +69,5 @@ for command, panel in (
 ):
     app.command(command.__name__, rich_help_panel=panel)(command)
 app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
+app.add_typer(patients, name="patients", rich_help_panel=CHECK)
 app.add_typer(survey, name="survey", rich_help_panel=RELEASE)

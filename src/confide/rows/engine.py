@@ -157,6 +157,9 @@ class Engine(Protocol):
             EngineError: If reading failed; carries the class of the failure and no data.
         """
 
+    def identity(self, person_id: str) -> tuple[int, int] | None:
+        """Return the keyed hash of a person id as it is written; None if it cannot be one."""
+
     def problems(self) -> Mapping[str, str]:
         """Return why declared tables cannot be used, by table; from names and types alone."""
 

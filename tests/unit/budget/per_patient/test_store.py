@@ -53,9 +53,7 @@ def test_more_than_is_left_for_everybody_is_refused_before_a_row_is_read(site):
     site.release("a", [0], [0], everybody=HALF)
     held = site.reserve("b", nano=NANO)
     with pytest.raises(BudgetExhaustedError) as refused:
-        site.store.admit(
-            site.ledger, entry=held.entry, bounds=site.bounds, everybody=HALF + 1
-        )
+        site.store.admit(site.ledger, entry=held.entry, bounds=site.bounds, everybody=HALF + 1)
     assert (refused.value.remaining, refused.value.cap) == (0.5, "patient")
     site.ledger.cancel(held)
 
