@@ -78,7 +78,7 @@ class Site:
 
     def charge(self, held, who, losses, *, everybody=0, count=None, salt=0):
         """Charge; return a mask over ``who`` of those who are in, and the tag."""
-        who, losses = np.asarray(who, dtype=np.int64), np.asarray(losses, dtype=np.int64)
+        who, losses = np.asarray(who, dtype=np.int64), np.array(losses, dtype=np.int64)
         count = int(who.max()) + 1 if count is None else count
         bill = Bill(
             everybody=everybody, who=who, losses=losses, roster="",

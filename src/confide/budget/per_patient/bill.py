@@ -27,7 +27,7 @@ class Bill:
     Attributes:
         everybody: What every patient pays, whatever their rows, in 1e-15.
         who: Persons who pay by their own norm, as the engine numbers them; shape (persons,).
-        losses: What they pay, in 1e-15; shape (persons,).
+        losses: What they pay, in 1e-15; shape (persons,); given away: it is overwritten.
         roster: What the engine's numbers are of; "" for this release alone.
         identities: Gives shape (all persons, 2): their keyed hashes, by the engine's number.
     """

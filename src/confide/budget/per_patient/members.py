@@ -27,16 +27,16 @@ class Members:
     Attributes:
         everybody: What each patient paid who was not left out, in 1e-15.
         people: How many patients were known.
-        paid: Numbers of those who paid by their own norm too, shape (paid,).
-        spends: What they paid for it, in 1e-15, shape (paid,).
-        left_out: Numbers of those who were left out, and paid nothing, shape (left out,).
+        paid: Numbers of those who pay by their own norm too, each once; shape (paid,).
+        spends: What they paid for it, in 1e-15; 0 where they are left out; shape (paid,).
+        left_out: Numbers of those who were left out, and paid nothing, each once.
     """
 
     everybody: int
     people: int
-    paid: NDArray[np.uint32]
+    paid: NDArray[np.integer]
     spends: NDArray[np.int64]
-    left_out: NDArray[np.uint32]
+    left_out: NDArray[np.integer]
 
 
 def members_path(folder: Path, *, number: int) -> Path:

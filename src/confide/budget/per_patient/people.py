@@ -58,6 +58,8 @@ class People:
         Args:
             identities: Shape (persons, 2): the two words of each keyed hash.
         """
+        if not self.count:
+            return np.full(len(identities), UNKNOWN, dtype=np.int64)
         order = self._sorted()
         high, low = self._high[order], self._low[order]
         at = np.searchsorted(high, identities[:, 0])
@@ -76,13 +78,20 @@ class People:
     def met(self, identities: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the number of each identity; new ones get theirs, durably."""
         found = self.numbers(identities)
-        columns = _distinct(identities[found == UNKNOWN])
-        if not columns["high"].size:
+        new = np.flatnonzero(found == UNKNOWN)
+        if not new.size:
             return found
+        high, low = identities[new, 0], identities[new, 1]
+        order = _order(high, low)
+        high, low = high[order], low[order]
+        first = np.ones(order.size, dtype=bool)
+        first[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+        found[new[order]] = self.count + np.cumsum(first) - 1
+        columns = {"high": high[first], "low": low[first]}
         fields: dict[str, Any] = {"kind": KIND, "start": self.count}
         write_sealed(self._path(self.count), key=self._key, fields=fields, columns=columns)
         self._add(columns["high"], columns["low"])
-        return self.numbers(identities)
+        return found
 
     def _add(self, high: NDArray[np.uint64], low: NDArray[np.uint64]) -> None:
         self._high = np.concatenate([self._high, high])
@@ -91,17 +100,17 @@ class People:
 
     def _sorted(self) -> NDArray[np.int64]:
         if self._order is None:
-            self._order = np.lexsort((self._low, self._high))
+            self._order = _order(self._high, self._low)
         return self._order
 
     def _path(self, start: int) -> Path:
         return self._folder / f"{start:010d}.people"
 
 
-def _distinct(identities: NDArray[np.uint64]) -> dict[str, NDArray[np.uint64]]:
-    """Return the words of each identity once."""
-    order = np.lexsort((identities[:, 1], identities[:, 0]))
-    high, low = identities[order, 0], identities[order, 1]
-    first = np.ones(order.size, dtype=bool)
-    first[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
-    return {"high": high[first], "low": low[first]}
+def _order(high: NDArray[np.uint64], low: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the order by both words; the second is looked at where first ones are equal."""
+    order = np.argsort(high)
+    ranked = high[order]
+    if np.any(ranked[1:] == ranked[:-1]):
+        return np.lexsort((low, high))
+    return order

@@ -108,35 +108,40 @@ class PatientStore:
             numbers = self._numbers_of(bill)
             mine = numbers[bill.who]
             tallies = [(self._tally(b.window, ledger, entry=entry), b) for b in bounds]
-            out = np.zeros(mine.size, dtype=bool)
-            everywhere: NDArray[np.bool_] | None = None
+            out, afters = np.zeros(mine.size, dtype=bool), []
             for tally, bound in tallies:
-                tally.grow(self._people.count)
-                most = tally.most(bound.femto, everybody=bill.everybody)
-                out |= tally.own[mine] + bill.losses > most
-                if bill.everybody:
-                    over = tally.own > most
-                    everywhere = over if everywhere is None else everywhere | over
+                after = tally.own.take(mine)
+                after += bill.losses
+                out |= after > tally.most(bound.femto, everybody=bill.everybody)
+                afters.append(after)
             left_out, without = mine[out], bill.who[out]
-            if everywhere is not None:  # they would pay, even without rows of their own
+            if bill.everybody:  # they would pay, even without rows of their own
+                everywhere = self._over(tallies, everybody=bill.everybody)
                 everywhere[left_out] = True
-                left_out = np.flatnonzero(everywhere)
-                out, without = everywhere[mine], np.flatnonzero(everywhere[numbers])
+                left_out, without = (np.flatnonzero(e) for e in (everywhere, everywhere[numbers]))
+                out = everywhere[mine]
             members = Members(
                 everybody=bill.everybody,
                 people=self._people.count,
-                paid=mine[~out].astype(np.uint32),
-                spends=bill.losses[~out],
-                left_out=left_out.astype(np.uint32),
+                paid=mine,
+                spends=_without(bill.losses, out, afters=afters),
+                left_out=left_out,
             )
             tag = write_members(
                 self._records.folder, members, entry=entry, nonce=nonce, key=self._key
             )
             counted = Counted(everybody=0, tag=tag, stamp=self._records.stamp(entry.number))
-            for tally, bound in tallies:
-                tally.add(entry.number, counted, members)
+            for after, (tally, bound) in zip(afters, tallies, strict=True):
+                tally.settle(entry.number, counted, members, after=after)
                 self._changed.add(bound.window)
             return Charged(left_out=without, tag=tag)
+
+    def _over(self, tallies: Sequence[tuple[Tally, Bound]], *, everybody: int) -> NDArray[np.bool_]:
+        """Return which patients cannot pay what everybody does, by number."""
+        over = np.zeros(self._people.count, dtype=bool)
+        for tally, bound in tallies:
+            over |= tally.own > tally.most(bound.femto, everybody=everybody)
+        return over
 
     def left_out_of(
         self, opened: Entry, *, roster: str, identities: Callable[[], NDArray[np.uint64]]
@@ -310,3 +315,16 @@ class PatientStore:
             yield
         finally:
             os.close(file)
+
+
+def _without(
+    losses: NDArray[np.int64], out: NDArray[np.bool_], *, afters: Sequence[NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Return what is paid once some are left out, and take theirs off ``afters``.
+
+    In place, since a copy of a million numbers takes longer than all of this.
+    """
+    for after in afters:
+        after[out] -= losses[out]
+    losses[out] = 0
+    return losses

@@ -44,6 +44,15 @@ class Tally:
         self._move(counted, members, sign=1)
         self.counted[number] = counted
 
+    def settle(
+        self, number: int, counted: Counted, members: Members, *, after: NDArray[np.int64]
+    ) -> None:
+        """Count a charge after which those who pay by their own norm have the differences given."""
+        self.everybody += members.everybody
+        self.own[members.paid] = after
+        self.own[members.left_out] -= members.everybody
+        self.counted[number] = counted
+
     def remove(self, number: int, members: Members | None) -> None:
         """Take a charge off again, because its window is over."""
         self._move(self.counted.pop(number), members, sign=-1)
