@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import Spent, StoredRelease
+from confide.budget.per_patient.store import PatientStore
 from confide.budget.place import exists
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
@@ -36,7 +37,7 @@ from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
 from confide.release.rotation import signing_key
-from confide.release.site_ledger import ANCHOR, site_ledger
+from confide.release.site_ledger import ANCHOR, PATIENTS, site_ledger, site_patients
 from confide.release.snapshot import Snapshot
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
@@ -61,6 +62,7 @@ class Workspace:
         self.declared = declared
         self._frames = frames
         self._engine: Engine | None = None
+        self._patients: PatientStore | None = None
         self._folder = declared.base / FOLDER
         self._signer = signing_key(self._folder, place=declared.ledger)
         self.ledger = site_ledger(
@@ -200,12 +202,20 @@ class Workspace:
         )
 
     def _gate(self) -> Gate:
+        leaves_out = bool(self.declared.dataset.patients) or (self._folder / PATIENTS).exists()
         return Gate(
             ledger=self.ledger,
-            engine=self._open_engine(),
+            engine=self.engine(),
             entropy=SystemEntropy(),
             report_incident=functools.partial(log_incident, self._folder / "incidents.log"),
+            patients=self.patients() if leaves_out else None,
         )
+
+    def patients(self) -> PatientStore:
+        """Return the store of per-patient budgets: for the gate and the privacy officer."""
+        if self._patients is None:
+            self._patients = site_patients(self._folder, lineage=self.declared.dataset.lineage)
+        return self._patients
 
     def offers(self, plan: Plan) -> dict[str, Answer | ContractError]:
         """Return for each statistic how published releases answer it, or why they do not: free."""
@@ -232,7 +242,7 @@ class Workspace:
             ContractError: If the source lacks what the plan names.
         """
         aggregates = tuple(part for each in plan.measurements for part in parts(each.aggregate))
-        return self._open_engine().explain(aggregates, dataset=plan.dataset)
+        return self.engine().explain(aggregates, dataset=plan.dataset)
 
     def analyst(self, plan: Plan) -> str:
         """Return for whom a plan is run: whose request was approved, or the user's login."""
@@ -251,6 +261,9 @@ class Workspace:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+        if self._patients is not None:
+            self._patients.close()
+            self._patients = None
         self.ledger.close()
 
     def __enter__(self) -> Self:
@@ -264,7 +277,8 @@ class Workspace:
     ) -> None:
         self.close()
 
-    def _open_engine(self) -> Engine:
+    def engine(self) -> Engine:
+        """Return the engine over the source, opened once; reads no rows by itself."""
         if self._engine is None:
             from confide.rows.duckdb import open_engine
             from confide.rows.prepared.copies import UseCopies

@@ -26,6 +26,7 @@ from confide.budget.counters import (
 )
 from confide.budget.ledger import Caps, Charge, LedgerTerms, Scope, ScopeSpent, Spent
 from confide.budget.policy.adoption import Adopted
+from confide.budget.policy.policy import Window
 from confide.errors import LedgerFrozenError
 
 
@@ -123,8 +124,10 @@ class Account:
 
     @property
     def has_year_caps(self) -> bool:
-        """Whether any cap is by calendar year."""
-        return any(window_of(cap.kind) == YEAR for cap in self.caps)
+        """Whether any cap is by calendar year, one that is kept patient by patient included."""
+        policys = () if self.policy is None else self.policy.policy.caps
+        by_year = any(cap.window is Window.CALENDAR_YEAR for cap in policys)
+        return by_year or any(window_of(cap.kind) == YEAR for cap in self.caps)
 
     def add(self, amount: Amount, *, when: Occasion, sign: int = 1) -> None:
         """Add ``amount`` to every counter that it falls under, or take it off again."""

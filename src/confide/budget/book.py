@@ -9,14 +9,14 @@ Terms may be replaced while nothing was ever charged under them, and never after
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from confide.budget.account import Account, caps_of, charges_json, is_raised
 from confide.budget.amount import Amount
 from confide.budget.chain import GENESIS, Event, check_link
-from confide.budget.counters import Occasion
+from confide.budget.counters import Occasion, counter_name
 from confide.budget.growth import Growth, step_of
 from confide.budget.key_history import KeyHistory
 from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
@@ -134,6 +134,8 @@ class Book:
                 self.growths = {number: each.lost() for number, each in self.growths.items()}
                 self.accepted = event.number
                 self.signing = self.signing.accepted(event.number, key=fields.get("key", ""))
+            case "patient-shown":
+                pass  # who looked at whose spends, and why
             case "key-rotated":
                 self.signing = self.signing.rotated(fields, event)
             case kind:
@@ -216,6 +218,19 @@ class Book:
                 entry = replace(held.entry, withheld=True)
                 self.requests[entry.number] = replace(held, entry=entry)
 
+    def beside(self, number: int, *, window: str) -> Iterator[Entry]:
+        """Yield the other requests of a lineage that count with one in a window, oldest first."""
+        this = self.requests[number]
+        account = self.account(this.entry.lineage)
+        for other in self.requests.values():
+            if other.entry.lineage != this.entry.lineage or other.entry.number == number:
+                continue
+            name = counter_name(window, when=other.when)
+            if name == counter_name(window, when=this.when) and not account.has_left(
+                name, when=other.when
+            ):
+                yield other.entry
+
     def charged_under(self, number: int) -> Entry | None:
         """Return the entry that was charged under a request, unless it was given back."""
         entry = self.requests.get(self.docket.submissions[number].entry)
@@ -242,6 +257,7 @@ class Book:
     def _request(self, fields: Mapping[str, Any], event: Event) -> None:
         account = self.accounts[self.lineage]
         granted, year = fields["kind"] == "reserved", int(fields["year"])
+        study, filtered = _read_off(fields["plan"])
         when = account.occasion(
             year=year, analyst=fields["analyst"], project=fields.get("project", "")
         )
@@ -258,7 +274,8 @@ class Book:
             amount=Amount(nano=int(fields["nano"]), delta_atto=int(fields["delta-atto"])),
             charges=(),
             state=State.RESERVED if granted else State.REFUSED,
-            study=_study(fields["plan"]),
+            study=study,
+            filtered=filtered,
             step=step_of(fields.get("step")),
             project=fields.get("project", ""),
             tier=fields.get("tier", ""),
@@ -339,7 +356,10 @@ class Book:
             account = self.accounts[held.entry.lineage]
             account.add(held.entry.amount, when=held.when, sign=-1)
         entry = replace(
-            held.entry, state=after, payload_sha256=fields.get("sha256", held.entry.payload_sha256)
+            held.entry,
+            state=after,
+            payload_sha256=fields.get("sha256", held.entry.payload_sha256),
+            members=fields.get("members", held.entry.members),
         )
         self.requests[number] = replace(held, entry=entry)
         self._follow_growth(entry)
@@ -350,9 +370,10 @@ class Book:
                 self.accounts[lineage].raise_spent(name, units=int(units))
 
 
-def _study(plan_json: str) -> str:
-    """Return the id of the study in a recorded plan, for people; "" when there is none."""
+def _read_off(plan_json: str) -> tuple[str, bool]:
+    """Return the id of the study in a recorded plan ("" where none is), and if it leaves out."""
     try:
-        return str(json.loads(plan_json)["study"]["id"])
-    except (ValueError, KeyError, TypeError):
-        return ""
+        plan = json.loads(plan_json)
+        return str(plan["study"]["id"]), bool(plan["dataset"].get("patients"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return "", False

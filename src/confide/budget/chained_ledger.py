@@ -162,12 +162,14 @@ class ChainedLedger:
             self._require_owner(reservation)
             self._move(reservation.entry.number, kind="reading")
 
-    def commit(self, reservation: Reservation, *, payload: bytes) -> Entry:
+    def commit(self, reservation: Reservation, *, payload: bytes, members: str = "") -> Entry:
         """See :meth:`Ledger.commit`."""
         number = reservation.entry.number
+        fields = {"sha256": hashlib.sha256(payload).hexdigest()}
+        fields |= {"members": members} if members else {}
         with self._journal.transaction():
             self._require_owner(reservation)
-            self._move(number, kind="committed", sha256=hashlib.sha256(payload).hexdigest())
+            self._move(number, kind="committed", **fields)
             self._journal.store.write_payload(entry=number, payload=payload)
         return self._journal.book.requests[number].entry
 
@@ -208,6 +210,11 @@ class ChainedLedger:
             self._journal.book.account(lineage)
             entries = (held.entry for held in self._journal.book.requests.values())
             return tuple(entry for entry in entries if entry.lineage == lineage)
+
+    def beside(self, number: int, *, window: str) -> tuple[Entry, ...]:
+        """See :meth:`Ledger.beside`."""
+        with self._journal.transaction():
+            return tuple(self._journal.book.beside(number, window=window))
 
     def growths(self, lineage: str) -> tuple[Growth, ...]:
         """See :meth:`Ledger.growths`."""

@@ -150,6 +150,22 @@ class Desk:
             self._journal.append("day-confirmed", lineage=lineage, day=day, reason=reason)
             self._journal.store.write_counters(self._journal.book)
 
+    def note_access(self, lineage: str, *, patient: str, officer: str, reason: str) -> None:
+        """Record that an officer looks at one patient's spends; before they are shown.
+
+        Args:
+            lineage: Of the data.
+            patient: Keyed hash of the person id; never the id.
+            officer: Who looks.
+            reason: Why.
+        """
+        require_reason(reason, what="looking at a patient's spends")
+        with self._journal.transaction():
+            self._journal.book.account(lineage)
+            self._journal.append(
+                "patient-shown", lineage=lineage, patient=patient, officer=officer, reason=reason
+            )
+
     def submit(self, asked: Asked, *, signer: Signer) -> Submission:
         """Ask for approval of a plan; signed by whoever asks.
 

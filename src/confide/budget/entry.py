@@ -82,6 +82,8 @@ class Entry:
         submission: Approved request under which it was charged; 0 where none was needed.
         policy: Digest of the policy under which it was charged; "" where none was in force.
         withheld: Whether somebody decided that its answer is not delivered.
+        filtered: Whether its plan leaves patients out whose own budget is spent.
+        members: Tag of the membership of a committed one, a keyed hash; "" where there is none.
     """
 
     number: int
@@ -104,6 +106,8 @@ class Entry:
     submission: int = 0
     policy: str = ""
     withheld: bool = False
+    filtered: bool = False
+    members: str = ""
 
     @property
     def continues(self) -> int | None:

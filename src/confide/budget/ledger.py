@@ -227,8 +227,8 @@ class Ledger(Protocol):
     def start_reading(self, reservation: Reservation) -> None:
         """Record that rows will now be read; must return before the first one is."""
 
-    def commit(self, reservation: Reservation, *, payload: bytes) -> Entry:
-        """Store the noisy answer and its chained row in one transaction."""
+    def commit(self, reservation: Reservation, *, payload: bytes, members: str = "") -> Entry:
+        """Store the noisy answer and its chained row, with the tag of who was in, as one."""
 
     def publish(self, entry: Entry) -> Entry:
         """Record that the stored answer was delivered; again is harmless."""
@@ -246,6 +246,15 @@ class Ledger(Protocol):
 
     def entries(self, lineage: str) -> tuple[Entry, ...]:
         """Return every request of a lineage, oldest first."""
+
+    def beside(self, number: int, *, window: str) -> tuple[Entry, ...]:
+        """Return the other requests that count with entry ``number`` in a window of patients.
+
+        Args:
+            number: Of an entry.
+            window: "calendar-year": charged to the same year; "rolling-365d": not let go by a day
+                that an officer confirmed; "lifetime": all of the lineage.
+        """
 
     def growths(self, lineage: str) -> tuple[Growth, ...]:
         """Return the growing releases of a lineage, oldest first."""

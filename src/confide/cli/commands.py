@@ -15,6 +15,7 @@ from confide.cli.explain import explain
 from confide.cli.export import export
 from confide.cli.init import init
 from confide.cli.ledger import ledger
+from confide.cli.patients import patients
 from confide.cli.plan import plan
 from confide.cli.policy import policy
 from confide.cli.prepare import prepare
@@ -84,6 +85,7 @@ app.add_typer(policy, name="policy", rich_help_panel=PREPARE)
 for upkeep in (backup, restore, rotate_keys, export_chain, anchor, grants):
     ledger.command(upkeep.__name__.replace("_", "-"))(upkeep)
 app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
+app.add_typer(patients, name="patients", rich_help_panel=CHECK)
 app.add_typer(request, name="request", rich_help_panel=RELEASE)
 app.add_typer(survey, name="survey", rich_help_panel=RELEASE)
 app.add_typer(document, name="document", rich_help_panel=CHECK)

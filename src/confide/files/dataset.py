@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import Field
 
 from confide.budget.ledger import Caps, LedgerTerms
+from confide.budget.per_patient.caps import patient_caps
 from confide.budget.place import Place, SQLitePlace
 from confide.budget.policy.policy import Policy
 from confide.errors import ContractError
@@ -182,6 +183,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         population=file.population,
         tables=tables,
         spines=read_spines(file.spines, tables=tables, path=path),
+        patients=patient_caps(policy),
     )
     dataset = with_values(dataset, per_patient=file.per_patient, derived=file.derived)
     return DeclaredDataset(

@@ -30,9 +30,10 @@ def grown_to(plan: Plan) -> int | None:
 
 
 def growing_question(plan: Plan) -> str:
-    """Return the SHA-256 of a growing plan without periods published and snapshot."""
+    """Return the SHA-256 of a growing plan without periods published, snapshot, patients' caps."""
     value = plan.to_json()
     value["dataset"].pop("snapshot")
+    value["dataset"].pop("patients", None)  # who is in was decided when it was opened
     for statistic in value["statistics"]:
         statistic.pop("through", None)
     for measurement in value["measurements"]:

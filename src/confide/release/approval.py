@@ -15,8 +15,11 @@ from confide.release.authority import NO_AUTHORITY, Authority, Decision, PolicyN
 def analyst_of(ledger: Ledger, plan: Plan) -> str:
     """Return for whom a plan is run: whose request was approved, or the user's login."""
     asked = ledger.desk.requester(plan.dataset.lineage, plan_digest=plan.digest())
-    if asked is not None:
-        return asked
+    return login() if asked is None else asked
+
+
+def login() -> str:
+    """Return who asks where nobody is named: the user's login."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):

@@ -47,6 +47,10 @@ from confide.release.statement import house_rule, measured, output, promised, re
 
 GROUP_SIZES = (2, 5)
 NOISY_PATH = "noisy.json"
+PATIENTS_IN_WORDS = (
+    "Each patient is charged for what their own rows added, and left out of a release that would "
+    "pass their cap. Whether anybody was left out is not told. Counts can be too low by that."
+)
 SIGNED_OVER = "RFC 8785 form of this object without signature"
 
 
@@ -224,7 +228,22 @@ def guarantee_of(plan: Plan) -> Json:
         "equivalent": _spend(shown),
         "membership-advantage": f"{float(_four_digits_up(membership_advantage(shown))):.4f}",
         "groups": [{"size": size, **_group(plan, size=size)} for size in GROUP_SIZES],
+        **_patients(plan),
     }
+
+
+def _patients(plan: Plan) -> Json:
+    """Return the caps up to which each patient is in; the same whoever is left out."""
+    caps = [
+        {
+            "cap": cap.id,
+            "window": cap.window.value,
+            "limit": decimal_text(cap.nano, per_one=NANO),
+            "enforced": "by leaving patients out",
+        }
+        for cap in plan.dataset.patients
+    ]
+    return {"patients": {"caps": caps, "in-words": PATIENTS_IN_WORDS}} if caps else {}
 
 
 def _group(plan: Plan, *, size: int) -> Json:

@@ -6,6 +6,7 @@
     check the plan against the source's schema    no row is read, nothing is charged
     reserve the charge                            durable; refused for public reasons only
     record that reading begins                    durable
+    leave patients out (where a policy says so)   durable: who is in, and what they paid
     aggregate, add noise                          in memory; exact values die here
     commit the noisy payload                      durable; the answer exists nowhere else
     publish the stored bytes                      again and again, the same
@@ -41,6 +42,7 @@ from confide.budget.ledger import (
     Step,
     StoredRelease,
 )
+from confide.budget.per_patient.store import PatientStore
 from confide.errors import (
     ContractError,
     LedgerUnreachableError,
@@ -62,6 +64,7 @@ from confide.plans.mechanisms import vector
 from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.soundness import require_sound
 from confide.release.noisy import NoisyAggregates, read_payload
+from confide.release.patients import AdmittedRows, EverybodysRows, require_caps_in_force, rows_of
 from confide.rows.engine import Engine, Exact, ExactAggregates
 from confide.tables.aggregate import (
     Aggregate,
@@ -87,12 +90,14 @@ class Gate:
         engine: What reads rows.
         entropy: What noise is made of.
         report_incident: Told the incident id and the failure, for the steward's local log only.
+        patients: Where per-patient budgets are; needed under a policy that leaves patients out.
     """
 
     ledger: Ledger
     engine: Engine
     entropy: Entropy
     report_incident: Callable[[str, BaseException], None]
+    patients: PatientStore | None = None
 
     def release(
         self,
@@ -188,6 +193,7 @@ class Gate:
         """Refuse a plan that is not sound, or that the source cannot answer; reads no row."""
         progress("check")
         require_sound(plan)
+        require_caps_in_force(plan, ledger=self.ledger, store=self.patients)
         self.engine.check(_asked(plan), dataset=plan.dataset)
 
     def _pass(
@@ -218,10 +224,11 @@ class Gate:
         before: StoredRelease | None,
         progress: Callable[[str], None],
     ) -> tuple[Entry, bytes]:
+        rows = self._admitted(plan, held)
         self.ledger.start_reading(held)
         try:
             progress("read")
-            exact = self.engine.aggregate(_asked(plan), dataset=plan.dataset)
+            exact, members = rows.read(_asked(plan))
             progress("noise")
             if before is None:
                 payload = self._randomize(plan, exact).payload()
@@ -236,7 +243,25 @@ class Gate:
                 raise ReleaseFailedError(incident) from None
             raise
         progress("commit")
-        return self.ledger.commit(held, payload=payload), payload
+        return self.ledger.commit(held, payload=payload, members=members), payload
+
+    def _admitted(self, plan: Plan, held: Reservation) -> EverybodysRows | AdmittedRows:
+        """Return how rows are read; a charge that cannot be made to patients is given back."""
+        admitted = False
+        try:
+            rows = rows_of(
+                plan,
+                held.entry,
+                engine=self.engine,
+                ledger=self.ledger,
+                store=self.patients,
+                entropy=self.entropy,
+            )
+            admitted = True
+        finally:
+            if not admitted:
+                self.ledger.cancel(held)
+        return rows
 
     def _randomize(self, plan: Plan, exact: ExactAggregates) -> NoisyAggregates:
         answers = iter(exact.reveal_to_gate())

@@ -6,7 +6,8 @@ what a retry returns, and what every published number is recomputed from.
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from confide.errors import ContractError, VerificationError
 from confide.noise.peeling import Peeling
@@ -25,6 +26,8 @@ from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
 
 FORMAT = "confide-noisy-1"
+MAY_BE_LOW = "patients may be left out: can be too low"
+"""Of every estimate under a policy that leaves patients out, whether or not anybody was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +79,14 @@ class NoisyAggregates:
                 simulation=simulation,
             )
             estimates += under_rule(self.plan.study, found, measured, dataset=self.plan.dataset)
+        return flagged(estimates, dataset=self.plan.dataset)
+
+
+def flagged(estimates: Iterable[Estimate], *, dataset: Dataset) -> tuple[Estimate, ...]:
+    """Return estimates that say when patients may be missing from them: a public fact."""
+    if not dataset.patients:
         return tuple(estimates)
+    return tuple(replace(each, flags=(*each.flags, MAY_BE_LOW)) for each in estimates)
 
 
 def read_payload(payload: bytes) -> NoisyAggregates:

@@ -24,7 +24,7 @@ from confide.release.certificate import Issuer, guarantee_of, signed
 from confide.release.export import tables_of
 from confide.release.facts import public_facts
 from confide.release.keys import SigningKey
-from confide.release.noisy import NoisyAggregates, read_payload
+from confide.release.noisy import NoisyAggregates, flagged, read_payload
 from confide.release.software import software
 from confide.release.statement import release_of
 from confide.tables.schema import Dataset
@@ -116,7 +116,7 @@ class Reused:
     def estimates(self) -> tuple[Estimate, ...]:
         """Return every published number: a function of this object alone."""
         simulation = Simulation(payload_digest=hashlib.sha256(self.payload()).hexdigest())
-        return tuple(
+        estimates = [
             estimate
             for each in self.answers
             for estimate in under_rule(
@@ -127,7 +127,8 @@ class Reused:
                 else (),
                 dataset=self.dataset,
             )
-        )
+        ]
+        return flagged(estimates, dataset=self.dataset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +208,7 @@ def is_same_data(one: Dataset, other: Dataset) -> bool:
     """Return whether two descriptions are of the same data, protected and read in the same way."""
 
     def compared(each: Dataset) -> tuple[object, ...]:
-        what = (each.lineage, each.snapshot, each.unit, each.adjacency)
+        what = (each.lineage, each.snapshot, each.unit, each.adjacency, bool(each.patients))
         return (*what, each.tables, each.per_patient)
 
     return compared(one) == compared(other)

@@ -1,14 +1,16 @@
-"""The ledger of a site's folder, with its anchor, signer and accountant."""
+"""The ledger of a site's folder, with its anchor, signer and accountant; and its patients."""
 
 from pathlib import Path
 
 from confide.budget.amount import Amount
 from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.per_patient.store import PatientStore
 from confide.budget.place import Place, SQLitePlace, open_store
 from confide.plans.events import recompute
-from confide.release.keys import SigningKey
+from confide.release.keys import SigningKey, read_order_key
 
 ANCHOR = "anchor.jsonl"
+PATIENTS = "patients"
 
 
 def site_ledger(
@@ -38,3 +40,8 @@ def recomputed(events: str) -> Amount:
     """Return what events charge, computed again from their JSON text."""
     loss = recompute(events)
     return Amount(nano=loss.nano, delta_atto=loss.atto)
+
+
+def site_patients(folder: Path, *, lineage: str) -> PatientStore:
+    """Open the per-patient budgets of a lineage in a folder, or make them."""
+    return PatientStore(folder / PATIENTS, lineage=lineage, hash_key=read_order_key(folder))

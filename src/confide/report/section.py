@@ -14,6 +14,7 @@ from confide.plans.plan import Plan, Statistic
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
+from confide.release.noisy import MAY_BE_LOW
 from confide.release.release import Release
 from confide.report.bounding import bounded, kept_text
 from confide.report.cells import Cell, cells_of, key_text
@@ -61,6 +62,7 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
     plan, kind = release.plan, kind_of(statistic)
     cells = cells_of(release.of(statistic))
     flags = dict.fromkeys(flag for cell in cells for flag in cell.flags)
+    flags |= {MAY_BE_LOW: None} if plan.dataset.patients else {}
     width = {"count": _width_parts(cells, words=words)}.get(kind, {})
     placed = {"fit": {}, "unfit": {}} if kind != "count" else {"fit": width, "unfit": width}
     if kind == "standardized-rate":

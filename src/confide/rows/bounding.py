@@ -42,7 +42,15 @@ from confide.rows.build import (
     select,
 )
 from confide.rows.keyed_order import with_place
-from confide.rows.stream import FARTHEST, OUT_OF_ORDER, SUMS, Late, in_order, stream_totals
+from confide.rows.stream import (
+    FARTHEST,
+    OUT_OF_ORDER,
+    SUMS,
+    Late,
+    Summed,
+    in_order,
+    stream_totals,
+)
 from confide.tables.bound_contributions import (
     CellBound,
     CellOrder,
@@ -82,6 +90,7 @@ def bounded_totals(  # noqa: PLR0913 — a query has as many parts
     cells: int | None,
     late: Late | None,
     times: int = 1,
+    summed: Summed = Summed.CELLS,
 ) -> Bounded:
     """Return the sums over what each person keeps.
 
@@ -95,6 +104,7 @@ def bounded_totals(  # noqa: PLR0913 — a query has as many parts
         cells: Number of public cells; None when they are secret keys.
         late: Makes ``cell`` and values of the rows that a stream keeps; None: the rows have them.
         times: Cells of the last axis, by which the earliest cells come first.
+        summed: By cell, or by person and cell.
     """
     sums = _sums(values)
     match bounds:
@@ -103,25 +113,25 @@ def bounded_totals(  # noqa: PLR0913 — a query has as many parts
         case RowBound(max_rows=m) if streamed(bounds):
             together = in_order(rows, by=[own("p"), *order]) if order else rows
             most = limits(bounds)[MOST_ROWS]
-            query = stream_totals(together, most=m, limit=most, sums=sums, late=late)
+            query = stream_totals(together, most=m, limit=most, sums=sums, late=late, summed=summed)
             return Bounded(query=query)
         case RowBound(max_rows=m):
             one = named(num(1), "n")
             first = _first(rows, m, order=order or [own("h")])
             kept = select(own("p"), own("cell"), one, *map(own, sums), of=first)
-            return Bounded(query=totals(values=values), kept=kept)
+            return _added(kept, values=values, summed=summed)
         case CellBound(max_cells=k, max_rows_per_cell=r, order=order_of_cells):
             per_cell = _per_cell(rows, r, sums=[own(name) for name in sums])
             front = _time(order_of_cells, times=times)
             if cells is not None and k >= cells:  # nobody can have more cells than there are
-                return Bounded(query=totals(values=values), kept=per_cell)
+                return _added(per_cell, values=values, summed=summed)
             named_columns = ["p", "cell", "n", *sums]
             placed = with_point(per_cell, named_columns)
             with_h = select(*map(own, [*named_columns, "h"]), of=with_place(placed, limbs))
             if k > FARTHEST:
                 first = _first(with_h, k, order=[*front, own("h"), own("cell")])
                 kept = select(*map(own, named_columns), of=first)
-                return Bounded(query=totals(values=values), kept=kept)
+                return _added(kept, values=values, summed=summed)
             together = in_order(with_h, by=[own("p"), *front, own("h"), own("cell")])
             too_many = less(num(limits(bounds)[MOST_IN_CELL]), own("n"))
             query = stream_totals(
@@ -131,10 +141,24 @@ def bounded_totals(  # noqa: PLR0913 — a query has as many parts
                 sums=sums,
                 count=own("n"),
                 wrong=[too_many],
+                summed=summed,
             )
             return Bounded(query=query)
         case _:
             assert_never(bounds)
+
+
+def _added(kept: exp.Select, *, values: int, summed: Summed) -> Bounded:
+    """Return the sums of kept rows, by cell or by person and cell."""
+    match summed:
+        case Summed.CELLS:
+            return Bounded(query=totals(values=values), kept=kept)
+        case Summed.PERSONS:
+            by = [own("p"), own("cell")]
+            sums = [named(_huge(exp.Sum(this=own(name))), name) for name in ("n", *_sums(values))]
+            return Bounded(query=select(*by, *sums, of=kept, by=by))
+        case _:
+            assert_never(summed)
 
 
 def streamed(bounds: ContributionBounds) -> bool:

@@ -20,7 +20,7 @@ from typing import Any, Self, TypeAlias
 
 from sqlglot import exp
 
-from confide.errors import ConfideError, ContractError, EngineError
+from confide.errors import ContractError
 from confide.rows.answers import guarded, vector
 from confide.rows.build import STAR, select
 from confide.rows.degrees import degree_queries, degree_vector
@@ -28,13 +28,17 @@ from confide.rows.descent import DescentRows, descent_query
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.examine import findings
 from confide.rows.hardening import ATTACHED, attach, hardening
+from confide.rows.identity import identity_of, identity_parameters
 from confide.rows.keyed_order import coefficients
 from confide.rows.layout import Found, Ids, Layout, Located, ids_of, physical
+from confide.rows.person_sums import PersonSums, stored_sums
 from confide.rows.prepared.copies import Copies, MakeCopies, UseCopies
 from confide.rows.prepared.manifest import Standing, copies_in
+from confide.rows.session import Parameter, Session, dropping_messages
 from confide.rows.sources.prepare import Opened, in_catalog, prepared
 from confide.rows.spill import SpillFolder
 from confide.rows.sql import Statement, statements
+from confide.rows.stream import Summed
 from confide.rows.table_rows import Scope
 from confide.tables.aggregate import Asked
 from confide.tables.degrees import DegreeAggregate
@@ -51,7 +55,7 @@ class _Ready:
 
     statement: Statement
     sql: str
-    parameters: Mapping[str, int]
+    parameters: Mapping[str, Parameter]
 
 
 class DuckDBEngine:
@@ -63,7 +67,7 @@ class DuckDBEngine:
         *,
         dataset: Dataset,
         layout: Layout,
-        parameters: Mapping[str, int],
+        parameters: Mapping[str, Parameter],
         spill: SpillFolder,
         standing: Standing = Standing.ABSENT,
         copies: Copies | None = None,
@@ -71,7 +75,7 @@ class DuckDBEngine:
         self._connection = connection
         self._dataset = dataset
         self._layout = layout
-        self._parameters = parameters
+        self._session = Session(connection, parameters=parameters)
         self._spill = spill
         self._standing = standing
         self._copies = copies
@@ -91,12 +95,12 @@ class DuckDBEngine:
         for aggregate in aggregates:
             if isinstance(aggregate, DegreeAggregate):
                 queries = degree_queries(aggregate, dataset=dataset, layout=self._layout)
-                written += [_bound(query, self._parameters) for query in queries.each()]
+                written += [self._session.bound(query) for query in queries.each()]
             if isinstance(aggregate, DescentAggregate):
                 query = descent_query(aggregate, dataset=dataset, layout=self._layout)
-                written.append(_bound(query, self._parameters))
+                written.append(self._session.bound(query))
         for sql, parameters in written:
-            with _dropping_messages() as failed:
+            with dropping_messages() as failed:
                 self._connection.execute(f"EXPLAIN {sql}", dict(parameters)).fetchall()
             if failed:
                 raise ContractError(
@@ -113,18 +117,44 @@ class DuckDBEngine:
         exact: dict[int, Exact] = {}
         for ready in self._ready(aggregates, dataset=dataset):
             statement = ready.statement
-            rows = guarded(self._run(ready.sql, ready.parameters), limits=statement.limits)
+            rows = guarded(
+                self._session.fetch(ready.sql, ready.parameters), limits=statement.limits
+            )
             for position, column in statement.answers:
                 exact[position] = vector(rows, column=column, cells=statement.cells)
         for position, aggregate in enumerate(aggregates):
             if isinstance(aggregate, DegreeAggregate):
                 queries = degree_queries(aggregate, dataset=dataset, layout=self._layout)
-                exact[position] = degree_vector(aggregate, queries=queries, fetch=self._arrays)
+                exact[position] = degree_vector(
+                    aggregate, queries=queries, fetch=self._session.arrays
+                )
             if isinstance(aggregate, DescentAggregate):
                 query = descent_query(aggregate, dataset=dataset, layout=self._layout)
-                columns = self._arrays(query)
+                columns = self._session.arrays(query)
                 exact[position] = DescentRows(aggregate, columns, dataset=dataset)
         return ExactAggregates([exact[position] for position in range(len(aggregates))])
+
+    def person_sums(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> PersonSums:
+        """Read the rows, bound them and add them up by person and cell, to be closed after use.
+
+        Raises:
+            EngineError: If reading failed; carries the class of the failure and no data.
+        """
+        self._require_same(dataset)
+        compiled = statements(
+            aggregates,
+            dataset=dataset,
+            layout=self._layout,
+            copies=self._copies,
+            summed=Summed.PERSONS,
+        )
+        return stored_sums(
+            compiled, asked=len(aggregates), dataset=dataset, copies=self._copies, on=self._session
+        )
+
+    def identity(self, person_id: str) -> tuple[int, int] | None:
+        """Return the keyed hash of a person id as it is written; None if it cannot be one."""
+        return identity_of(person_id, ids=self._layout.ids, on=self._session)
 
     def problems(self) -> Mapping[str, str]:
         """Return why declared tables cannot be used, by table; from names and types alone."""
@@ -176,9 +206,11 @@ class DuckDBEngine:
         Raises:
             EngineError: If it failed.
         """
-        sql, parameters = _bound(query, self._parameters)
+        sql, parameters = self._session.bound(query)
         place = exp.Literal.string(str(to)).sql("duckdb")
-        self._run(f"COPY ({sql}) TO {place} (FORMAT parquet, PARQUET_VERSION v2)", parameters)
+        self._session.fetch(
+            f"COPY ({sql}) TO {place} (FORMAT parquet, PARQUET_VERSION v2)", parameters
+        )
 
     def examine(self) -> tuple[str, ...]:
         """Return oddities of the rows, for the steward's eyes alone.
@@ -200,39 +232,25 @@ class DuckDBEngine:
         self.close()
 
     def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> tuple[_Ready, ...]:
-        if dataset != self._dataset:
-            raise ContractError(
-                "The engine was opened for another data set.", hint="Open it for this one."
-            )
+        self._require_same(dataset)
         asked = tuple(aggregates)
         if asked not in self._last:  # the gate checks and aggregates the same
             compiled = statements(asked, dataset=dataset, layout=self._layout, copies=self._copies)
             self._last = {asked: tuple(self._written(s) for s in compiled)}
         return self._last[asked]
 
+    def _require_same(self, dataset: Dataset) -> None:
+        if dataset != self._dataset:
+            raise ContractError(
+                "The engine was opened for another data set.", hint="Open it for this one."
+            )
+
     def _written(self, statement: Statement) -> _Ready:
-        sql, parameters = _bound(statement.query, self._parameters)
+        sql, parameters = self._session.bound(statement.query)
         return _Ready(statement=statement, sql=sql, parameters=parameters)
 
-    def _run(self, sql: str, parameters: Mapping[str, int]) -> list[tuple[Any, ...]]:
-        rows: list[tuple[Any, ...]] = []
-        with _dropping_messages() as failed:
-            rows = self._connection.execute(sql, dict(parameters)).fetchall()
-        if failed:
-            raise EngineError(failed[0])
-        return rows
-
-    def _arrays(self, query: exp.Query) -> Mapping[str, Any]:
-        sql, parameters = _bound(query, self._parameters)
-        columns: Mapping[str, Any] = {}
-        with _dropping_messages() as failed:
-            columns = self._connection.execute(sql, parameters).fetchnumpy()
-        if failed:
-            raise EngineError(failed[0])
-        return columns
-
     def _run_query(self, query: exp.Query) -> list[tuple[Any, ...]]:
-        return self._run(*_bound(query, self._parameters))
+        return self._session.rows(query)
 
 
 def open_engine(
@@ -263,7 +281,7 @@ def open_engine(
     """
     import duckdb
 
-    parameters = coefficients(hash_key)
+    parameters: dict[str, Parameter] = {**coefficients(hash_key), **identity_parameters(hash_key)}
     opened = prepared(source, base=base, dataset=dataset, frames=frames)
     standing, copies = Standing.ABSENT, None
     writing = copying.folder if isinstance(copying, MakeCopies) else None
@@ -274,7 +292,7 @@ def open_engine(
     spill = SpillFolder(writing)
     connection = duckdb.connect(":memory:")
     with _closing_on_error(connection, spill):
-        with _dropping_messages() as failed:
+        with dropping_messages() as failed:
             if opened.attach is not None:
                 connection.execute(attach(opened.attach).sql("duckdb"))
             for name, frame in opened.frames.items():
@@ -324,7 +342,7 @@ def _layout(connection: Any, opened: Opened, *, dataset: Dataset) -> Layout:
         if relation is None:
             continue
         columns: dict[str, Found] = {}
-        with _dropping_messages() as failed:
+        with dropping_messages() as failed:
             query = select(STAR, of=relation).limit(0)
             described = connection.execute(query.sql("duckdb")).description
             columns = {
@@ -339,26 +357,6 @@ def _layout(connection: Any, opened: Opened, *, dataset: Dataset) -> Layout:
         tables[table.name] = Located(relation=relation, columns=columns)
     ids = Ids.INTEGER if opened.integer_ids else ids_of(dataset, tables=tables)
     return Layout(tables=tables, ids=ids, missing=missing)
-
-
-def _bound(query: exp.Query, parameters: Mapping[str, int]) -> tuple[str, dict[str, int]]:
-    """Return SQL text and the parameters that occur in it."""
-    names = {place.name for place in query.find_all(exp.Placeholder)}
-    return query.sql("duckdb"), {name: parameters[name] for name in sorted(names)}
-
-
-@contextlib.contextmanager
-def _dropping_messages() -> Iterator[list[str]]:
-    """Collect the class of an engine's failure; its message and its chain may print cells."""
-    import duckdb
-
-    failed: list[str] = []
-    try:
-        yield failed
-    except (duckdb.Error, ValueError, RuntimeError) as error:
-        if isinstance(error, ConfideError):
-            raise
-        failed.append(type(error).__name__)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,11 @@ References:
 from collections.abc import Mapping, Sequence
 from typing import NoReturn, Protocol, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from confide.plans.descent import Ask
+from confide.plans.individual import IndividualLoss
 from confide.tables.aggregate import Asked
 from confide.tables.schema import Dataset
 
@@ -100,6 +104,32 @@ def _refuse(what: str) -> NoReturn:
     raise TypeError(f"Exact aggregates are secret: they cannot be {what}.")
 
 
+class PersonSums(Protocol):
+    """What each person adds to a release: secret, kept inside the engine, closed with the release.
+
+    Persons have numbers from 0: of one generation of prepared copies (``roster`` names it), or of
+    this release alone (``roster`` is empty).
+    """
+
+    @property
+    def roster(self) -> str:
+        """What persons are numbered by."""
+
+    def losses(
+        self, charges: Sequence[IndividualLoss]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return who pays by their own norm, and how much in 1e-15: shape (persons,) each."""
+
+    def identities(self) -> NDArray[np.uint64]:
+        """Return shape (persons, 2): the keyed hash of each person's id, by number."""
+
+    def sums(self, *, without: NDArray[np.int64]) -> ExactAggregates:
+        """Return the exact sums of everybody but those persons, in the order asked for."""
+
+    def close(self) -> None:
+        """Forget everything."""
+
+
 class Engine(Protocol):
     """What counts rows; every implementation passes ``tests/contracts/engine_contract.py``."""
 
@@ -119,6 +149,16 @@ class Engine(Protocol):
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
+
+    def person_sums(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> "PersonSums":
+        """Read the rows, bound them and add them up by person and cell, to be closed after use.
+
+        Raises:
+            EngineError: If reading failed; carries the class of the failure and no data.
+        """
+
+    def identity(self, person_id: str) -> tuple[int, int] | None:
+        """Return the keyed hash of a person id as it is written; None if it cannot be one."""
 
     def problems(self) -> Mapping[str, str]:
         """Return why declared tables cannot be used, by table; from names and types alone."""

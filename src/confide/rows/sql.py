@@ -45,7 +45,7 @@ from confide.rows.layout import Layout
 from confide.rows.person_rows import relation_rows
 from confide.rows.prepared.choice import Way, way_of
 from confide.rows.prepared.copies import PLACES, Copies
-from confide.rows.stream import Late, stream_totals
+from confide.rows.stream import Late, Summed, stream_totals
 from confide.rows.table_rows import Scope, copied, judged, table_name
 from confide.rows.terms import cell_and_sums, row_reads
 from confide.rows.words import order_of
@@ -88,6 +88,7 @@ class Statement:
         cells: Number of public cells; None for secret keys.
         limits: Most that the guard's rows may report, by tag.
         table: Whose rows.
+        bounds: What one person keeps.
         way: How the rows that a person keeps are found.
     """
 
@@ -96,6 +97,7 @@ class Statement:
     cells: int | None
     limits: dict[int, int]
     table: str
+    bounds: ContributionBounds
     way: Way
 
 
@@ -105,6 +107,7 @@ def statements(
     dataset: Dataset,
     layout: Layout,
     copies: Copies | None = None,
+    summed: Summed = Summed.CELLS,
 ) -> tuple[Statement, ...]:
     """Compile aggregates to the fewest statements, over prepared copies where there are.
 
@@ -122,23 +125,17 @@ def statements(
             continue
         _check_unit(aggregate.bounds, dataset=dataset)
         shared.setdefault(_kept_by(aggregate), []).append((position, aggregate))
+    scope = Scope(dataset=dataset, layout=layout, copies=copies, summed=summed)
     return tuple(
-        _statement(group, scope=_scope(group[0][1], dataset=dataset, layout=layout, copies=copies))
-        for group in shared.values()
+        _statement(group, scope=_judging(group[0][1], scope=scope)) for group in shared.values()
     )
 
 
-def _scope(
-    aggregate: Aggregate | KeyedAggregate,
-    *,
-    dataset: Dataset,
-    layout: Layout,
-    copies: Copies | None,
-) -> Scope:
-    """Return what a statement can name: the quality of cells too, where it is asked for."""
+def _judging(aggregate: Aggregate | KeyedAggregate, *, scope: Scope) -> Scope:
+    """Return what a statement of its own can name: the quality of cells where it is asked for."""
     axes = () if isinstance(aggregate, KeyedAggregate) else aggregate.axes
     quality = frozenset(axis.of.table for axis in axes if isinstance(axis, QualityOf))
-    return Scope(dataset=dataset, layout=layout, copies=copies, quality=quality)
+    return replace(scope, quality=quality, named={})
 
 
 def must_be_known(aggregate: Aggregate) -> frozenset[Expression]:
@@ -188,7 +185,7 @@ def _statement(group: list[tuple[int, Aggregate | KeyedAggregate]], *, scope: Sc
 
 
 def _way(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
-    return way_of(
+    found = way_of(
         first.relation,
         bounds=first.bounds,
         reads=row_reads(first, values),
@@ -196,6 +193,8 @@ def _way(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
         copies=scope.copies,
         dataset=scope.dataset,
     )
+    ranks = found is Way.RANKS and scope.summed is Summed.PERSONS
+    return Way.CLUSTERED if ranks else found  # in the ranks p stands for (rank, patient)
 
 
 def _as_one_row(first: Aggregate, *, scope: Scope) -> Aggregate | None:
@@ -226,6 +225,7 @@ def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope
         cells=cell_count(first.axes, dataset=scope.dataset),
         limits=limits(first.bounds),
         table=first.relation.table,
+        bounds=first.bounds,
         way=way,
     )
 
@@ -257,6 +257,7 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         cells=cells,
         late=late,
         times=domain(first.axes[-1], dataset=scope.dataset).size() if first.axes else 1,
+        summed=scope.summed,
     )
     return _with(scope, totals)
 
@@ -337,6 +338,7 @@ def _keyed(
         with_point=lambda rows, columns: _with_point(rows, columns, scope=scope),
         cells=None,
         late=None,
+        summed=scope.summed,
     )
     return Statement(
         query=_with(scope, totals),
@@ -344,6 +346,7 @@ def _keyed(
         cells=None,
         limits=limits(bounds),
         table=keyed.relation.table,
+        bounds=bounds,
         way=Way.CELLS,
     )
 

@@ -21,8 +21,10 @@ References:
         https://doi.org/10.2478/popets-2020-0025
 """
 
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from sqlglot import exp
 
@@ -34,6 +36,15 @@ OUT_OF_ORDER = 3
 """Tag of a cell in which somebody kept too much; nothing may carry it."""
 SUMS = 0
 """Tag of a row of the result that holds the sums of one cell."""
+
+
+class Summed(enum.Enum):
+    """By what kept rows are added up."""
+
+    CELLS = "cells"
+    """Rows (tag, ``cell``, ``n``, sums): the answer with its guard."""
+    PERSONS = "persons and cells"
+    """Rows (``p``, ``cell``, ``n``, sums): what each person adds; guarded once it is stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +77,7 @@ def stream_totals(
     late: Late | None = None,
     count: exp.Expr | None = None,
     wrong: Sequence[exp.Expr] = (),
+    summed: Summed = Summed.CELLS,
 ) -> exp.Select:
     """Return (tag, ``cell``, ``n``, sums) over the first ``most`` rows of each person.
 
@@ -77,6 +89,7 @@ def stream_totals(
         late: Makes ``cell`` and the sums of the rows that are kept; None: the rows have them.
         count: What a kept row counts; 1 when None.
         wrong: Further conditions on a kept row that refuse the answer.
+        summed: By what they are added up.
     """
     p, cell = own("p"), own("cell")
     counted = [] if count is None else [count]
@@ -90,16 +103,17 @@ def stream_totals(
     guarded = select(*columns, named(_lagged(limit), "before"), of=kept)
     if late is not None:
         guarded = late.evaluated(guarded)
-    failed = call("bool_or", some(at_most(p, own("before")), *wrong))
     n = exp.Count(this=exp.Star()) if count is None else exp.Sum(this=count)
-    return select(
-        named(case((failed, num(OUT_OF_ORDER)), default=num(SUMS)), "tag"),
-        cell,
-        named(n, "n"),
-        *(named(exp.Sum(this=own(name)), name) for name in sums),
-        of=guarded,
-        by=[cell],
-    )
+    added = [named(n, "n"), *(named(exp.Sum(this=own(name)), name) for name in sums)]
+    match summed:
+        case Summed.PERSONS:
+            return select(p, cell, *added, of=guarded, by=[p, cell])
+        case Summed.CELLS:
+            failed = call("bool_or", some(at_most(p, own("before")), *wrong))
+            tag = named(case((failed, num(OUT_OF_ORDER)), default=num(SUMS)), "tag")
+            return select(tag, cell, *added, of=guarded, by=[cell])
+        case _:
+            assert_never(summed)
 
 
 def _lagged(places: int) -> exp.Expr:

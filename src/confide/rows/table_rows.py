@@ -46,6 +46,7 @@ from confide.rows.clean import (
 from confide.rows.keyed_order import with_place, with_point
 from confide.rows.layout import Layout
 from confide.rows.prepared.copies import Copies
+from confide.rows.stream import Summed
 from confide.rows.words import limbs, placed, stored_words
 from confide.tables.schema import Dataset, Kind, Table
 
@@ -59,6 +60,7 @@ class Scope:
         layout: Where the tables lie.
         copies: Prepared copies to read instead of the source, if there are.
         quality: Tables whose cells are also judged as they came.
+        summed: By what the kept rows are added up.
         named: Common table expressions by name, in order of use.
         open_values: Per-patient values being compiled, to refuse circles.
     """
@@ -67,6 +69,7 @@ class Scope:
     layout: Layout
     copies: Copies | None = None
     quality: frozenset[str] = frozenset()
+    summed: Summed = Summed.CELLS
     named: dict[str, exp.Query] = field(default_factory=dict)
     open_values: tuple[str, ...] = ()
 

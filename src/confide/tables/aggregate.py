@@ -21,6 +21,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import TypeAlias, assert_never
 
 from confide.errors import InvalidParameterError
@@ -310,32 +311,31 @@ def combined(
             assert_never(aggregate)
 
 
-def _moments(
-    aggregate: MomentAggregate, sums: Sequence[Sequence[int]], *, dataset: Dataset
-) -> tuple[int, ...]:
-    """Return the vector of a moment aggregate, cell by cell.
+def moment_factors(aggregate: MomentAggregate, *, dataset: Dataset) -> tuple[tuple[int, ...], ...]:
+    """Return the public matrix that makes a cell's polynomials of its number, sum and squares.
 
-    Moments, cell by cell: with y = x − c, x − L = y + (c−L) and U − x = (U−c) − y, so each
-    polynomial is an integer combination of 1, y and y².
+    With y = x − c, x − L = y + (c−L) and U − x = (U−c) − y, so each polynomial is an integer
+    combination of 1, y and y².
     """
     of = domain(aggregate.of, dataset=dataset)
     middle, _ = centre(domain(_summed(aggregate), dataset=dataset))
     a, b = middle - of.lower, of.upper - middle
+    if aggregate.degree == 1:
+        return (b, -1), (a, 1)
+    return (b * b, -2 * b, 1), (2 * a * b, 2 * (b - a), -2), (a * a, 2 * a, 1)
+
+
+def _moments(
+    aggregate: MomentAggregate, sums: Sequence[Sequence[int]], *, dataset: Dataset
+) -> tuple[int, ...]:
+    """Return the vector of a moment aggregate, cell by cell."""
+    factors = moment_factors(aggregate, dataset=dataset)
     cells = list(zip(*sums, strict=True))
     known = cells[1::2] if aggregate.missing else cells
-    polynomials = [
-        (b * n - s, a * n + s)
-        if aggregate.degree == 1
-        else (
-            b * b * n - 2 * b * s + q,
-            2 * (a * b * n + (b - a) * s - q),
-            a * a * n + 2 * a * s + q,
-        )
-        for n, s, q in ((*cell, 0)[:3] for cell in known)
-    ]
+    polynomials = [[sum(map(mul, row, cell)) for row in factors] for cell in known]
     if not aggregate.missing:
         return tuple(v for cell in polynomials for v in cell)
-    worth = (of.upper - of.lower) ** aggregate.degree
+    worth = sum(row[0] for row in factors)  # (U − L)^degree
     absent = [worth * n for n, *_ in cells[::2]]
     return tuple(v for cell, n in zip(polynomials, absent, strict=True) for v in (*cell, n))
 

@@ -22,6 +22,7 @@ from fractions import Fraction
 
 from confide.errors import ContractError, InvalidParameterError, UnboundedError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.individual import PatientCap
 from confide.privacy.measure import Measure
 from confide.privacy.unit import PrivacyUnit
 from confide.tables.expression import Expression
@@ -264,6 +265,7 @@ class Dataset:
         population_at_most: Public cap on the number of patients, to exclude overflow.
         population: Public planning number of patients, where known; bounds δ.
         spines: Declared areas within areas.
+        patients: Caps of a patient that are kept by leaving patients out; none leaves nobody out.
         tables: Declared tables.
         per_patient: Declared values, one per patient, from that patient's own rows.
         derived: Declared bins and calendar parts.
@@ -283,6 +285,7 @@ class Dataset:
     derived: tuple[Derived, ...] = ()
     population: int | None = None
     spines: tuple[Spine, ...] = ()
+    patients: tuple[PatientCap, ...] = ()
 
     def __post_init__(self) -> None:
         names = [table.name for table in self.tables]

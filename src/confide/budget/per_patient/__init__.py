@@ -1,0 +1,1 @@
+"""Per-patient budgets: who was charged what by which release, kept beside the data."""

@@ -1,0 +1,116 @@
+"""The dense number of each patient: by the keyed hash of their id, once and for all.
+
+Numbers count up in the order in which patients were met, through snapshots and preparations of one
+lineage, and are never given again.  New patients come in a segment of their own, a sealed file that
+is durable before any record names them.
+
+*Privacy:* numbers and hashes are for the store alone.  The same id is the same patient as long as
+the hash key is; under another key every patient would look new, so it is refused.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.budget.per_patient.sealed import changed, read_sealed, sync_folder, write_sealed
+
+KIND = "people"
+UNKNOWN = -1
+
+
+class People:
+    """The patients of one lineage, in a folder of segments."""
+
+    def __init__(self, folder: Path, *, key: bytes) -> None:
+        self._folder, self._key = folder, key
+        self._high = self._low = np.empty(0, dtype=np.uint64)
+        self._order: NDArray[np.int64] | None = None
+        if not folder.exists():
+            folder.mkdir(mode=0o700, parents=True)
+            sync_folder(folder.parent)
+        self.refresh()
+
+    @property
+    def count(self) -> int:
+        """How many patients there are."""
+        return int(self._high.size)
+
+    def refresh(self) -> None:
+        """Read the segments that other processes added.
+
+        Raises:
+            LedgerFrozenError: If one is missing or was changed.
+        """
+        while (path := self._path(self.count)).exists():
+            found = read_sealed(path, key=self._key, kind=KIND)
+            if found.fields["start"] != self.count:
+                raise changed(path)
+            self._add(found.columns["high"], found.columns["low"])
+        later = [p for p in self._folder.glob("*.people") if int(p.stem) > self.count]
+        if later:
+            raise changed(self._path(self.count))
+
+    def numbers(self, identities: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the number of each identity; -1 of one that was never met.
+
+        Args:
+            identities: Shape (persons, 2): the two words of each keyed hash.
+        """
+        if not self.count:
+            return np.full(len(identities), UNKNOWN, dtype=np.int64)
+        order = self._sorted()
+        high, low = self._high[order], self._low[order]
+        at = np.searchsorted(high, identities[:, 0])
+        found = np.full(len(identities), UNKNOWN, dtype=np.int64)
+        pending = np.flatnonzero(at < high.size)
+        while pending.size:  # once, but for equal first words
+            place = at[pending]
+            same = high[place] == identities[pending, 0]
+            hit = same & (low[place] == identities[pending, 1])
+            found[pending[hit]] = order[place[hit]]
+            pending = pending[same & ~hit]
+            at[pending] += 1
+            pending = pending[at[pending] < high.size]
+        return found
+
+    def met(self, identities: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the number of each identity; new ones get theirs, durably."""
+        found = self.numbers(identities)
+        new = np.flatnonzero(found == UNKNOWN)
+        if not new.size:
+            return found
+        high, low = identities[new, 0], identities[new, 1]
+        order = _order(high, low)
+        high, low = high[order], low[order]
+        first = np.ones(order.size, dtype=bool)
+        first[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+        found[new[order]] = self.count + np.cumsum(first) - 1
+        columns = {"high": high[first], "low": low[first]}
+        fields: dict[str, Any] = {"kind": KIND, "start": self.count}
+        write_sealed(self._path(self.count), key=self._key, fields=fields, columns=columns)
+        self._add(columns["high"], columns["low"])
+        return found
+
+    def _add(self, high: NDArray[np.uint64], low: NDArray[np.uint64]) -> None:
+        self._high = np.concatenate([self._high, high])
+        self._low = np.concatenate([self._low, low])
+        self._order = None
+
+    def _sorted(self) -> NDArray[np.int64]:
+        if self._order is None:
+            self._order = _order(self._high, self._low)
+        return self._order
+
+    def _path(self, start: int) -> Path:
+        return self._folder / f"{start:010d}.people"
+
+
+def _order(high: NDArray[np.uint64], low: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the order by both words; the second is looked at where first ones are equal."""
+    order = np.argsort(high)
+    ranked = high[order]
+    if np.any(ranked[1:] == ranked[:-1]):
+        return np.lexsort((low, high))
+    return order

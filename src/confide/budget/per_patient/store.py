@@ -1,0 +1,330 @@
+"""The store of per-patient budgets: decides who is in a release, and makes that durable.
+
+::
+
+    ledger RESERVED ─ admit (public facts) ─ READING ─ rows ─ charge ─ noise ─ COMMITTED
+                                                                └─ membership file, durable
+
+The files are the truth, the vectors a cache.  With the ledger they tell of every charge what each
+patient paid:
+
+- a membership file: what it says.  Committed entries hold its tag;
+- burned, and no file: no noise was drawn, and everybody is charged the whole loss of the plan;
+- charged by a plan that leaves nobody out: everybody is charged the whole loss;
+- a file that no entry explains, or a committed entry without its file: nothing more is granted.
+
+*Privacy:* the decision reads what others wrote, and is written, under one lock: two releases cannot
+both take what is left.  Nothing that leaves this module depends on anyone's spend but the numbers
+of those who are left out, and these go to the engine alone.  Refusals of :meth:`PatientStore.admit`
+depend on plans and files being whole, and are made before a row is read.
+
+*Utility:* one pass over the patients of a release, one file.
+
+References:
+    [FZ21] Feldman, Zrnic. Individual privacy accounting via a Rényi filter. NeurIPS 2021.
+        https://arxiv.org/abs/2008.11193
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import hmac
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.budget.entry import Entry
+from confide.budget.ledger import Ledger
+from confide.budget.per_patient.bill import Bill, Bound, Charged, exhausted
+from confide.budget.per_patient.members import Members, write_members
+from confide.budget.per_patient.people import People
+from confide.budget.per_patient.records import Records
+from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
+from confide.budget.per_patient.tally import Counted, Tally, tally_of
+from confide.errors import LedgerFrozenError
+from confide.privacy.individual import CapWindow
+
+
+class PatientStore:
+    """The per-patient budgets of one lineage, in a folder of its own; not shared by threads."""
+
+    def __init__(self, folder: Path, *, lineage: str, hash_key: bytes) -> None:
+        """Open the store, or make it.
+
+        Raises:
+            LedgerFrozenError: If it was made under another hash key, or is not whole.
+        """
+        self._lineage = lineage
+        self._folder = folder / hashlib.sha256(lineage.encode()).hexdigest()[:16]
+        self._key = hmac.new(hash_key, b"confide patient store 1", hashlib.sha256).digest()
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._records = Records(folder=self._folder / "members", key=self._key)
+        with self._alone():
+            self._found()
+            self._records.folder.mkdir(mode=0o700, exist_ok=True)
+            self._people = People(self._folder / "people", key=self._key)
+        self._tallies: dict[CapWindow, Tally] = {}
+        self._numbers: tuple[str, NDArray[np.int64]] = ("", np.empty(0, dtype=np.int64))
+        self._changed: set[CapWindow] = set()
+
+    def __repr__(self) -> str:
+        return "PatientStore(<secret>)"
+
+    def admit(
+        self, ledger: Ledger, *, entry: Entry, bounds: Sequence[Bound], everybody: int
+    ) -> None:
+        """Refuse, before a row is read, what the files or the plans so far do not allow.
+
+        Raises:
+            LedgerFrozenError: If a file is missing, was changed, or belongs to no entry.
+            BudgetExhaustedError: If what *everybody* paid and would pay passes a cap: a public sum.
+        """
+        with self._alone():
+            for bound in bounds:
+                tally = self._tally(bound.window, ledger, entry=entry)
+                left = bound.femto - tally.everybody
+                if max(everybody, 1) > left:
+                    raise exhausted(bound, everybody=everybody, left=max(0, left))
+
+    def charge(
+        self, ledger: Ledger, *, entry: Entry, bounds: Sequence[Bound], bill: Bill, nonce: bytes
+    ) -> Charged:
+        """Decide who is in, charge them, and make it durable.
+
+        Args:
+            ledger: Holds the other charges.
+            entry: That is being read.
+            bounds: Of every window.
+            bill: What the release would charge.
+            nonce: 32 fresh octets.
+
+        Raises:
+            LedgerFrozenError: If a file is missing, was changed, or belongs to no entry.
+        """
+        with self._alone():
+            numbers = self._numbers_of(bill)
+            mine = numbers[bill.who]
+            tallies = [(self._tally(b.window, ledger, entry=entry), b) for b in bounds]
+            out, afters = np.zeros(mine.size, dtype=bool), []
+            for tally, bound in tallies:
+                after = tally.own.take(mine)
+                after += bill.losses
+                out |= after > tally.most(bound.femto, everybody=bill.everybody)
+                afters.append(after)
+            left_out, without = mine[out], bill.who[out]
+            if bill.everybody:  # they would pay, even without rows of their own
+                everywhere = self._over(tallies, everybody=bill.everybody)
+                everywhere[left_out] = True
+                left_out, without = (np.flatnonzero(e) for e in (everywhere, everywhere[numbers]))
+                out = everywhere[mine]
+            members = Members(
+                everybody=bill.everybody,
+                people=self._people.count,
+                paid=mine,
+                spends=_without(bill.losses, out, afters=afters),
+                left_out=left_out,
+            )
+            tag = write_members(
+                self._records.folder, members, entry=entry, nonce=nonce, key=self._key
+            )
+            counted = Counted(everybody=0, tag=tag, stamp=self._records.stamp(entry.number))
+            for after, (tally, bound) in zip(afters, tallies, strict=True):
+                tally.settle(entry.number, counted, members, after=after)
+                self._changed.add(bound.window)
+            return Charged(left_out=without, tag=tag)
+
+    def _over(self, tallies: Sequence[tuple[Tally, Bound]], *, everybody: int) -> NDArray[np.bool_]:
+        """Return which patients cannot pay what everybody does, by number."""
+        over = np.zeros(self._people.count, dtype=bool)
+        for tally, bound in tallies:
+            over |= tally.own > tally.most(bound.femto, everybody=everybody)
+        return over
+
+    def left_out_of(
+        self, opened: Entry, *, roster: str, identities: Callable[[], NDArray[np.uint64]]
+    ) -> NDArray[np.int64]:
+        """Return who was left out when a growing release was opened, as the engine numbers them.
+
+        Raises:
+            LedgerFrozenError: If its membership is missing or was changed.
+        """
+        if not opened.filtered:
+            return np.empty(0, dtype=np.int64)
+        bill = Bill(
+            everybody=0,
+            who=np.empty(0, dtype=np.int64),
+            losses=np.empty(0, dtype=np.int64),
+            roster=roster,
+            identities=identities,
+        )
+        with self._alone():
+            members = self._records.read(opened, people=self._people.count)
+            numbers = self._numbers_of(bill)
+            out = np.zeros(self._people.count, dtype=bool)
+            out[members.left_out] = True
+            return np.flatnonzero(out[numbers])
+
+    def statement(
+        self, ledger: Ledger, *, identity: tuple[int, int]
+    ) -> tuple[tuple[Entry, int | None], ...]:
+        """Return what one patient paid for each charge, in 1e-15; None where they were left out.
+
+        For the patient and the privacy officer alone.
+        """
+        with self._alone():
+            self._people.refresh()
+            words = np.array([identity], dtype=np.uint64)
+            number = int(self._people.numbers(words)[0])
+            entries = ledger.entries(self._lineage)
+            self._records.require_explained(entries)
+            counted = self._records.counted(entries)
+            people = self._people.count
+            return tuple(
+                (entry, self._records.paid(entry, patient=number, people=people))
+                for entry in entries
+                if entry.number in counted
+            )
+
+    def verify(self, ledger: Ledger) -> int:
+        """Check every file against its tag and the ledger; return how many charges there are.
+
+        Raises:
+            LedgerFrozenError: If one is missing, was changed, or belongs to no entry.
+        """
+        with self._alone():
+            self._people = People(self._folder / "people", key=self._key)
+            entries = ledger.entries(self._lineage)
+            self._records.require_explained(entries)
+            counted = self._records.counted(entries)
+            for entry in entries:
+                if entry.number in counted:
+                    self._told(entry, counted[entry.number])
+            return len(counted)
+
+    def close(self) -> None:
+        """Keep the vectors for the next process."""
+        if not self._changed:
+            return
+        with self._alone():
+            for window in self._changed - {CapWindow.RELEASE}:
+                tally, path = self._tallies[window], self._cache(window)
+                path.unlink(missing_ok=True)
+                write_sealed(
+                    path,
+                    key=self._key,
+                    fields={"kind": "tally", **tally.header()},
+                    columns={"own": tally.own},
+                )
+        self._changed = set()
+
+    # --- who is who ---
+
+    def _numbers_of(self, bill: Bill) -> NDArray[np.int64]:
+        """Return the number of each person of a roster, by the engine's number."""
+        self._people.refresh()
+        known, numbers = self._numbers
+        if bill.roster and known == bill.roster:
+            return numbers
+        path = self._folder / f"{bill.roster}.roster"
+        if bill.roster and path.exists():
+            with contextlib.suppress(LedgerFrozenError):  # only a cache
+                stored = read_sealed(path, key=self._key, kind="roster").columns["number"]
+                self._numbers = (bill.roster, stored.astype(np.int64))
+                return self._numbers[1]
+        numbers = self._people.met(bill.identities())
+        if bill.roster:
+            self._numbers = (bill.roster, numbers)
+            for old in self._folder.glob("*.roster"):
+                old.unlink()
+            column = {"number": numbers.astype("<u4")}
+            write_sealed(path, key=self._key, fields={"kind": "roster"}, columns=column)
+        return numbers
+
+    # --- what was spent ---
+
+    def _tally(self, window: CapWindow, ledger: Ledger, *, entry: Entry) -> Tally:
+        """Return the vector of a window as it is when an entry is charged."""
+        if window is CapWindow.RELEASE:  # nothing stands beside it
+            return Tally(own=np.zeros(self._people.count, dtype=np.int64))
+        self._people.refresh()
+        entries = ledger.entries(self._lineage)
+        self._records.require_explained(entries)
+        known = {each.number: each for each in entries}
+        wanted = self._records.counted(ledger.beside(entry.number, window=window.value))
+        tally = self._tallies.get(window) or self._cached(window)
+        if any(wanted.get(n, has).tag != has.tag for n, has in tally.counted.items()):
+            tally = Tally()
+        self._tallies[window] = tally
+        for number in tally.counted.keys() - wanted.keys():
+            tally.remove(number, self._told(known.get(number), tally.counted[number]))
+            self._changed.add(window)
+        for number, counted in wanted.items():
+            present = tally.counted.get(number)
+            if present is None or present.stamp != counted.stamp:
+                members = self._told(known[number], counted)
+                if present is not None:  # the file was touched: it is still what its tag says
+                    tally.remove(number, members)
+                tally.add(number, counted, members)
+                self._changed.add(window)
+        if tally.own.size > self._people.count:
+            raise changed(self._folder / "people")
+        tally.grow(self._people.count)
+        return tally
+
+    def _told(self, entry: Entry | None, counted: Counted) -> Members | None:
+        """Return the membership behind a charge; None where everybody paid the whole loss."""
+        if not counted.tag or entry is None:
+            return None
+        return self._records.read(entry, people=self._people.count)
+
+    def _cached(self, window: CapWindow) -> Tally:
+        with contextlib.suppress(LedgerFrozenError, KeyError, ValueError):  # built anew
+            found = read_sealed(self._cache(window), key=self._key, kind="tally")
+            return tally_of(found.fields, found.columns["own"])
+        return Tally()
+
+    def _cache(self, window: CapWindow) -> Path:
+        return self._folder / f"{window.value}.tally"
+
+    # --- the folder ---
+
+    def _found(self) -> None:
+        """Make the store, or make sure that it was made under this key and for this lineage."""
+        path, fields = self._folder / "store.sealed", {"kind": "store", "lineage": self._lineage}
+        if not path.exists():
+            write_sealed(path, key=self._key, fields=fields, columns={})
+            return
+        try:
+            read_sealed(path, key=self._key, kind="store")
+        except LedgerFrozenError:
+            raise LedgerFrozenError(
+                "The patients' records were made under another hash.key: every patient would look "
+                "new, with a budget of their own.",
+                hint="Restore hash.key from its backup.",
+            ) from None
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let one process at a time decide; a killed one lets go."""
+        file = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(file)
+
+
+def _without(
+    losses: NDArray[np.int64], out: NDArray[np.bool_], *, afters: Sequence[NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Return what is paid once some are left out, and take theirs off ``afters``.
+
+    In place, since a copy of a million numbers takes longer than all of this.
+    """
+    for after in afters:
+        after[out] -= losses[out]
+    losses[out] = 0
+    return losses

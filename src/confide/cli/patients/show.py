@@ -1,0 +1,81 @@
+"""``confide patients show``: what one patient was charged, for the patient and the officer alone.
+
+*Privacy:* exact, so it is for nobody else.  That somebody looked, and why, is recorded in the
+ledger first, with the keyed hash of the person id in place of the id.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from confide.cli.output import Json, Output, Quiet, say, table
+from confide.errors import ContractError
+
+
+def show_patient(
+    dataset: Annotated[Path, typer.Argument(help="A dataset.yaml.")] = Path("dataset.yaml"),
+    *,
+    person: Annotated[str, typer.Option("--id", help="The person id, as the source has it.")],
+    reason: Annotated[str, typer.Option(help="Why; it is recorded for good.")],
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show what one patient was charged by each release; the look is recorded first."""
+    from confide.privacy.amount import NANO, decimal_text
+    from confide.privacy.individual import FEMTO
+    from confide.release.approval import login
+    from confide.workspace import open_workspace
+
+    output = Output(json=as_json, quiet=quiet)
+    with open_workspace(dataset) as site:
+        of = site.declared.dataset
+        if not of.patients:
+            raise ContractError(
+                "This data set leaves no patients out, so every charge is everybody's.",
+                hint="See: confide ledger show",
+            )
+        identity = site.engine().identity(person)
+        if identity is None:
+            raise ContractError("That cannot be a person id of this source.")
+        site.ledger.desk.note_access(
+            of.lineage,
+            patient="".join(f"{word:016x}" for word in identity),
+            officer=login(),
+            reason=reason,
+        )
+        told = site.patients().statement(site.ledger, identity=identity)
+        letter = of.measure.letter
+        caps = [
+            f"{decimal_text(cap.nano, per_one=NANO)} {letter} by {cap.window.value}"
+            for cap in of.patients
+        ]
+    charges: list[dict[str, Any]] = [
+        {
+            "entry": entry.number,
+            "at": entry.at,
+            "study": entry.study,
+            "state": entry.state.value,
+            "left-out": paid is None,
+            "charged": decimal_text(paid or 0, per_one=FEMTO),
+        }
+        for entry, paid in told
+    ]
+    body = {"measure": of.measure.value, "caps": caps, "charges": charges}
+    output.result("patient", body, show=lambda: _show(body, letter=letter))
+    output.note("This is exact, and for the patient and the privacy officer alone. It is recorded.")
+
+
+def _show(body: dict[str, Any], *, letter: str) -> None:
+    rows = [
+        (
+            str(each["entry"]),
+            each["at"][:10],
+            each["study"],
+            each["state"],
+            "left out" if each["left-out"] else f"{letter} {each['charged']}",
+        )
+        for each in body["charges"]
+    ]
+    table(("entry", "day", "study", "state", "charged"), rows, title="One patient", right=(0, 4))
+    say(f"Caps: {', '.join(body['caps'])}.")

@@ -1,0 +1,81 @@
+"""One hardened connection: queries in, rows out; what the engine says of a failure is dropped.
+
+*Privacy:* messages of the engine print cells, so an error names the class of failure alone.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from sqlglot import exp
+
+from confide.errors import ConfideError, EngineError
+
+Parameter: TypeAlias = int | str | bytes
+
+
+class Session:
+    """A connection with the parameters that queries may bind."""
+
+    def __init__(self, connection: Any, *, parameters: Mapping[str, Parameter]) -> None:
+        self._connection, self._parameters = connection, dict(parameters)
+
+    def bound(self, query: exp.Expr) -> tuple[str, dict[str, Parameter]]:
+        """Return SQL text and the parameters that occur in it."""
+        names = {place.name for place in query.find_all(exp.Placeholder)}
+        return query.sql("duckdb"), {name: self._parameters[name] for name in sorted(names)}
+
+    def fetch(self, sql: str, parameters: Mapping[str, Parameter]) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement.
+
+        Raises:
+            EngineError: If it failed.
+        """
+        rows: list[tuple[Any, ...]] = []
+        with dropping_messages() as failed:
+            rows = self._connection.execute(sql, dict(parameters)).fetchall()
+        if failed:
+            raise EngineError(failed[0])
+        return rows
+
+    def rows(self, query: exp.Expr) -> list[tuple[Any, ...]]:
+        """Return the rows of a query; raises as :meth:`fetch`."""
+        return self.fetch(*self.bound(query))
+
+    def arrays(self, query: exp.Query) -> Mapping[str, Any]:
+        """Return the columns of a query; raises as :meth:`fetch`."""
+        sql, parameters = self.bound(query)
+        columns: Mapping[str, Any] = {}
+        with dropping_messages() as failed:
+            columns = self._connection.execute(sql, parameters).fetchnumpy()
+        if failed:
+            raise EngineError(failed[0])
+        return columns
+
+    def lend(self, name: str, columns: Mapping[str, Any]) -> None:
+        """Let queries read columns of numbers as a table, which must be taken back."""
+        import pyarrow as pa
+
+        self._connection.register(name, pa.table(dict(columns)))
+
+    def take_back(self, name: str) -> None:
+        """End what :meth:`lend` began."""
+        self._connection.unregister(name)
+
+    def giving(self, name: str, value: Parameter) -> "Session":
+        """Return the same connection with one more parameter."""
+        return Session(self._connection, parameters={**self._parameters, name: value})
+
+
+@contextlib.contextmanager
+def dropping_messages() -> Iterator[list[str]]:
+    """Collect the class of an engine's failure; its message and its chain may print cells."""
+    import duckdb
+
+    failed: list[str] = []
+    try:
+        yield failed
+    except (duckdb.Error, ValueError, RuntimeError) as error:
+        if isinstance(error, ConfideError):
+            raise
+        failed.append(type(error).__name__)

@@ -1,0 +1,142 @@
+"""Deliberately broken per-patient accounting; the checks of the suite must find each."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from confide.budget.ledger import State
+from confide.budget.per_patient import records, store, tally
+from confide.budget.per_patient.bill import exhausted
+from confide.budget.per_patient.store import PatientStore
+from confide.errors import ConfideError
+from confide.plans.individual import Rate, rate_of
+from confide.privacy.amount import NANO
+from confide.privacy.individual import FEMTO, CapWindow
+from ledgers import LINEAGE
+from patient_ledgers import UNIT, Site
+
+pytestmark = pytest.mark.mutant
+HALF = FEMTO // 2
+
+
+def overspends(folder, **how):
+    """Two patients, releases of random losses and failures: is anybody charged past the cap?"""
+    site, rng = Site(folder, **how), np.random.default_rng(2)
+    paid = np.zeros(2, dtype=object)
+    for number in range(8):
+        if number == 4:
+            held = site.reserve("burned", nano=NANO // 3)
+            site.ledger.start_reading(held)
+            site.ledger.burn(held, incident="x")
+            paid += NANO // 3 * UNIT
+        if number == 6:
+            site.close()
+            site.open()
+        losses = rng.integers(FEMTO // 9, FEMTO // 3, size=2)
+        inside = site.release(f"r{number}", [0, 1], losses)
+        found = bool(((paid + losses > FEMTO) & inside).any())
+        paid = paid + losses * inside
+        if found:
+            return True
+    site.close()
+    return False
+
+
+def test_the_honest_store_overspends_nobody(tmp_path):
+    assert not overspends(tmp_path / "s")
+
+
+def test_a_refund_of_burned_entries_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "_OVER", frozenset({State.CANCELLED, State.REFUSED, State.BURNED}))
+    assert overspends(tmp_path / "s")
+
+
+def test_a_charge_that_is_not_added_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(tally.Tally, "add", lambda *_: None)
+    assert overspends(tmp_path / "s")
+
+
+def test_a_spend_that_is_forgotten_by_the_next_process_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(records.Records, "counted", lambda *_: {})
+    assert overspends(tmp_path / "s")
+
+
+def test_a_spend_rounded_down_is_found():
+    def down(self, norm):
+        return (norm * self.times) >> (self.shift + self.dropped)
+
+    rates = [(rate_of(Fraction(FEMTO, d), largest=d, most=FEMTO), d) for d in (3, 7, 10**6 + 3)]
+
+    def understated(of):
+        return any(of(rate, x) * d < x * FEMTO for rate, d in rates for x in (1, 2, d - 1))
+
+    assert not understated(Rate.of)
+    assert understated(down)
+
+
+def refuses(site):
+    """Whether a release is refused because of what patients spent."""
+    try:
+        for number in range(4):
+            site.release(f"r{number}", [0], [HALF + 1])
+    except ConfideError:
+        return True
+    return False
+
+
+def test_a_refusal_by_a_patients_budget_is_found(tmp_path, monkeypatch):
+    assert not refuses(Site(tmp_path / "honest"))
+
+    def admit(self, ledger, *, entry, bounds, everybody):
+        for bound in bounds:
+            spent = self._tally(bound.window, ledger, entry=entry)
+            if spent.own.size and spent.everybody + int(spent.own.max()) > HALF:
+                raise exhausted(bound, everybody=everybody, left=0)
+
+    monkeypatch.setattr(PatientStore, "admit", admit)
+    assert refuses(Site(tmp_path / "mutant"))
+
+
+def one_pays_for_another(folder):
+    """Whether one patient is left out because of what another one pays."""
+    site = Site(folder)
+    site.release("a", [0, 1], [FEMTO, 1])
+    found = not site.release("b", [0, 1], [1, HALF])[1]
+    site.close()
+    return found
+
+
+def test_a_filter_by_the_total_instead_of_each_patients_own_is_found(tmp_path, monkeypatch):
+    assert not one_pays_for_another(tmp_path / "honest")
+
+    def total(self, counted, members, *, sign):
+        move(self, counted, members, sign=sign)
+        self.own[:] = self.own.sum()
+
+    move = tally.Tally._move
+    monkeypatch.setattr(tally.Tally, "_move", total)
+    assert one_pays_for_another(tmp_path / "mutant")
+
+
+def year_is_stale(folder):
+    """Whether a calendar year is still charged to one that is over, or begins by the clock alone."""
+    site = Site(folder, window=CapWindow.CALENDAR_YEAR, year=10**6 * NANO)
+    site.release("a", [0], [FEMTO])
+    site.clock.move(days=365)
+    site.ledger.open_year(LINEAGE, year=2028, reason="new year")
+    fresh = bool(site.release("b", [0], [FEMTO])[0])
+    again = bool(site.release("c", [0], [1])[0])
+    site.close()
+    return not fresh or again
+
+
+@pytest.mark.parametrize("window", ["lifetime", "release"])
+def test_a_stale_window_is_found(tmp_path, monkeypatch, window):
+    assert not year_is_stale(tmp_path / "honest")
+    if window == "lifetime":
+        monkeypatch.setattr(CapWindow.CALENDAR_YEAR, "_value_", "lifetime")
+    else:
+        monkeypatch.setattr(store.PatientStore, "_tally", lambda *_, **__: tally.Tally())
+        monkeypatch.setattr(store.PatientStore, "close", lambda _: None)
+    assert year_is_stale(tmp_path / "mutant")
