@@ -38,10 +38,9 @@ from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
 from confide.release.rotation import signing_key
 from confide.release.site_ledger import ANCHOR, PATIENTS, site_ledger, site_patients
-from confide.release.snapshot import Snapshot
+from confide.release.snapshot import Snapshot, source_files
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
-from confide.tables.source import SourceKind
 
 if TYPE_CHECKING:
     from confide.rows.prepared.build import Preparation
@@ -189,7 +188,9 @@ class Workspace:
             return self._certified(stored, snapshot=snapshot)
 
     def _snapshot(self) -> Snapshot:
-        return Snapshot(files=source_files(self.declared), folder=self._folder)
+        declared = self.declared
+        files = source_files(declared.source, base=declared.base, dataset=declared.dataset)
+        return Snapshot(files=files, folder=self._folder)
 
     def _certified(self, stored: StoredRelease, *, snapshot: Snapshot) -> Release:
         opening = snapshot.opening(stored.entry)
@@ -294,16 +295,6 @@ class Workspace:
                 copying=UseCopies(folder=self._folder / PREPARED),
             )
         return self._engine
-
-
-def source_files(declared: DeclaredDataset) -> tuple[Path, ...]:
-    """Return the files of a source; none where it is in memory.  No row is read."""
-    from confide.rows.sources.prepare import prepared
-
-    if declared.source.kind is SourceKind.FRAMES:
-        return ()
-    found = prepared(declared.source, base=declared.base, dataset=declared.dataset, frames=None)
-    return found.files
 
 
 def initialise(folder: Path) -> Path:

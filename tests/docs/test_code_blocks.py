@@ -60,4 +60,4 @@ def test_the_files_of_the_page_can_be_read_and_planned(page: Path, workplace: Pa
         if block.title.startswith("study"):
             assert read_study(Path(block.title)).plan().measurements
         if block.title.startswith("policy"):
-            assert read_policy(Path(block.title)).releases
+            assert read_policy(Path(block.title)).caps

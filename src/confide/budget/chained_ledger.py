@@ -53,10 +53,7 @@ from confide.budget.refusals import (
 from confide.budget.request_row import row_fields
 from confide.budget.store import Store
 from confide.budget.workflow.rules import Refused
-from confide.errors import (
-    LedgerFrozenError,
-    PolicyError,
-)
+from confide.errors import LedgerFrozenError, PolicyError
 
 
 class ChainedLedger:

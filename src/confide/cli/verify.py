@@ -82,7 +82,8 @@ def stored_payload(certificate: Any, dataset: Path) -> bytes | None:
 
 def _asked(certificate: Any, dataset: Path) -> "Iterator[Check]":
     from confide.release.against_ledger import ledger_checks
-    from confide.workspace import FOLDER, open_ledger, source_files
+    from confide.release.snapshot import source_files
+    from confide.workspace import FOLDER, open_ledger
 
     with open_ledger(dataset) as (held, declared):
         yield from ledger_checks(
@@ -90,7 +91,7 @@ def _asked(certificate: Any, dataset: Path) -> "Iterator[Check]":
             ledger=held,
             lineage=declared.dataset.lineage,
             folder=declared.base / FOLDER,
-            files=source_files(declared),
+            files=source_files(declared.source, base=declared.base, dataset=declared.dataset),
         )
 
 

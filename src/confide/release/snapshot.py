@@ -14,6 +14,8 @@ from typing import Self
 
 from confide.budget.ledger import Entry
 from confide.release.commitment import Opening, commit, opening_of, snapshot_digest
+from confide.tables.schema import Dataset
+from confide.tables.source import Source, SourceKind
 
 READ = "read"
 """Stage of the gate at which rows are read."""
@@ -67,3 +69,12 @@ class Snapshot:
         trace: TracebackType | None,
     ) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def source_files(source: Source, *, base: Path, dataset: Dataset) -> tuple[Path, ...]:
+    """Return the files of a source; none where it is in memory.  No row is read."""
+    from confide.rows.sources.prepare import prepared
+
+    if source.kind is SourceKind.FRAMES:
+        return ()
+    return prepared(source, base=base, dataset=dataset, frames=None).files

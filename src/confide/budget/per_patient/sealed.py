@@ -2,12 +2,10 @@
 
 ::
 
-    confide sealed 1⏎ {"kind": …, "columns": [["paid", "<u4", 3, 14], …]}⏎ columns … tag, 32 bytes
+    confide sealed 1⏎ {"kind": …, "columns": [["paid", "<u4", 3], …]}⏎ columns … tag, 32 bytes
 
-A column has a name, a type, a number of items, and the bytes that it takes, compressed by LZ4: what
-patients pay for one release takes few values.  The tag is HMAC-SHA256 of all that stands before it.
-A file is written beside its place, synced, renamed, and its folder synced: after a crash it is
-there as a whole or not at all.
+The tag is HMAC-SHA256 of all that stands before it.  A file is written beside its place, synced,
+renamed, and its folder synced: after a crash it is there as a whole or not at all.
 
 *Privacy:* mode 0600 in a folder of mode 0700.  A tag is a keyed hash over a fresh nonce, so that
 standing in the public ledger it says nothing about the file.
@@ -55,10 +53,9 @@ def write_sealed(path: Path, *, key: bytes, fields: Mapping[str, Any], columns: 
     Raises:
         LedgerFrozenError: If the file exists.
     """
-    packed = {name: _packed(column) for name, column in columns.items()}
-    named = [[n, c.dtype.str, int(c.size), packed[n].nbytes] for n, c in columns.items()]
+    named = [[name, column.dtype.str, int(column.size)] for name, column in columns.items()]
     header = json.dumps({**fields, "columns": named}, sort_keys=True).encode() + b"\n"
-    parts = [memoryview(_MAGIC), memoryview(header), *packed.values()]
+    parts = [memoryview(_MAGIC), memoryview(header), *map(_octets, columns.values())]
     code = hmac.new(key, digestmod=hashlib.sha256)
     for part in parts:
         code.update(part)
@@ -76,22 +73,8 @@ def write_sealed(path: Path, *, key: bytes, fields: Mapping[str, Any], columns: 
     return code.hexdigest()
 
 
-def _packed(column: NDArray[Any]) -> memoryview:
-    import pyarrow as pa
-
-    if not column.size:
-        return memoryview(b"")
-    octets = np.ascontiguousarray(column).view(np.uint8)
-    return memoryview(pa.compress(octets, codec="lz4", asbytes=True))
-
-
-def _unpacked(content: memoryview, *, dtype: str, size: int) -> NDArray[Any]:
-    import pyarrow as pa
-
-    if not size:
-        return np.empty(0, dtype=dtype)
-    whole = pa.decompress(content, size * np.dtype(dtype).itemsize, codec="lz4")
-    return np.frombuffer(whole, dtype=dtype)
+def _octets(column: NDArray[Any]) -> memoryview:
+    return np.ascontiguousarray(column).view(np.uint8).data
 
 
 def _write_all(file: int, rest: memoryview) -> None:
@@ -117,9 +100,9 @@ def read_sealed(path: Path, *, key: bytes, kind: str) -> Sealed:
     if fields.get("kind") != kind:
         raise changed(path)
     columns, at = {}, end
-    for name, dtype, size, octets in fields.pop("columns"):
-        columns[name] = _unpacked(body[at : at + octets], dtype=dtype, size=size)
-        at += octets
+    for name, dtype, size in fields.pop("columns"):
+        columns[name] = np.frombuffer(content, dtype=dtype, count=size, offset=at)
+        at += columns[name].nbytes
     return Sealed(fields=fields, columns=columns, tag=tag.hex())
 
 
