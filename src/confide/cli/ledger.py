@@ -29,9 +29,17 @@ def show_ledger(dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet 
     with open_ledger(dataset) as (held, declared):
         lineage = declared.dataset.lineage
         spent, entries = held.spent(lineage), held.entries(lineage)
+        adopted = held.desk.policy(lineage)
     body = {
         "lineage": lineage,
         "measure": spent.measure.value,
+        "policy": None
+        if adopted is None
+        else {
+            "id": adopted.policy.id,
+            "version": adopted.policy.version,
+            "sha256": adopted.digest,
+        },
         "caps": _caps(spent),
         "entries": [_entry(each) for each in entries],
     }
@@ -179,6 +187,10 @@ def _caps(spent: "Spent") -> list[dict[str, Any]]:
     return rows
 
 
+def _under(policy: dict[str, Any] | None) -> str:
+    return "" if policy is None else f" under {policy['id']}, version {policy['version']}"
+
+
 def _entry(entry: "Entry") -> dict[str, Any]:
     return {
         "number": entry.number,
@@ -188,7 +200,7 @@ def _entry(entry: "Entry") -> dict[str, Any]:
         "request": entry.request_key,
         "plan": entry.plan_digest,
         "amount": entry.amount.text(entry.measure),
-        "state": entry.state.value,
+        "state": "withheld" if entry.withheld else entry.state.value,
     }
 
 
@@ -206,7 +218,7 @@ def _show(body: dict[str, Any]) -> None:
             )
             for cap in body["caps"]
         ],
-        title=f"Budget of {body['lineage']}",
+        title=f"Budget of {body['lineage']}{_under(body['policy'])}",
         right=(1, 2, 3),
     )
     table(

@@ -124,7 +124,10 @@ def test_a_study_is_asked_for_approved_run_and_withheld(clinic):
     gone = confide("run", clinic.study, "--out", clinic.folder / "other", "--json")
     assert (gone.code, "is withheld" in gone.json["message"]) == (3, True)
     assert not (clinic.folder / "other").exists()
-    assert confide("ledger", "show", clinic.dataset, "--json").json["caps"] == stays
+    shown = confide("ledger", "show", clinic.dataset, "--json").json
+    assert shown["caps"] == stays
+    assert (shown["policy"]["version"], shown["entries"][-1]["state"]) == (1, "withheld")
+    assert "under north-clinic, version 1" in confide("ledger", "show", clinic.dataset).out
     reuse = confide("run", clinic.study, "--out", clinic.folder / "reused", "--reuse")
     assert reuse.code == 7
     assert confide("ledger", "verify", clinic.dataset).code == 0
