@@ -56,19 +56,6 @@ def test_a_thousand_kills_never_double_spend_nor_answer_twice_on_postgres(tmp_pa
     check_kills(work("kill", tmp_path, 1_000, url=server().url), 1_000)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_sixty_four_connections_in_four_processes_get_exactly_the_slots_that_fit(kind, tmp_path):
-    url = server().url if kind == "postgres" else ""
-    assert work("crowd", tmp_path / "crowd", 2, url=url) == {"granted": [50], "times": 2}
-
-
-@pytest.mark.audit
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_sixty_four_connections_a_hundred_times_over_never_pass_a_cap(kind, tmp_path):
-    url = server().url if kind == "postgres" else ""
-    assert work("crowd", tmp_path / "crowd", 100, url=url) == {"granted": [50], "times": 100}
-
-
 def test_sixty_four_kills_never_double_spend_nor_answer_twice(tmp_path):
     check_kills(work("kill", tmp_path, 64), 64)
 
