@@ -200,7 +200,6 @@ def counted(table: ExitTable, *, level: float) -> tuple[Banded, Banded, Banded]:
     Shapes (..., arms, bins + 1), (..., arms, bins, causes) and (..., arms, bins); the intervals are
     for the patients at hand, so for the noise alone.
     """
-
     bins, ways = table.exits.shape[-2] - 1, table.exits.shape[-1]
     there = np.repeat(np.tri(bins + 1)[:, None, :], ways, axis=1)  # bin by edge: leaves after it
     before = (1 - np.tri(bins + 1, bins, k=-1))[:, None, :, None]
@@ -219,7 +218,7 @@ def _part(of: Banded, place: slice | int) -> Banded:
     return Banded(value=value, lower=lower, upper=upper, error=error)
 
 
-def _counts(  # noqa: PLR0913 — a table, what is counted of it, and how it is shown
+def _counts(
     table: ExitTable, value: Array, of: Array, *, level: float, sign: int, axis: int
 ) -> Banded:
     """Return monotone counts ≥ 0, sums of the cells ``of``, (bins + 1, causes + 1, *sums).

@@ -31,7 +31,7 @@ from confide.statistics.survival.analysis import (
 from confide.statistics.survival.curves import Array
 from confide.statistics.survival.derivatives import survival_slopes
 from confide.statistics.survival.survival import Method, Survival
-from confide.statistics.survival.table import ExitTable, exit_mixing, point_mixing
+from confide.statistics.survival.table import ExitTable, exit_mixing, mixed, point_mixing
 from confide.statistics.survival.uncertainty import propagate
 from confide.tables.schema import Dataset
 
@@ -56,7 +56,7 @@ def exit_table(
     bins, arms = len(edges) - 1, len(spec.arms(dataset))
     mixing = _mixing(spec, dataset=dataset)
     counts = [np.array(values, dtype=float).reshape(arms, -1) for values in measured]
-    cells = np.concatenate(counts, axis=1) @ mixing.T
+    cells = mixed(np.concatenate(counts, axis=1), mixing)
     return ExitTable(
         exits=cells.reshape(arms, bins + 1, len(events) + 1),
         edges=np.array(edges),

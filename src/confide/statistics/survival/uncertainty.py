@@ -82,8 +82,8 @@ def propagate(
         exits: (..., bins + 1, causes + 1), and with ``axes`` 3 (..., arms, bins + 1, causes + 1).
         axes: 2 where the estimate is of each arm by itself, 3 where it is of all of them.
         noise: Of one measured count.
-        mixing: How the cells of one arm are made of its measured counts, (cells, counts); None
-            where each cell is a count.
+        mixing: How the cells of one arm are made of its measured counts, (cells, counts), or of
+            which cell each count is a part, (counts,); None where each cell is a count.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         lead = exits.shape[: exits.ndim - axes]
@@ -104,12 +104,10 @@ def noise_slopes(slopes: Array, *, mixing: Array | None) -> Array:
     """Return derivatives by measured counts from those by cells; both come first, arm by arm."""
     if mixing is None:
         return slopes
-    apart = slopes.reshape(-1, mixing.shape[0], *slopes.shape[1:])
-    counts, cells = np.nonzero(mixing.T)
-    if np.array_equal(counts, np.arange(mixing.shape[1])):  # each in one cell, as exits are
-        once = mixing[cells, counts].reshape(-1, *[1] * (slopes.ndim - 1))
-        felt: Array = apart[:, cells] * once
+    if mixing.ndim == 1:  # the last cell, who are followed beyond the horizon, has a count
+        felt: Array = slopes.reshape(-1, mixing.max() + 1, *slopes.shape[1:])[:, mixing]
     else:
+        apart = slopes.reshape(-1, mixing.shape[0], *slopes.shape[1:])
         felt = np.moveaxis(np.tensordot(mixing, apart, axes=(0, 1)), 0, 1)
     found: Array = felt.reshape(-1, *slopes.shape[1:])
     return found

@@ -27,7 +27,7 @@ from confide.statistics.survival.curves import (
     survival,
 )
 from confide.statistics.survival.derivatives import survival_slopes
-from confide.statistics.survival.table import exit_mixing
+from confide.statistics.survival.table import exit_mixing, mixed
 from confide.statistics.survival.uncertainty import noise_slopes, propagate
 from survival_worlds import ON_TREATMENT, RELAPSED, TIMES, table_of
 
@@ -167,8 +167,10 @@ def test_the_tail_of_chi_squared_is_that_of_scipy():
 
 
 def test_noise_of_counts_that_are_each_in_one_cell_is_felt_as_by_their_matrix():
-    mixing = exit_mixing([1, 0, 1], bins=3, causes=1)
-    slopes = np.random.default_rng(3).normal(size=(2 * mixing.shape[0], 5))
-    apart = slopes.reshape(2, mixing.shape[0], 5)
-    by_matrix = np.concatenate([mixing.T @ arm for arm in apart])
-    assert np.allclose(noise_slopes(slopes, mixing=mixing), by_matrix, rtol=0, atol=1e-15)
+    part_of = exit_mixing([1, 0, 1], bins=3, causes=1)
+    matrix = (np.arange(8)[:, None] == part_of).astype(float)
+    slopes = np.random.default_rng(3).normal(size=(2 * 8, 5))
+    by_matrix = noise_slopes(slopes, mixing=matrix)
+    assert np.allclose(noise_slopes(slopes, mixing=part_of), by_matrix, rtol=0, atol=1e-15)
+    counts = np.random.default_rng(4).normal(size=(2, part_of.size))
+    assert np.allclose(mixed(counts, part_of), counts @ matrix.T, rtol=0, atol=1e-12)
