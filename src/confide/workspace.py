@@ -27,6 +27,7 @@ from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer
 from confide.release.certificate import Issuer
 from confide.release.gate import Gate
+from confide.release.growing import growable
 from confide.release.incidents import log_incident
 from confide.release.keys import make_keys, read_order_key, read_signing_key
 from confide.release.refusal import told_in_epsilon
@@ -139,9 +140,12 @@ class Workspace:
 
         Raises:
             PolicyError: If a cap would be passed; nothing is charged.
-            ContractError: If the source lacks what the plan names; nothing is charged.
+            ContractError: If the source lacks what the plan names, or, without a ``request``, if a
+                growing release would publish the same periods for nothing; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
+        if request is None:
+            self._refuse_growable(plan)
         try:
             stored = self._gate().release(
                 plan,
@@ -152,6 +156,24 @@ class Workspace:
         except BudgetExhaustedError as refusal:
             raise told_in_epsilon(refusal, plan=plan) from None
         return certified(stored, issuer=self._issuer(), signer=self._signer)
+
+    def growable(self, plan: Plan) -> int | None:
+        """Return the ledger entry of a release that grows to a plan's periods at no charge.
+
+        By the plan and the ledger alone; None where there is none.
+        """
+        growth = growable(plan, ledger=self.ledger)
+        return None if growth is None else growth.opened
+
+    def _refuse_growable(self, plan: Plan) -> None:
+        entry = self.growable(plan)
+        if entry is not None:
+            raise ContractError(
+                f"The release of ledger entry {entry} was charged for all of these periods, and "
+                "can publish the next ones at no charge.",
+                hint="Use `confide advance`; for fresh noise and a charge of its own, `confide run "
+                "--request KEY`.",
+            )
 
     def advance(
         self,

@@ -40,7 +40,12 @@ def plan(
         planned = declared.plan()
         body = describe_plan(planned, workspace=workspace)
     output.result("plan", body, show=lambda: show_plan(body))
-    if body["released-as"]:
+    if body["grows-from"] is not None:
+        output.note(
+            f"The release of ledger entry {body['grows-from']} was charged for these periods: "
+            "`confide advance` publishes them at no charge."
+        )
+    elif body["released-as"]:
         output.note("This study is released already: running it again costs nothing.")
     elif not body["fits"]:
         output.note("It does not fit: a cap would be passed.")
@@ -73,6 +78,7 @@ def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
         "caps": caps,
         "fits": all(cap["fits"] for cap in caps),
         "released-as": released,
+        "grows-from": workspace.growable(planned),
         "offers": offered(planned, workspace=workspace),
         "reading": _reading(planned, workspace=workspace),
     }

@@ -23,7 +23,7 @@ from sqlglot import exp
 from confide.errors import ConfideError, ContractError, EngineError
 from confide.rows.answers import guarded, vector
 from confide.rows.build import STAR, select
-from confide.rows.degrees import degree_queries, degree_vector
+from confide.rows.degrees import degree_query, degree_vector
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.examine import findings
 from confide.rows.hardening import ATTACHED, attach, hardening
@@ -88,8 +88,8 @@ class DuckDBEngine:
         written = [(each.sql, each.parameters) for each in self._ready(aggregates, dataset=dataset)]
         for aggregate in aggregates:
             if isinstance(aggregate, DegreeAggregate):
-                queries = degree_queries(aggregate, dataset=dataset, layout=self._layout)
-                written += [_bound(query, self._parameters) for query in queries.each()]
+                query = degree_query(aggregate, dataset=dataset, layout=self._layout)
+                written.append(_bound(query, self._parameters))
         for sql, parameters in written:
             with _dropping_messages() as failed:
                 self._connection.execute(f"EXPLAIN {sql}", dict(parameters)).fetchall()
@@ -113,8 +113,8 @@ class DuckDBEngine:
                 exact[position] = vector(rows, column=column, cells=statement.cells)
         for position, aggregate in enumerate(aggregates):
             if isinstance(aggregate, DegreeAggregate):
-                queries = degree_queries(aggregate, dataset=dataset, layout=self._layout)
-                exact[position] = degree_vector(aggregate, queries=queries, fetch=self._arrays)
+                query = degree_query(aggregate, dataset=dataset, layout=self._layout)
+                exact[position] = degree_vector(aggregate, self._arrays(query))
         return ExactAggregates([exact[position] for position in range(len(aggregates))])
 
     def problems(self) -> Mapping[str, str]:

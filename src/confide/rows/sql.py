@@ -26,9 +26,11 @@ from confide.rows.bounding import (
     KEPT,
     MOST_ROWS,
     Bounded,
+    Cells,
     bounded_totals,
     limits,
     needs_order,
+    needs_place,
     streamed,
 )
 from confide.rows.build import (
@@ -43,7 +45,7 @@ from confide.rows.carried import Carried, carried_of, evaluated_late
 from confide.rows.keyed_order import LIMB, limbs_of, limbs_of_text, with_point
 from confide.rows.layout import Layout
 from confide.rows.person_rows import relation_rows
-from confide.rows.prepared.choice import Way, way_of
+from confide.rows.prepared.choice import Way, way_of, way_of_cells
 from confide.rows.prepared.copies import PLACES, Copies
 from confide.rows.stream import Late, stream_totals
 from confide.rows.table_rows import Scope, copied, judged, table_name
@@ -237,7 +239,6 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
     if ordered:
         words = ("h",) if isinstance(first.bounds, CellBound) else order_of(table)
         order = (*words, *judged(table, scope.quality))
-    cells = cell_count(first.axes, dataset=scope.dataset)
     late: Late | None = None
     if streamed(first.bounds):
         carried = carried_of(row_reads(first, values), table=table, in_words=ordered)
@@ -250,13 +251,22 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         bounds=first.bounds,
         values=len(values),
         order=[own(name) for name in order],
-        limbs=_limbs_of_cell(own("cell"), cells=cells),
-        with_point=lambda rows, columns: _with_point(rows, columns, scope=scope),
-        cells=cells,
+        cells=_cells(first, scope=scope),
         late=late,
-        times=domain(first.axes[-1], dataset=scope.dataset).size() if first.axes else 1,
     )
     return _with(scope, totals)
+
+
+def _cells(first: Aggregate, *, scope: Scope) -> Cells:
+    number = cell_count(first.axes, dataset=scope.dataset)
+    times = domain(first.axes[-1], dataset=scope.dataset).size() if first.axes else 1
+    return Cells(
+        number=number,
+        times=times,
+        limbs=(own("cell"),) if number <= 2**LIMB else limbs_of(own("cell")),
+        beside=("x",) if needs_place(first.bounds, number=number, times=times) else (),
+        packed=scope.copies is not None,
+    )
 
 
 def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Query:
@@ -304,57 +314,73 @@ def _carrying(
 def _terms(
     first: Aggregate, values: Sequence[Value], *, scope: Scope, order: Sequence[str]
 ) -> exp.Select:
-    """Return ``p``, what orders the rows, ``cell`` and ``s0, s1, …`` of the matching rows."""
+    """Return ``p``, what orders the rows, ``cell``, ``s0, s1, …`` and what is beside a cell."""
+    beside = _cells(first, scope=scope).beside
+    there = scope.copies is not None or bool(order)  # rows that have h have x
     rows = relation_rows(
         scope,
         first.relation,
         reads=row_reads(first, values),
         known=_known(first),
         ordered=bool(order),
+        carried=beside if there else (),
     )
+    if beside and not there:
+        rows = with_point(rows, person="p", ids=scope.layout.ids)
     columns = cell_and_sums(first, values, dataset=scope.dataset)
-    return _narrowed(rows, columns, scope=scope, order=order)
+    return _narrowed(rows, [*columns, *map(own, beside)], scope=scope, order=order)
 
 
 def _keyed(
     group: list[tuple[int, Aggregate | KeyedAggregate]], keyed: KeyedAggregate, *, scope: Scope
 ) -> Statement:
-    bounds, key = keyed.bounds, (keyed.key,)
+    bounds = keyed.bounds
     if not isinstance(bounds, CellBound) or bounds.max_rows_per_cell != 1:
         raise ContractError(
             "Key selection counts distinct patients: it needs a most number of keys a patient.",
             hint="Bound it by cells: per-patient: {cells: 5, rows: 1}.",
         )
-    rows = relation_rows(scope, keyed.relation, reads=key, known=key, ordered=False)
-    totals = bounded_totals(
-        _narrowed(rows, [named(own("e0"), "cell")], scope=scope, order=[]),
-        bounds=bounds,
-        values=0,
-        order=[],
-        limbs=limbs_of_text(own("cell")),
-        with_point=lambda rows, columns: _with_point(rows, columns, scope=scope),
-        cells=None,
-        late=None,
-    )
     return Statement(
-        query=_with(scope, totals),
+        query=_of_keys(keyed, bounds, scope=scope),
         answers=tuple((position, COUNT) for position, _ in group),
         cells=None,
         limits=limits(bounds),
         table=keyed.relation.table,
-        way=Way.CELLS,
+        way=way_of_cells(bounds),
     )
 
 
-def _with_point(rows: exp.Select, columns: Sequence[str], *, scope: Scope) -> exp.Select:
-    if scope.copies is not None:
-        return scope.copies.with_point(rows, columns)
-    return select(*map(own, [*columns, "x"]), of=with_point(rows, person="p", ids=scope.layout.ids))
-
-
-def _limbs_of_cell(cell: exp.Expr, *, cells: int) -> tuple[exp.Expr, ...]:
-    """Return the index of a cell as limbs."""
-    return (cell,) if cells <= 2**LIMB else limbs_of(cell)
+def _of_keys(keyed: KeyedAggregate, bounds: CellBound, *, scope: Scope) -> exp.Query:
+    """Count distinct persons per key; copies hold the numbers of keys, and 60 bits of each."""
+    table, key = scope.dataset.table(keyed.relation.table), (keyed.key,)
+    column = [each.name for each in table.columns].index(keyed.key.column)
+    beside = ("x",) if scope.copies is None else ("x", f"t{column}")
+    rows = relation_rows(
+        scope,
+        keyed.relation,
+        reads=key,
+        known=key,
+        ordered=False,
+        carried=() if scope.copies is None else beside,
+    )
+    if scope.copies is None:
+        rows = with_point(rows, person="p", ids=scope.layout.ids)
+        limbs = limbs_of_text(own("cell"))
+    else:
+        limbs = limbs_of(own(beside[-1]))
+    columns = [named(own("e0"), "cell"), *map(own, beside)]
+    totals = bounded_totals(
+        _narrowed(rows, columns, scope=scope, order=[]),
+        bounds=bounds,
+        values=0,
+        order=[],
+        cells=Cells(
+            number=None, times=1, limbs=limbs, beside=beside, packed=scope.copies is not None
+        ),
+        late=None,
+    )
+    query = _with(scope, totals)
+    return query if scope.copies is None else scope.copies.with_texts(query, table, column=column)
 
 
 def _narrowed(

@@ -111,6 +111,21 @@ def test_a_step_costs_nothing_and_keeps_every_published_number(folder):
     )
 
 
+def test_later_periods_are_not_charged_again_without_asking(folder):
+    grow(folder, steps=(10,))
+    with confide.open(folder / "dataset.yaml") as ws:
+        before, entry = spent(ws), ws.ledger.growths("board")[0].opened
+        assert ws.growable(plan_of(ws, 12)) == entry
+        assert ws.growable(plan_of(ws, 10)) is None
+        with pytest.raises(ContractError, match=f"entry {entry} was charged .* `confide advance`"):
+            ws.release(plan_of(ws, 12))
+        assert spent(ws) == before
+        ws.release(plan_of(ws, 10))  # what was released is delivered again
+        assert spent(ws) == before
+        ws.release(plan_of(ws, 12), request="fresh")
+        assert spent(ws) != before
+
+
 def test_the_coordinates_of_all_steps_are_those_of_one_release(folder):
     """New coordinates are C·x of the later snapshot plus noise of the one scale."""
     *_, last = grow(folder, steps=(10, 11, 15, 40))
