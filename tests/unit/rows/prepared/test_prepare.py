@@ -276,10 +276,10 @@ def test_texts_are_numbered_as_they_sort_and_rows_hold_the_number(folder):
     hashes = {row["id"]: row["t"] for row in numbers}
     column = [c.name for c in dataset().table("events").columns].index("note")
     rows = pq.read_table(inside / "t1.parquet")
-    for number, sixty in zip(
+    for place, sixty in zip(
         rows[f"c{column}"].to_pylist(), rows[f"t{column}"].to_pylist(), strict=True
     ):
-        assert sixty == hashes.get(number)
+        assert sixty == hashes.get(place)
 
 
 def test_all_rows_of_a_patient_hold_the_patients_point(folder):
