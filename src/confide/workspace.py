@@ -31,6 +31,7 @@ from confide.release.approval import analyst_of, authority_of
 from confide.release.certificate import Issuer
 from confide.release.commitment import published
 from confide.release.gate import Gate
+from confide.release.growing import refuse_growable
 from confide.release.incidents import log_incident
 from confide.release.keys import make_keys, read_order_key
 from confide.release.refusal import told_in_epsilon
@@ -150,9 +151,12 @@ class Workspace:
 
         Raises:
             PolicyError: If a cap would be passed; nothing is charged.
-            ContractError: If the source lacks what the plan names; nothing is charged.
+            ContractError: If the source lacks what the plan names, or, without a ``request``, if a
+                growing release would publish the same periods for nothing; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
+        if request is None:
+            refuse_growable(plan, ledger=self.ledger)
         with self._snapshot() as snapshot:
             try:
                 stored = self._gate().release(

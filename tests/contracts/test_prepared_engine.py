@@ -112,7 +112,7 @@ def test_all_forms_are_met_and_say_so(tmp_path):
     work.prepare()
     with opened(folder, of, copying=UseCopies(folder=work.folder)) as engine:
         text = "\n".join(engine.explain([*questions(), *menu()], dataset=of))
-    for form in ("rank projection", "clustered stream", "sort and stream", "per patient and cell"):
+    for form in ("rank projection", "clustered stream", "sort and stream", "patient and cell"):
         assert form in text
 
 
@@ -136,14 +136,16 @@ def test_rows_at_the_same_place_are_kept_by_their_columns_in_both_ways(tmp_path)
     of, base = dataset(), random_database(23, events=20)
     folder = written(tmp_path, base)
     with pytest.MonkeyPatch.context() as patch:
-        from confide.rows import table_rows
+        from confide.rows import bounding, table_rows
         from confide.rows.build import STAR, named, num, select
+        from confide.rows.prepared import layouts
 
-        def one_place(rows, limbs):
+        def one_place(rows, limbs, *, name="h"):
             del limbs
-            return select(STAR, named(num(7), "h"), of=rows)
+            return select(STAR, named(num(7), name), of=rows)
 
-        patch.setattr(table_rows, "with_place", one_place)
+        for module in (table_rows, layouts, bounding):  # places of cells and keys too
+            patch.setattr(module, "with_place", one_place)
         work = preparation(folder, of)
         work.prepare()
         asked = [*questions()[:12], *menu()[3:6]]

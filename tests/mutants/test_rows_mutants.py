@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from confide.errors import EngineError
-from confide.rows import bounding
+from confide.rows import bounding, stream
 from confide.rows.duckdb import open_engine
 from confide.tables.aggregate import CentredSquare, Plain
 from confide.tables.bound_contributions import CellBound, RowBound
@@ -91,6 +91,17 @@ def test_the_guard_rejects_a_stream_that_keeps_more(monkeypatch, change, asked):
     monkeypatch.setattr(bounding, "stream_totals", more)
     with pytest.raises(EngineError, match="contribution bound not enforced"):
         answers(DATABASE.frames, asked=(asked,))
+
+
+def test_the_guard_rejects_a_stream_that_keeps_a_cell_of_a_person_twice(monkeypatch):
+    def every_row(rows, columns, apart):
+        del columns, apart
+        return rows
+
+    monkeypatch.setattr(stream, "_first_of_each", every_row)
+    bounds = CellBound(max_cells=500)  # so many cells that rows alone do not pass the bound
+    with pytest.raises(EngineError, match="contribution bound not enforced"):
+        answers(DATABASE.frames, asked=(ask(axes=[DB, col("code")], bounds=bounds),))
 
 
 @pytest.mark.parametrize("bounds", [RowBound(max_rows=1), CellBound(max_cells=1)])

@@ -40,7 +40,12 @@ def plan(
         planned = declared.plan()
         body = describe_plan(planned, workspace=workspace)
     output.result("plan", body, show=lambda: show_plan(body))
-    if body["released-as"]:
+    if body["grows-from"] is not None:
+        output.note(
+            f"The release of ledger entry {body['grows-from']} was charged for these periods: "
+            "`confide advance` publishes them at no charge."
+        )
+    elif body["released-as"]:
         output.note("This study is released already: running it again costs nothing.")
     elif not body["fits"]:
         output.note("It does not fit: a cap would be passed.")
@@ -61,6 +66,7 @@ def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
 def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
     """Return what follows from a plan and the ledger alone, without the source."""
     from confide.cli.deliver import loss_body
+    from confide.release.growing import growable
 
     dataset = planned.dataset
     spent = workspace.spent(planned)
@@ -84,6 +90,7 @@ def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
         "fits": all(cap["fits"] for cap in caps),
         "released-as": released,
         "approval": approval(planned, workspace=workspace),
+        "grows-from": growable(planned, ledger=workspace.ledger),
     }
 
 

@@ -63,6 +63,7 @@ from confide.plans.growth import appended, growing_question, grown_to
 from confide.plans.mechanisms import vector
 from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.soundness import require_sound
+from confide.release.growing import growth_of
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.release.patients import AdmittedRows, EverybodysRows, require_caps_in_force, rows_of
 from confide.rows.engine import Engine, Exact, ExactAggregates
@@ -154,23 +155,19 @@ class Gate:
                 more.
         """
         self._check(plan, progress=progress)
-        stop, question = grown_to(plan), growing_question(plan)
-        same = [
-            growth
-            for growth in self.ledger.growths(plan.dataset.lineage)
-            if growth.question == question and growth.latest  # another may have been cancelled
-        ]
-        if stop is None or not same:
+        stop, growth = grown_to(plan), growth_of(plan, ledger=self.ledger)
+        if stop is None or growth is None:
             raise ContractError(
                 "No release of this study grows; nothing was charged for these periods.",
                 hint="Run the study first, with one running count and `through`; afterwards only "
                 "`through` and the snapshot may change.",
             )
-        growth = same[-1]
         done = self._done(growth, stop=stop)
         if done is not None:
             return StoredRelease(entry=self.ledger.publish(done.entry), payload=done.payload)
-        step = Step(question=question, start=growth.position, stop=stop, continues=growth.opened)
+        step = Step(
+            question=growth.question, start=growth.position, stop=stop, continues=growth.opened
+        )
         request = _request(plan, analyst=analyst, request_key=request_key, step=step)
         before = self.ledger.stored(growth.latest)
         return self._pass(plan, request, before=before, progress=progress)

@@ -9,7 +9,7 @@ from typing import Any
 
 from confide.errors import EngineError
 from confide.rows.engine import Exact
-from confide.rows.sql import CELL
+from confide.rows.statement import CELL
 from confide.rows.stream import SUMS
 
 

@@ -6,8 +6,9 @@ the values; output: (tag, cell, kept rows, sums), where a tag above 0 reports th
 - ``RowBound(m)``: the first m rows of a person in the keyed order of rows, ties by the declared
   columns: one stream over a prepared copy, or over rows sorted for it;
 - ``CellBound(k, r)``: the first r rows of a cell in the same order, then the first k cells in the
-  keyed order of (person, cell), or the earliest k.  Without values the r rows need no order:
-  least(count, r);
+  keyed order of (person, cell), or the earliest k.  With r = 1 that is one stream over rows sorted
+  by person and cell; else rows are summed per person and cell.  Without values the rows of a cell
+  need no order: least(count, r);
 - ``OneEvent``: every row.
 
 *Privacy:* the bound is applied to the rows that are summed: after the filter (a bound before it is
@@ -19,17 +20,19 @@ References:
         https://doi.org/10.2478/popets-2020-0025
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 from sqlglot import exp
 
 from confide.rows.build import (
+    BIGINT,
     HUGEINT,
     NULL,
     STAR,
     at_most,
+    bit_and,
     call,
     cast,
     less,
@@ -37,11 +40,14 @@ from confide.rows.build import (
     num,
     own,
     own_table,
+    plus,
     ranked,
     rest,
     select,
+    shifted_right,
+    times,
 )
-from confide.rows.keyed_order import with_place
+from confide.rows.keyed_order import LIMB, MASK, with_place
 from confide.rows.stream import (
     FARTHEST,
     OUT_OF_ORDER,
@@ -79,31 +85,46 @@ class Bounded:
     kept: exp.Select | None = None
 
 
-def bounded_totals(  # noqa: PLR0913 — a query has as many parts
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """What the cells of rows are.
+
+    Attributes:
+        number: Of public cells; None when they are secret keys.
+        times: Cells of the last axis, by which the earliest cells come first.
+        limbs: The cell as limbs, for its place in the keyed order.
+        beside: Columns that the limbs and the place need: ``x``, the person's point, and others
+            that are equal in all rows of a person and cell.
+        packed: Whether ``p`` is below 2³¹, so that what orders the cells fits beside it.
+    """
+
+    number: int | None
+    times: int
+    limbs: tuple[exp.Expr, ...]
+    beside: tuple[str, ...]
+    packed: bool
+
+
+def bounded_totals(
     rows: exp.Select,
     *,
     bounds: ContributionBounds,
     values: int,
     order: Sequence[exp.Expr],
-    limbs: tuple[exp.Expr, ...],
-    with_point: Callable[[exp.Select, Sequence[str]], exp.Select],
-    cells: int | None,
+    cells: Cells,
     late: Late | None,
-    times: int = 1,
     summed: Summed = Summed.CELLS,
 ) -> Bounded:
     """Return the sums over what each person keeps.
 
     Args:
-        rows: Rows with ``p``, ``cell``, ``s0, …``, and ``h`` where :func:`needs_order` says so.
+        rows: Rows with ``p``, ``cell``, ``s0, …``, ``h`` where :func:`needs_order` says so, and
+            what is beside the cell where :func:`needs_place` says so.
         bounds: What one privacy unit keeps.
         values: Number of values.
         order: What orders a person's rows; empty when they come in order.
-        limbs: The cell as limbs, for its place in the keyed order.
-        with_point: Adds ``x``, the person's point, to rows with the named columns.
-        cells: Number of public cells; None when they are secret keys.
+        cells: What the cells are.
         late: Makes ``cell`` and values of the rows that a stream keeps; None: the rows have them.
-        times: Cells of the last axis, by which the earliest cells come first.
         summed: By cell, or by person and cell.
     """
     sums = _sums(values)
@@ -120,30 +141,10 @@ def bounded_totals(  # noqa: PLR0913 — a query has as many parts
             first = _first(rows, m, order=order or [own("h")])
             kept = select(own("p"), own("cell"), one, *map(own, sums), of=first)
             return _added(kept, values=values, summed=summed)
-        case CellBound(max_cells=k, max_rows_per_cell=r, order=order_of_cells):
-            per_cell = _per_cell(rows, r, sums=[own(name) for name in sums])
-            front = _time(order_of_cells, times=times)
-            if cells is not None and k >= cells:  # nobody can have more cells than there are
-                return _added(per_cell, values=values, summed=summed)
-            named_columns = ["p", "cell", "n", *sums]
-            placed = with_point(per_cell, named_columns)
-            with_h = select(*map(own, [*named_columns, "h"]), of=with_place(placed, limbs))
-            if k > FARTHEST:
-                first = _first(with_h, k, order=[*front, own("h"), own("cell")])
-                kept = select(*map(own, named_columns), of=first)
-                return _added(kept, values=values, summed=summed)
-            together = in_order(with_h, by=[own("p"), *front, own("h"), own("cell")])
-            too_many = less(num(limits(bounds)[MOST_IN_CELL]), own("n"))
-            query = stream_totals(
-                together,
-                most=k,
-                limit=limits(bounds)[MOST_ROWS],
-                sums=sums,
-                count=own("n"),
-                wrong=[too_many],
-                summed=summed,
-            )
-            return Bounded(query=query)
+        case CellBound() if in_one_pass(bounds):
+            return Bounded(query=_first_cells(rows, bounds, sums=sums, cells=cells, summed=summed))
+        case CellBound():
+            return _summed_cells(rows, bounds, sums=sums, cells=cells, summed=summed)
         case _:
             assert_never(bounds)
 
@@ -159,6 +160,103 @@ def _added(kept: exp.Select, *, values: int, summed: Summed) -> Bounded:
             return Bounded(query=select(*by, *sums, of=kept, by=by))
         case _:
             assert_never(summed)
+
+
+def in_one_pass(bounds: CellBound) -> bool:
+    """Return whether the first row of each of a person's cells is found in one sort and pass."""
+    return bounds.max_rows_per_cell == 1 and bounds.max_cells <= FARTHEST
+
+
+def needs_place(bounds: ContributionBounds, *, number: int | None, times: int) -> bool:
+    """Return whether bounding needs the keyed order of cells: not where time orders them all."""
+    if not isinstance(bounds, CellBound) or _holds_all(bounds, number=number):
+        return False
+    return bounds.order is CellOrder.KEYED or times != number
+
+
+def _holds_all(bounds: CellBound, *, number: int | None) -> bool:
+    """Return whether nobody can have more cells than are kept."""
+    return number is not None and bounds.max_cells >= number
+
+
+def _first_cells(
+    rows: exp.Select, bounds: CellBound, *, sums: Sequence[str], cells: Cells, summed: Summed
+) -> exp.Select:
+    """Return the sums over the first row of each of the first cells of a person."""
+    person, ahead = own("p"), _ahead(bounds, cells=cells)
+    if cells.packed:  # one key to sort by in place of two
+        beside = plus(times(cast(person, BIGINT), num(1 << LIMB)), ahead[0])
+        keys, p = [beside, *ahead[1:]], shifted_right(own("a0"), LIMB)
+    else:
+        keys, p = [person, *ahead], own("a0")
+    apart = [f"a{i}" for i in range(len(keys))]
+    cell = own(apart[-1]) if len(apart) > 1 else bit_and(own("a0"), num(MASK))
+    within = ["h", *sums] if sums else []
+    keyed = select(
+        *(named(key, name) for key, name in zip(keys, apart, strict=True)),
+        *map(own, within),
+        of=_placed(rows, bounds, cells=cells),
+    )
+    kept = [*map(own, apart), *map(own, sums)]
+    together = in_order(select(*kept, of=keyed), by=[*map(own, apart), *map(own, within)])
+    everything = _holds_all(bounds, number=cells.number)
+    return stream_totals(
+        select(named(p, "p"), named(cell, "cell"), *kept, of=together),
+        most=None if everything else bounds.max_cells,
+        limit=limits(bounds)[MOST_ROWS],
+        sums=sums,
+        apart=apart,
+        summed=summed,
+    )
+
+
+def _summed_cells(
+    rows: exp.Select, bounds: CellBound, *, sums: Sequence[str], cells: Cells, summed: Summed
+) -> Bounded:
+    """Return the sums over the first cells of a person, whose first rows are summed before."""
+    k, values = bounds.max_cells, len(sums)
+    beside = cells.beside if needs_place(bounds, number=cells.number, times=cells.times) else ()
+    per_cell = _per_cell(rows, bounds.max_rows_per_cell, sums=sums, beside=beside)
+    columns = list(map(own, ["p", "cell", "n", *sums]))
+    if _holds_all(bounds, number=cells.number):
+        return _added(per_cell, values=values, summed=summed)
+    by = _ahead(bounds, cells=cells)
+    placed = _placed(per_cell, bounds, cells=cells)
+    if k > FARTHEST:
+        kept = select(*columns, of=_first(placed, k, order=by))
+        return _added(kept, values=values, summed=summed)
+    together = in_order(select(*columns, of=placed), by=[own("p"), *by])
+    too_many = less(num(limits(bounds)[MOST_IN_CELL]), own("n"))
+    query = stream_totals(
+        together,
+        most=k,
+        limit=limits(bounds)[MOST_ROWS],
+        sums=sums,
+        count=own("n"),
+        wrong=[too_many],
+        summed=summed,
+    )
+    return Bounded(query=query)
+
+
+def _placed(rows: exp.Select, bounds: CellBound, *, cells: Cells) -> exp.Select:
+    """Add ``g``, the place of each cell in the keyed order, where it is needed."""
+    if not needs_place(bounds, number=cells.number, times=cells.times):
+        return rows
+    return with_place(rows, cells.limbs, name="g")
+
+
+def _ahead(bounds: CellBound, *, cells: Cells) -> list[exp.Expr]:
+    """Return what orders the cells of a person, at last the cell itself; each is below 2³¹."""
+    if not needs_place(bounds, number=cells.number, times=cells.times):
+        return [own("cell")]
+    match bounds.order:
+        case CellOrder.KEYED:
+            return [own("g"), own("cell")]
+        case CellOrder.EARLIEST:
+            return [rest(own("cell"), num(cells.times)), own("g"), own("cell")]
+        case _:
+            assert_never(bounds.order)
 
 
 def streamed(bounds: ContributionBounds) -> bool:
@@ -203,17 +301,6 @@ def limits(bounds: ContributionBounds) -> dict[int, int]:
             assert_never(bounds)
 
 
-def _time(order: CellOrder, *, times: int) -> list[exp.Expr]:
-    """Return what comes before the keyed order of cells: nothing, or the cell's time."""
-    match order:
-        case CellOrder.KEYED:
-            return []
-        case CellOrder.EARLIEST:
-            return [rest(own("cell"), num(times))]
-        case _:
-            assert_never(order)
-
-
 def _every_row(rows: exp.Select, *, sums: Sequence[str]) -> exp.Select:
     summed = [named(exp.Sum(this=own(name)), name) for name in sums]
     n = named(exp.Count(this=STAR), "n")
@@ -227,15 +314,18 @@ def _first(
     return select(STAR, of=numbered, where=[at_most(own("rk"), num(most))])
 
 
-def _per_cell(rows: exp.Select, most: int, *, sums: list[exp.Column]) -> exp.Select:
+def _per_cell(
+    rows: exp.Select, most: int, *, sums: Sequence[str], beside: Sequence[str]
+) -> exp.Select:
     count: exp.Expr = exp.Count(this=STAR)
     if sums:
-        rows = _first(rows, most, order=[own("h"), *sums], by=("p", "cell"))
+        rows = _first(rows, most, order=[own("h"), *map(own, sums)], by=("p", "cell"))
     else:
         count = call("least", count, num(most))
-    summed = [named(exp.Sum(this=column), column.name) for column in sums]
+    summed = [named(exp.Sum(this=own(name)), name) for name in sums]
+    equal_in_all = [named(exp.Max(this=own(name)), name) for name in beside]
     key = [own("p"), own("cell")]
-    return select(*key, named(count, "n"), *summed, of=rows, by=key)
+    return select(*key, named(count, "n"), *summed, *equal_in_all, of=rows, by=key)
 
 
 def _sums(values: int) -> list[str]:

@@ -8,15 +8,15 @@ the lemma in :mod:`confide.tables.degrees` asks for.
 *Privacy:* edges leave the engine's tables as pairs of numbers and stay in this process; the
 histogram goes to the gate as every exact sum does.
 
-*Utility:* one sort, then one pass in Python over the edges at persons with more than the bound.
+*Utility:* degrees are counted from sorted pairs of numbers; the order matters, and one pass in
+Python is made, for the edges at persons with more than the bound alone.
 
 References:
     [DLL16] Day, Li, Lyu. Publishing graph degree distribution with node differential privacy.
         SIGMOD 2016, alg. 1. https://doi.org/10.1145/2882903.2926745
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, TypeAlias, assert_never
 
 import numpy as np
@@ -25,11 +25,15 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.rows.build import (
+    BIGINT,
+    INT,
     STAR,
     call,
+    cast,
     equal,
     named,
     negated,
+    num,
     own,
     own_table,
     select,
@@ -42,31 +46,17 @@ from confide.tables.degrees import DegreeAggregate, How, check_degrees
 from confide.tables.expression import ColumnOf, QualityOf, ValueOf
 from confide.tables.schema import Dataset
 
-Fetch: TypeAlias = Callable[[exp.Query], Mapping[str, NDArray[Any]]]
-"""Runs a query and returns its columns as arrays."""
+Contacts: TypeAlias = Mapping[str, NDArray[Any]]
+"""Columns by name."""
+NUMBER = 31
+ONES = (1 << NUMBER) - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DegreeQueries:
-    """What a degree histogram reads.
-
-    Attributes:
-        edges: Columns ``i`` and ``j``, numbers of the two ends, in the stable order.
-        persons: One row with the number ``n`` of vertices; None where only ends are vertices.
-    """
-
-    edges: exp.Query
-    persons: exp.Query | None
-
-    def each(self) -> tuple[exp.Query, ...]:
-        """Return the queries there are."""
-        return (self.edges,) if self.persons is None else (self.edges, self.persons)
-
-
-def degree_queries(
-    aggregate: DegreeAggregate, *, dataset: Dataset, layout: Layout
-) -> DegreeQueries:
+def degree_query(aggregate: DegreeAggregate, *, dataset: Dataset, layout: Layout) -> exp.Select:
     """Compile a degree histogram, over the source.
+
+    Rows are contacts, as often as they stand there: ``i`` < ``j`` the numbers of both ends, from 1,
+    and ``h`` the place of the edge.  One row with ``j`` = 0 has the number of persons in ``i``.
 
     Raises:
         ContractError: If it is not declared, or does not fit the source.
@@ -77,21 +67,27 @@ def degree_queries(
     if aggregate.persons:
         each = cleaned_rows(scope, dataset.table(aggregate.persons))
         people = select(own("p"), of=each, by=[own("p")])  # a person once, however many rows
-        persons = select(named(exp.Count(this=STAR), "n"), of=people.copy())
     else:
         ends = (select(named(own(end), "p"), of=own_table("pairs")) for end in ("a", "b"))
         people = select(own("p"), of=exp.Union(this=next(ends), expression=next(ends)))
-        persons = None
     number = exp.Window(
         this=exp.RowNumber(),
         order=exp.Order(expressions=[exp.Ordered(this=own("p"), nulls_first=False)]),
     )
-    parts["numbered"] = select(own("p"), named(number, "i"), of=people)
-    return DegreeQueries(edges=_with(scope, parts, _ordered(layout)), persons=persons)
+    pointed = with_point(people, person="p", ids=layout.ids)
+    parts["numbered"] = select(
+        own("p"), named(cast(number, INT), "i"), named(cast(own("x"), INT), "x"), of=pointed
+    )
+    n = cast(exp.Count(this=STAR), INT)
+    persons = select(
+        named(n, "i"), named(cast(num(0), INT), "j"), named(num(0), "h"), of=own_table("numbered")
+    )
+    both = exp.Union(this=_edges(), expression=persons, distinct=False)
+    return _with(scope, parts, select(STAR, of=both))
 
 
 def _pairs(aggregate: DegreeAggregate, *, scope: Scope) -> exp.Select:
-    """Return each pair of different persons with a matching contact once, ``a`` before ``b``."""
+    """Return the different persons of each matching contact, ``a`` before ``b``."""
     table = scope.dataset.table(aggregate.relation.table)
 
     def find(read: ColumnOf | ValueOf | QualityOf) -> exp.Expr:
@@ -107,7 +103,7 @@ def _pairs(aggregate: DegreeAggregate, *, scope: Scope) -> exp.Select:
                 assert_never(read)
 
     ends = (own("p"), own("q"))
-    query = select(
+    return select(
         named(call("least", *ends), "a"),
         named(call("greatest", *ends), "b"),
         of=cleaned_rows(scope, table),
@@ -116,25 +112,22 @@ def _pairs(aggregate: DegreeAggregate, *, scope: Scope) -> exp.Select:
             holds(aggregate.relation.where, of=find, dataset=scope.dataset),
         ],
     )
-    query.set("distinct", exp.Distinct())
-    return query
 
 
-def _ordered(layout: Layout) -> exp.Select:
-    """Return the numbers of both ends, in the stable order; ends that are no vertices drop out."""
-    b = with_point(select(own("a"), own("b"), of=own_table("pairs")), person="b", ids=layout.ids)
-    b = select(own("a"), own("b"), named(own("x"), "xb"), of=b)
-    rows = with_place(with_point(b, person="a", ids=layout.ids), [own("xb")])
+def _edges() -> exp.Select:
+    """Return the numbers and places of contacts; those with ends that are no vertices drop out."""
     joins = [
         exp.Join(this=own_table("numbered", side), on=equal(own("p", side), own(end, "e")))
         for side, end in (("v", "a"), ("w", "b"))
     ]
-    columns = [named(own("i", "v"), "i"), named(own("i", "w"), "j")]
-    query = select(own("h", "e"), *columns, of=rows, alias="e", joins=joins)
-    query = select(own("i"), own("j"), of=query)
-    order = [exp.Ordered(this=own(name), nulls_first=False) for name in ("h", "i", "j")]
-    query.set("order", exp.Order(expressions=order))
-    return query
+    columns = [
+        named(own("i", "v"), "i"),
+        named(own("i", "w"), "j"),
+        named(cast(own("x", "v"), BIGINT), "x"),
+        named(cast(own("x", "w"), BIGINT), "y"),
+    ]
+    rows = select(*columns, of=own_table("pairs", "e"), joins=joins)
+    return select(own("i"), own("j"), own("h"), of=with_place(rows, [own("y")]))
 
 
 def _with(scope: Scope, parts: Mapping[str, exp.Query], query: exp.Select) -> exp.Select:
@@ -146,6 +139,7 @@ def _with(scope: Scope, parts: Mapping[str, exp.Query], query: exp.Select) -> ex
                 exp.CTE(
                     this=part.copy(),
                     alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)),
+                    materialized=True if name == "numbered" else None,
                 )
                 for name, part in front.items()
             ]
@@ -154,32 +148,47 @@ def _with(scope: Scope, parts: Mapping[str, exp.Query], query: exp.Select) -> ex
     return query
 
 
-def degree_vector(
-    aggregate: DegreeAggregate, *, queries: DegreeQueries, fetch: Fetch
-) -> tuple[int, ...]:
-    """Return the number of persons of each degree, from what the queries give.
+def degree_vector(aggregate: DegreeAggregate, contacts: Contacts) -> tuple[int, ...]:
+    """Return the number of persons of each degree.
 
     Args:
         aggregate: What is counted.
-        queries: Of :func:`degree_queries`.
-        fetch: Runs them.
+        contacts: Columns ``i``, ``j`` and ``h`` of :func:`degree_query`.
     """
-    edges = fetch(queries.edges)
-    first, second = (np.asarray(edges[end], dtype=np.int64) for end in ("i", "j"))
+    i, j, h = (np.asarray(contacts[name], dtype=np.int64) for name in ("i", "j", "h"))
+    (persons,) = i[j == 0].tolist()
+    pairs, h = ((i << NUMBER) | j)[j > 0], h[j > 0]
+    edges = np.sort(pairs)
+    edges = edges[np.diff(edges, prepend=-1) > 0]  # each pair once, whatever its rows
+    most, degrees = aggregate.bounds.at_most, np.bincount(_both_ends(edges))
     match aggregate.bounds.how:
         case How.CAPPED:
-            degrees = np.bincount(np.concatenate([first, second]))
+            pass
         case How.PROJECTED:
-            degrees = projected_degrees(first, second, at_most=aggregate.bounds.at_most)
+            crowded = degrees > most  # the others keep every edge, in whatever order
+            alone, contested = ~_touching(crowded, edges), _touching(crowded, pairs)
+            ordered = np.concatenate([edges[alone], _in_order(pairs[contested], h[contested])])
+            degrees = projected_degrees(ordered >> NUMBER, ordered & ONES, at_most=most)
         case _:
             assert_never(aggregate.bounds.how)
-    counts = np.bincount(
-        np.minimum(degrees, aggregate.bounds.at_most), minlength=aggregate.bounds.at_most + 1
-    ).tolist()
-    if queries.persons is None:
-        return tuple(counts[1:])
-    persons = int(fetch(queries.persons)["n"][0])
-    return (persons - sum(counts[1:]), *counts[1:])
+    counts = np.bincount(np.minimum(degrees, most), minlength=most + 1).tolist()[1:]
+    return (persons - sum(counts), *counts) if aggregate.persons else tuple(counts)
+
+
+def _both_ends(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([pairs >> NUMBER, pairs & ONES])
+
+
+def _touching(crowded: NDArray[np.bool_], pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which pairs have an end that is crowded."""
+    found: NDArray[np.bool_] = crowded[pairs >> NUMBER] | crowded[pairs & ONES]
+    return found
+
+
+def _in_order(pairs: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return each pair once, by place and then by the numbers of its ends."""
+    ordered = pairs[np.lexsort((pairs, places))]  # rows of a pair have one place: they are together
+    return np.asarray(ordered[np.diff(ordered, prepend=-1) != 0])
 
 
 def projected_degrees(

@@ -23,7 +23,7 @@ from sqlglot import exp
 from confide.errors import ContractError
 from confide.rows.answers import guarded, vector
 from confide.rows.build import STAR, select
-from confide.rows.degrees import degree_queries, degree_vector
+from confide.rows.degrees import degree_query, degree_vector
 from confide.rows.descent import DescentRows, descent_query
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.examine import findings
@@ -37,7 +37,8 @@ from confide.rows.prepared.manifest import Standing, copies_in
 from confide.rows.session import Parameter, Session, dropping_messages
 from confide.rows.sources.prepare import Opened, in_catalog, prepared
 from confide.rows.spill import SpillFolder
-from confide.rows.sql import Statement, statements
+from confide.rows.sql import statements
+from confide.rows.statement import Statement
 from confide.rows.stream import Summed
 from confide.rows.table_rows import Scope
 from confide.tables.aggregate import Asked
@@ -94,8 +95,8 @@ class DuckDBEngine:
         written = [(each.sql, each.parameters) for each in self._ready(aggregates, dataset=dataset)]
         for aggregate in aggregates:
             if isinstance(aggregate, DegreeAggregate):
-                queries = degree_queries(aggregate, dataset=dataset, layout=self._layout)
-                written += [self._session.bound(query) for query in queries.each()]
+                query = degree_query(aggregate, dataset=dataset, layout=self._layout)
+                written.append(self._session.bound(query))
             if isinstance(aggregate, DescentAggregate):
                 query = descent_query(aggregate, dataset=dataset, layout=self._layout)
                 written.append(self._session.bound(query))
@@ -124,10 +125,8 @@ class DuckDBEngine:
                 exact[position] = vector(rows, column=column, cells=statement.cells)
         for position, aggregate in enumerate(aggregates):
             if isinstance(aggregate, DegreeAggregate):
-                queries = degree_queries(aggregate, dataset=dataset, layout=self._layout)
-                exact[position] = degree_vector(
-                    aggregate, queries=queries, fetch=self._session.arrays
-                )
+                query = degree_query(aggregate, dataset=dataset, layout=self._layout)
+                exact[position] = degree_vector(aggregate, self._session.arrays(query))
             if isinstance(aggregate, DescentAggregate):
                 query = descent_query(aggregate, dataset=dataset, layout=self._layout)
                 columns = self._session.arrays(query)

@@ -121,7 +121,8 @@ def _bin(value: exp.Expr, edges: tuple[int, ...], *, sure: bool) -> exp.Expr:
     """Return the bin of a value; NULL outside.  Even cuts divide, others halve the list.
 
     With n bins over W steps cut at ⌊W·i/n⌋, x steps from the start are in bin ⌊(n(x+1) − 1)/W⌋:
-    x ≥ ⌊W·i/n⌋ if and only if x + 1 > W·i/n, that is i < n(x+1)/W.
+    x ≥ ⌊W·i/n⌋ if and only if x + 1 > W·i/n, that is i < n(x+1)/W.  From W steps on that is n or
+    more: the rest is the last bin, of whatever width, as the time beyond a horizon is.
 
     Args:
         value: Canonical integer, or NULL.
@@ -129,11 +130,11 @@ def _bin(value: exp.Expr, edges: tuple[int, ...], *, sure: bool) -> exp.Expr:
         sure: Whether no value lies outside the edges.
     """
     last = len(edges) - 2
-    start, width, bins = edges[0], edges[-1] - edges[0], last + 1
-    even = edges == tuple(start + width * i // bins for i in range(bins + 1))
-    if even and bins * (width + 1) < LARGEST_PRODUCT:
-        steps = minus(times(plus(minus(value, num(start)), num(1)), num(bins)), num(1))
-        place = over(steps, num(width))
+    even = _even_part(edges)
+    if even:
+        bins = len(even) - 1
+        steps = minus(times(plus(minus(value, num(even[0])), num(1)), num(bins)), num(1))
+        place = over(steps, num(even[-1] - even[0]))
         # the last edge belongs to the last bin; NULL is in none, as it is in no comparison
         inside = case((less(num(last), place), num(last)), default=place)
         unknown: list[tuple[exp.Expr, exp.Expr]] = []
@@ -144,6 +145,17 @@ def _bin(value: exp.Expr, edges: tuple[int, ...], *, sure: bool) -> exp.Expr:
         outside = some(less(value, num(edges[0])), less(num(edges[-1]), value))
         unknown.append((outside, NULL))
     return case(*unknown, default=inside) if unknown else inside
+
+
+def _even_part(edges: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the edges, or all but the last, that cut their range evenly; none if neither do."""
+    for cut in (edges, edges[:-1]):
+        bins = len(cut) - 1
+        if bins < 1 or bins * (edges[-1] - edges[0] + 1) >= LARGEST_PRODUCT:
+            continue
+        if cut == tuple(cut[0] + (cut[-1] - cut[0]) * i // bins for i in range(bins + 1)):
+            return cut
+    return ()
 
 
 def _halve(value: exp.Expr, edges: tuple[int, ...], low: int, high: int) -> exp.Expr:

@@ -91,21 +91,28 @@ def with_point(rows: exp.Select, *, person: str, ids: Ids) -> exp.Select:
     return select(STAR, named(_folded("x1"), "x"), of=rows)
 
 
-def with_place(rows: exp.Select, limbs: Sequence[exp.Expr]) -> exp.Select:
-    """Add ``h``, the place of a row of limbs at its person's ``x``; more is left beside it."""
+def with_place(rows: exp.Select, limbs: Sequence[exp.Expr], *, name: str = "h") -> exp.Select:
+    """Add ``h``, the place of a row of limbs at its person's ``x``; more is left beside it.
+
+    Args:
+        rows: Rows with ``x`` and what the limbs are made of.
+        limbs: Integers below 2³¹.
+        name: What to call the place.
+    """
     values, level = list(limbs) or [num(0)], 0
     while level == 0 or len(values) > 1:
         pairs = [values[i : i + 2] for i in range(0, len(values), 2)]
         names = [f"m{level}_{i}" for i in range(len(pairs))]
         products = []
-        for name, (first, *second) in zip(names, pairs, strict=True):
+        for product, (first, *second) in zip(names, pairs, strict=True):
             other = bit_xor(second[0], _key("k5")) if second else _key("k5")
-            products.append(named(times(bit_xor(first, own("x")), other), name))
+            products.append(named(times(bit_xor(first, own("x")), other), product))
         rows = select(STAR, *products, of=rows)
         values, level = [_folded(name) for name in names], level + 1
     (state,) = values
-    rows = select(STAR, named(times(bit_xor(state, _key("k6")), _key("k7")), "h0"), of=rows)
-    return select(STAR, named(_folded("h0"), "h"), of=rows)
+    last = f"{name}0"
+    rows = select(STAR, named(times(bit_xor(state, _key("k6")), _key("k7")), last), of=rows)
+    return select(STAR, named(_folded(last), name), of=rows)
 
 
 def limbs_of(word: exp.Expr) -> tuple[exp.Expr, exp.Expr]:

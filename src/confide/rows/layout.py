@@ -51,6 +51,7 @@ _READABLE = {
     Kind.TEXT: set(Physical) - {Physical.OTHER, Physical.MOMENT},
 }
 
+_INTEGER = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 _NAMELESS = re.compile(r"column\d+")
 _NUMERIC = {Physical.INTEGER, Physical.REAL, Physical.DECIMAL, Physical.NOTHING}
 
@@ -71,7 +72,7 @@ def physical(type_name: str) -> Physical:
         return Physical.TEXT
     if name.startswith("TIMESTAMP"):
         return Physical.MOMENT
-    if "INT" in name and "(" not in name:
+    if _INTEGER.fullmatch(name):
         return Physical.INTEGER
     exact = {
         "FLOAT": Physical.REAL,

@@ -40,7 +40,7 @@ from confide.rows.identity import identities
 from confide.rows.norms import Part, losses_query
 from confide.rows.prepared.copies import Copies, parquet
 from confide.rows.session import Session
-from confide.rows.sql import COUNT, FIRST_SUM, Statement
+from confide.rows.statement import COUNT, FIRST_SUM, Statement
 from confide.rows.stream import SUMS
 from confide.tables.aggregate import parts
 from confide.tables.bound_contributions import (

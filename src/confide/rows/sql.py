@@ -15,7 +15,7 @@ References:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, assert_never
 
 from sqlglot import exp
@@ -26,9 +26,11 @@ from confide.rows.bounding import (
     KEPT,
     MOST_ROWS,
     Bounded,
+    Cells,
     bounded_totals,
     limits,
     needs_order,
+    needs_place,
     streamed,
 )
 from confide.rows.build import (
@@ -43,8 +45,9 @@ from confide.rows.carried import Carried, carried_of, evaluated_late
 from confide.rows.keyed_order import LIMB, limbs_of, limbs_of_text, with_point
 from confide.rows.layout import Layout
 from confide.rows.person_rows import relation_rows
-from confide.rows.prepared.choice import Way, way_of
+from confide.rows.prepared.choice import Way, way_of, way_of_cells
 from confide.rows.prepared.copies import PLACES, Copies
+from confide.rows.statement import COUNT, FIRST_SUM, Statement
 from confide.rows.stream import Late, Summed, stream_totals
 from confide.rows.table_rows import Scope, copied, judged, table_name
 from confide.rows.terms import cell_and_sums, row_reads
@@ -72,33 +75,6 @@ from confide.tables.expression import Expression, QualityOf
 from confide.tables.filter import All, Between, Predicate
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
-
-CELL, COUNT, FIRST_SUM = 1, 2, 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """One SQL statement and what its rows mean.
-
-    Each row is (tag, cell or key, kept rows, sum 0, sum 1, …); a tag above 0 reports the guard.
-
-    Attributes:
-        query: Syntax tree.
-        answers: Pairs (position of the aggregate asked for, column of its sum).
-        cells: Number of public cells; None for secret keys.
-        limits: Most that the guard's rows may report, by tag.
-        table: Whose rows.
-        bounds: What one person keeps.
-        way: How the rows that a person keeps are found.
-    """
-
-    query: exp.Query
-    answers: tuple[tuple[int, int], ...]
-    cells: int | None
-    limits: dict[int, int]
-    table: str
-    bounds: ContributionBounds
-    way: Way
 
 
 def statements(
@@ -239,7 +215,6 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
     if ordered:
         words = ("h",) if isinstance(first.bounds, CellBound) else order_of(table)
         order = (*words, *judged(table, scope.quality))
-    cells = cell_count(first.axes, dataset=scope.dataset)
     late: Late | None = None
     if streamed(first.bounds):
         carried = carried_of(row_reads(first, values), table=table, in_words=ordered)
@@ -252,14 +227,23 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         bounds=first.bounds,
         values=len(values),
         order=[own(name) for name in order],
-        limbs=_limbs_of_cell(own("cell"), cells=cells),
-        with_point=lambda rows, columns: _with_point(rows, columns, scope=scope),
-        cells=cells,
+        cells=_cells(first, scope=scope),
         late=late,
-        times=domain(first.axes[-1], dataset=scope.dataset).size() if first.axes else 1,
         summed=scope.summed,
     )
     return _with(scope, totals)
+
+
+def _cells(first: Aggregate, *, scope: Scope) -> Cells:
+    number = cell_count(first.axes, dataset=scope.dataset)
+    times = domain(first.axes[-1], dataset=scope.dataset).size() if first.axes else 1
+    return Cells(
+        number=number,
+        times=times,
+        limbs=(own("cell"),) if number <= 2**LIMB else limbs_of(own("cell")),
+        beside=("x",) if needs_place(first.bounds, number=number, times=times) else (),
+        packed=scope.copies is not None,
+    )
 
 
 def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Query:
@@ -307,59 +291,78 @@ def _carrying(
 def _terms(
     first: Aggregate, values: Sequence[Value], *, scope: Scope, order: Sequence[str]
 ) -> exp.Select:
-    """Return ``p``, what orders the rows, ``cell`` and ``s0, s1, …`` of the matching rows."""
+    """Return ``p``, what orders the rows, ``cell``, ``s0, s1, …`` and what is beside a cell."""
+    beside = _cells(first, scope=scope).beside
+    there = scope.copies is not None or bool(order)  # rows that have h have x
     rows = relation_rows(
         scope,
         first.relation,
         reads=row_reads(first, values),
         known=_known(first),
         ordered=bool(order),
+        carried=beside if there else (),
     )
+    if beside and not there:
+        rows = with_point(rows, person="p", ids=scope.layout.ids)
     columns = cell_and_sums(first, values, dataset=scope.dataset)
-    return _narrowed(rows, columns, scope=scope, order=order)
+    return _narrowed(rows, [*columns, *map(own, beside)], scope=scope, order=order)
 
 
 def _keyed(
     group: list[tuple[int, Aggregate | KeyedAggregate]], keyed: KeyedAggregate, *, scope: Scope
 ) -> Statement:
-    bounds, key = keyed.bounds, (keyed.key,)
+    bounds = keyed.bounds
     if not isinstance(bounds, CellBound) or bounds.max_rows_per_cell != 1:
         raise ContractError(
             "Key selection counts distinct patients: it needs a most number of keys a patient.",
             hint="Bound it by cells: per-patient: {cells: 5, rows: 1}.",
         )
-    rows = relation_rows(scope, keyed.relation, reads=key, known=key, ordered=False)
-    totals = bounded_totals(
-        _narrowed(rows, [named(own("e0"), "cell")], scope=scope, order=[]),
-        bounds=bounds,
-        values=0,
-        order=[],
-        limbs=limbs_of_text(own("cell")),
-        with_point=lambda rows, columns: _with_point(rows, columns, scope=scope),
-        cells=None,
-        late=None,
-        summed=scope.summed,
-    )
     return Statement(
-        query=_with(scope, totals),
+        query=_of_keys(keyed, bounds, scope=scope),
         answers=tuple((position, COUNT) for position, _ in group),
         cells=None,
         limits=limits(bounds),
         table=keyed.relation.table,
         bounds=bounds,
-        way=Way.CELLS,
+        way=way_of_cells(bounds),
     )
 
 
-def _with_point(rows: exp.Select, columns: Sequence[str], *, scope: Scope) -> exp.Select:
-    if scope.copies is not None:
-        return scope.copies.with_point(rows, columns)
-    return select(*map(own, [*columns, "x"]), of=with_point(rows, person="p", ids=scope.layout.ids))
-
-
-def _limbs_of_cell(cell: exp.Expr, *, cells: int) -> tuple[exp.Expr, ...]:
-    """Return the index of a cell as limbs."""
-    return (cell,) if cells <= 2**LIMB else limbs_of(cell)
+def _of_keys(keyed: KeyedAggregate, bounds: CellBound, *, scope: Scope) -> exp.Query:
+    """Count distinct persons per key; copies hold the numbers of keys, and 60 bits of each."""
+    table, key = scope.dataset.table(keyed.relation.table), (keyed.key,)
+    column = [each.name for each in table.columns].index(keyed.key.column)
+    beside = ("x",) if scope.copies is None else ("x", f"t{column}")
+    rows = relation_rows(
+        scope,
+        keyed.relation,
+        reads=key,
+        known=key,
+        ordered=False,
+        carried=() if scope.copies is None else beside,
+    )
+    if scope.copies is None:
+        rows = with_point(rows, person="p", ids=scope.layout.ids)
+        limbs = limbs_of_text(own("cell"))
+    else:
+        limbs = limbs_of(own(beside[-1]))
+    columns = [named(own("e0"), "cell"), *map(own, beside)]
+    totals = bounded_totals(
+        _narrowed(rows, columns, scope=scope, order=[]),
+        bounds=bounds,
+        values=0,
+        order=[],
+        cells=Cells(
+            number=None, times=1, limbs=limbs, beside=beside, packed=scope.copies is not None
+        ),
+        late=None,
+        summed=scope.summed,
+    )
+    query = _with(scope, totals)
+    if scope.copies is None:
+        return query
+    front = "tag" if scope.summed is Summed.CELLS else "p"
+    return scope.copies.with_texts(query, table, column=column, front=front)
 
 
 def _narrowed(

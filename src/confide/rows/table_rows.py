@@ -85,7 +85,7 @@ def table_name(dataset: Dataset, table: Table) -> str:
 
 
 def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
-    """Name the cleaned rows of a table, with ``h`` when ordered or reduced to one per person.
+    """Name the cleaned rows of a table, with ``h`` and ``x`` when ordered or reduced.
 
     Raises:
         ContractError: If the table does not fit the source.
@@ -202,7 +202,7 @@ def _placed(scope: Scope, table: Table, rows: exp.Select) -> exp.Select:
     """Add the words ``k0, k1, …`` and ``h``, the place in the keyed order of what they say."""
     words = stored_words(table, of="q")
     rows = with_point(select(STAR, *words, of=rows), person="p", ids=scope.layout.ids)
-    columns = [own("p"), *(own(f"c{i}") for i in range(len(table.columns)))]
+    columns = [own("p"), own("x"), *(own(f"c{i}") for i in range(len(table.columns)))]
     columns += [own(f"k{i}") for i in range(len(words))]
     columns += map(own, judged(table, scope.quality))
     return select(*columns, placed(table), of=with_place(rows, limbs(table)))

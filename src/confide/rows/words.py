@@ -101,11 +101,19 @@ def stored_words(table: Table, *, of: str) -> list[exp.Expr]:
     return [named(_packed(word, of=of), f"k{i}") for i, word in enumerate(words_of(table))]
 
 
-def limbs(table: Table) -> list[exp.Expr]:
-    """Return the words ``k0, k1, …`` of a row as limbs, for its place."""
+def limbs(table: Table, *, hashed: bool = False) -> list[exp.Expr]:
+    """Return the words ``k0, k1, …`` of a row as limbs, for its place.
+
+    Args:
+        table: Whose row.
+        hashed: Whether ``t0, t1, …`` hold 60 bits of the texts of columns 0, 1 and so on.
+    """
     found: list[exp.Expr] = []
     for i, word in enumerate(words_of(table)):
-        if word.text:
+        if word.text and hashed:
+            sixty = call("coalesce", own(f"t{word.fields[0].column}"), num(0))
+            found.extend(limbs_of(sixty))
+        elif word.text:
             found.extend(limbs_of_text(own(f"k{i}")))
         elif word.bits <= LIMB:
             found.append(own(f"k{i}"))

@@ -95,6 +95,11 @@ class Incidence:
                 f"Incidence {self.id!r} names both a condition and a number of events.",
                 hint="Keep one of `of` and `events`.",
             )
+        if not self.events and self.of == Everything():
+            raise ContractError(
+                f"Incidence {self.id!r} does not say what an event is: every row would be one.",
+                hint="Write of: {status: [dead]}, or events: and the column of their number.",
+            )
         if self.per_patient.cells is not None:
             raise ContractError(
                 f"Incidence {self.id!r} bounds the rows of a patient, not their cells.",

@@ -147,6 +147,7 @@ def largest_height(count: int, *, length: int) -> int:
     return max(_heights(count, length=length))
 
 
+@cache
 def inverse(length: int) -> tuple[float, ...]:
     """Return the first column of C⁻¹ times 2²⁰: single periods are its convolution with C·x/2²⁰.
 
@@ -163,6 +164,7 @@ def inverse(length: int) -> tuple[float, ...]:
     return tuple(found)
 
 
+@cache
 def running(length: int) -> tuple[float, ...]:
     """Return the first column of A·C⁻¹ times 2²⁰: running sums are its convolution with C·x/2²⁰.
 

@@ -20,6 +20,7 @@ from confide.errors import (
     ReleaseFailedError,
 )
 from confide.plans.growth import appended
+from confide.release.growing import growable
 from confide.release.verify import verify
 from confide.report.save import save
 from confide.statistics import RunningCounts
@@ -109,6 +110,21 @@ def test_a_step_costs_nothing_and_keeps_every_published_number(folder):
     assert all(
         known[e.quantity, e.key] == pytest.approx(e.value, abs=1e-6) for e in first.of("cases")
     )
+
+
+def test_later_periods_are_not_charged_again_without_asking(folder):
+    grow(folder, steps=(10,))
+    with confide.open(folder / "dataset.yaml") as ws:
+        before, entry = spent(ws), ws.ledger.growths("board")[0].opened
+        assert growable(plan_of(ws, 12), ledger=ws.ledger) == entry
+        assert growable(plan_of(ws, 10), ledger=ws.ledger) is None
+        with pytest.raises(ContractError, match=f"entry {entry} was charged .* `confide advance`"):
+            ws.release(plan_of(ws, 12))
+        assert spent(ws) == before
+        ws.release(plan_of(ws, 10))  # what was released is delivered again
+        assert spent(ws) == before
+        ws.release(plan_of(ws, 12), request="fresh")
+        assert spent(ws) != before
 
 
 def test_the_coordinates_of_all_steps_are_those_of_one_release(folder):

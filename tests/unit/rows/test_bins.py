@@ -14,6 +14,7 @@ from rows_world import dataset
 EVEN = [(low, low + width, bins) for low in (-7, 0, 500) for width in (2, 5, 9, 64, 100, 2199)
         for bins in (2, 3, 7, 64) if bins <= width]  # fmt: skip
 UNEVEN = [(0, 1, 5, 6), (-3, 0, 10, 11, 30)]
+BEYOND = [(0, 10, 20, 30, 31), (-7, 0, 7, 14, 400), (0, 3, 6, 10, 11), (0, 1, 9)]
 WHOLE = ColumnOf(table="events", column="whole")
 
 
@@ -38,7 +39,9 @@ def connection():
 @pytest.mark.parametrize("beyond", [0, 2], ids=["all inside", "some outside"])
 @pytest.mark.parametrize(
     "edges",
-    [tuple(low + (high - low) * i // n for i in range(n + 1)) for low, high, n in EVEN] + UNEVEN,
+    [tuple(low + (high - low) * i // n for i in range(n + 1)) for low, high, n in EVEN]
+    + UNEVEN
+    + BEYOND,
     ids=lambda edges: f"{edges[0]}..{edges[-1]}/{len(edges) - 1}",
 )
 def test_every_value_is_in_the_bin_of_its_edges(connection, edges, beyond):

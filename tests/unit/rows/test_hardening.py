@@ -232,6 +232,7 @@ def test_no_cell_makes_reading_fail(tmp_path):
         (Column(name="made", kind=Kind.DATE, source="pid", lower=0, upper=9), "holds integers"),
         (number("made", 0, 9), "holds timestamps"),
         (category("listed", {"a": 0}, 1), "holds values of another type"),
+        (number("took", 0, 9), "holds values of another type"),
     ],
 )
 def test_types_that_cannot_be_read_as_declared_are_refused_without_a_value(tmp_path, column, says):
@@ -239,6 +240,7 @@ def test_types_that_cannot_be_read_as_declared_are_refused_without_a_value(tmp_p
     with duckdb.connect(str(path)) as connection:
         connection.execute("ALTER TABLE secrets ADD made TIMESTAMP DEFAULT '1999-01-01 12:00:00'")
         connection.execute(f"ALTER TABLE secrets ADD listed VARCHAR[] DEFAULT ['{CANARY}']")
+        connection.execute("ALTER TABLE secrets ADD took INTERVAL DEFAULT '3 days'")
     table = Table(name="secrets", source="secrets", columns=(column,))
     of, engine = opened(tmp_path, table=table)
     with engine:

@@ -29,6 +29,7 @@ from confide.statistics import (
     WeightedMean,
     WeightedProportion,
 )
+from confide.tables.filter import Everything
 from noisy_answers import draws, estimate, mechanisms
 from rate_cohort import BANDS, DIABETES, REFERENCE, STANDARD, followed
 
@@ -199,6 +200,8 @@ def test_an_incidence_that_does_not_fit_is_refused(change, message):
 def test_contradicting_rates_are_refused():
     with pytest.raises(ContractError, match="both a condition and a number"):
         replace(ONSET, events="admissions")
+    with pytest.raises(ContractError, match="does not say what an event is"):
+        replace(ONSET, of=Everything())
     with pytest.raises(ContractError, match="bounds the rows"):
         replace(ONSET, per_patient=PerPatient(cells=2))
     with pytest.raises(ContractError, match="no strata"):

@@ -34,6 +34,7 @@ from confide.rows.prepared.layouts import (
     partial_rows,
     patient_index,
     rank_rows,
+    text_numbers,
 )
 from confide.rows.prepared.manifest import (
     Manifest,
@@ -45,7 +46,7 @@ from confide.rows.prepared.manifest import (
     write_manifest,
 )
 from confide.rows.sources.prepare import Opened, prepared
-from confide.tables.schema import Dataset, Table
+from confide.tables.schema import Dataset, Kind, Table
 from confide.tables.source import Source
 
 PATIENTS = "patients.parquet"
@@ -185,6 +186,10 @@ def _written(
         ids=ids,
         patients=PATIENTS if patients else "",
         tables={table: _names(copy) for table, copy in copies.tables.items()},
+        texts={
+            table: {str(i): path.name for i, path in copy.texts.items()}
+            for table, copy in copies.tables.items()
+        },
         sizes={path.name: path.stat().st_size for path in copies.files()},
         facts=tuple(facts),
     )
@@ -210,10 +215,16 @@ class _Build:
 
     def table(self, table: Table, *, number: int, copies: Copies) -> TableCopy:
         index = None if copies.patients is None else parquet(copies.patients)
-        query = clustered_rows(table, scope=self.engine.scope, patients=index)
         stem = f"t{number}"
+        texts = {} if index is None else self._texts(table, stem=stem)
+        query = clustered_rows(
+            table,
+            scope=self.engine.scope,
+            patients=index,
+            texts={column: parquet(path) for column, path in texts.items()},
+        )
         clustered = self._file(f"{stem}.parquet", f"cluster {table.name}", query)
-        copy = TableCopy(clustered=clustered)
+        copy = TableCopy(clustered=clustered, texts=texts)
         if index is None or table.one_row_per_patient:
             return copy
         there = replace(copies, tables={table.name: copy})
@@ -226,6 +237,17 @@ class _Build:
             partial_rows(table, copies=there),
         )
         return replace(copy, ranks=ranks, partial=partial)
+
+    def _texts(self, table: Table, *, stem: str) -> dict[int, Path]:
+        return {
+            i: self._file(
+                f"{stem}-text{i}.parquet",
+                f"number the texts of {table.name}",
+                text_numbers(table, column=i, scope=self.engine.scope),
+            )
+            for i, column in enumerate(table.columns)
+            if column.kind is Kind.TEXT
+        }
 
     def _file(self, name: str, stage: str, query: exp.Query) -> Path:
         """Write a file, unless an earlier run finished it."""

@@ -8,6 +8,7 @@ import enum
 from collections.abc import Iterable, Sequence
 
 from confide.privacy.unit import Entity
+from confide.rows.bounding import in_one_pass
 from confide.rows.prepared.copies import MOST_RANKS, Copies
 from confide.rows.stream import FARTHEST
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
@@ -40,7 +41,8 @@ class Way(enum.Enum):
     RANKS = "rank projection"
     CLUSTERED = "clustered stream"
     SORTED = "sort and stream"
-    CELLS = "rows summed per patient and cell"
+    CELLS = "sorted by patient and cell"
+    SUMMED_CELLS = "rows summed per patient and cell"
     EVENTS = "every row"
 
 
@@ -67,7 +69,7 @@ def way_of(
         case OneEvent():
             return Way.EVENTS
         case CellBound():
-            return Way.CELLS
+            return way_of_cells(bounds)
         case RowBound(max_rows=m):
             needed = (*reads, *known, *expressions(relation.where))
             if copies is None or m > FARTHEST or not _of_one_table(needed, relation.table):
@@ -82,6 +84,11 @@ def way_of(
             ):
                 return Way.RANKS
             return Way.CLUSTERED
+
+
+def way_of_cells(bounds: CellBound) -> Way:
+    """Return how the cells that a person keeps are found."""
+    return Way.CELLS if in_one_pass(bounds) else Way.SUMMED_CELLS
 
 
 def never_null(expression: Expression, *, dataset: Dataset) -> bool:

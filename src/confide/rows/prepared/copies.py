@@ -2,14 +2,18 @@
 
 Of each declared table there is
 
-- the *clustered* copy: ``p`` (the dense patient index), ``h``, the columns ``c0, c1, …`` and how
-  each cell was as it came, ``q0, q1, …``, in the order p, h, columns, qualities; so after any
-  filter the first m rows of each person are one streaming pass;
+- the *clustered* copy: ``p`` (the dense patient index), ``h``, ``x`` (the person's point), the
+  columns ``c0, c1, …`` and how each cell was as it came, ``q0, q1, …``, in the order p, h, columns,
+  qualities; so after any filter the first m rows of each person are one streaming pass;
+- the *texts* of each text column, numbered as they sort, in a file of their own; the other copies
+  hold the number, and the clustered one 60 bits of the text's hash beside it, ``t0, t1, …``;
 - for a table with several rows a patient, the *rank projection*: ``k`` = rank · 2³² + p and the
   columns, in the order of k, of the patients whose rows have no NULL; ``rank ≤ m`` skips the rest
   of the file.  The other patients' rows are in the *partial* copy, clustered like the first.
 
-*Privacy:* which copy answers follows from public facts only (the question and the schema); patients
+*Privacy:* a text's number depends on what texts others have, but the order of two texts does not;
+numbers order equal places only, and are never published: totals get their texts in the same query.
+Which copy answers follows from public facts only (the question and the schema); patients
 with and without NULLs are read by the same query, each from their own file.
 
 References:
@@ -18,7 +22,7 @@ References:
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlglot import exp
@@ -26,6 +30,7 @@ from sqlglot import exp
 from confide.errors import ContractError
 from confide.rows.build import (
     BIGINT,
+    aliased,
     at_most,
     cast,
     equal,
@@ -67,11 +72,13 @@ class TableCopy:
         clustered: Rows by person and keyed order.
         ranks: Rows by rank of the patients without NULLs; None with one row a patient.
         partial: Clustered rows of the other patients; None with one row a patient.
+        texts: Numbered texts of text columns, by index; none with the event as privacy unit.
     """
 
     clustered: Path
     ranks: Path | None = None
     partial: Path | None = None
+    texts: Mapping[int, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +110,9 @@ class Copies:
         return copy
 
     def rows(self, table: Table, *, judged: Sequence[str] = ()) -> exp.Select:
-        """Return ``p``, ``h`` and ``c0, c1, …`` of a table, in order.
+        """Return ``p``, ``h``, ``x`` and ``c0, c1, …`` of a table, in order; texts as numbers.
+
+        Of the texts of column i there are 60 bits too, as ``ti``.
 
         Args:
             table: Declared table.
@@ -113,7 +122,11 @@ class Copies:
             ContractError: If it was not prepared.
         """
         rows = self._clustered(table, file=self.copy_of(table).clustered)
-        rows.set("expressions", [*rows.expressions, *map(_wide, judged)])
+        more = [*judged]
+        if self.patients is not None:
+            texts = (i for i, column in enumerate(table.columns) if column.kind is Kind.TEXT)
+            more += ["x", *(f"t{i}" for i in texts)]
+        rows.set("expressions", [*rows.expressions, *map(_wide, more)])
         return rows
 
     def first_rows(self, table: Table, *, most: int) -> exp.Select:
@@ -145,33 +158,44 @@ class Copies:
             raise ContractError(f"Table {table.name!r} has no rank projection.")
         return self._clustered(table, file=copy.partial)
 
-    def with_point(self, rows: exp.Select, columns: Sequence[str]) -> exp.Select:
-        """Add ``x``, the point of each person, to rows with the named columns.
+    def with_texts(
+        self, query: exp.Query, table: Table, *, column: int, front: str = "tag"
+    ) -> exp.Select:
+        """Return the totals of a query with the text of each key in place of its number.
+
+        Args:
+            query: Rows (``front``, ``cell``, ``n``).
+            table: Whose column the keys are in.
+            column: Its place.
+            front: ``tag``, or ``p`` of sums by person.
 
         Raises:
-            ContractError: If there are no patients.
+            ContractError: If the texts were not prepared.
         """
-        if self.patients is None:
-            raise ContractError("With the event as privacy unit there are no patients.")
-        index = parquet(self.patients, alias="i")
-        return select(
-            *(own(name, "q") for name in columns),
-            named(cast(own("x", "i"), BIGINT), "x"),
-            of=rows,
-            joins=[left_join(index, on=equal(own("p", "i"), own("p", "q")))],
-        )
+        texts = aliased(parquet(self._texts_of(table, column=column)), "d")
+        columns = [own(front, "q"), named(own("text", "d"), "cell"), own("n", "q")]
+        join = left_join(texts, on=equal(own("id", "d"), own("cell", "q")))
+        return select(*columns, of=query, joins=[join])
+
+    def _texts_of(self, table: Table, *, column: int) -> Path:
+        path = self.copy_of(table).texts.get(column)
+        if path is None:
+            raise ContractError(f"The texts of table {table.name!r} were not prepared.")
+        return path
 
     def files(self) -> tuple[Path, ...]:
         """Return every file."""
         found = [self.patients]
         for copy in self.tables.values():
-            found += [copy.clustered, copy.ranks, copy.partial]
+            found += [copy.clustered, copy.ranks, copy.partial, *copy.texts.values()]
         return tuple(path for path in found if path is not None)
 
     def _clustered(self, table: Table, *, file: Path) -> exp.Select:
+        """Return what both clustered copies hold; texts come as numbers, where persons do."""
+        whole = [f"c{i}" for i, c in enumerate(table.columns) if c.kind is Kind.TEXT]
         columns: list[exp.Expr] = [
-            own(f"c{index}") if column.kind is Kind.TEXT else _wide(f"c{index}")
-            for index, column in enumerate(table.columns)
+            own(f"c{i}") if self.patients is None and f"c{i}" in whole else _wide(f"c{i}")
+            for i in range(len(table.columns))
         ]
         person = [] if self.patients is None else [own("p"), _wide("h")]
         return select(*person, *columns, of=parquet(file))

@@ -27,7 +27,7 @@ from confide.rows.prepared.copies import Copies, TableCopy
 from confide.rows.sources.prepare import Opened
 from confide.tables.schema import Dataset
 
-FORMAT = 4
+FORMAT = 5
 MANIFEST = "manifest.json"
 LEAST_FREE = 2**26
 
@@ -73,6 +73,7 @@ class Manifest:
         ids: How person ids are compared.
         patients: File of the dense patient index; "" with the event as privacy unit.
         tables: Files (clustered, ranks, partial) by declared name; "" where there is none.
+        texts: Files of numbered texts by declared name and, in digits, index of the column.
         sizes: Bytes of every file.
         facts: For the steward.
     """
@@ -82,6 +83,7 @@ class Manifest:
     ids: str
     patients: str
     tables: Mapping[str, tuple[str, str, str]]
+    texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     facts: tuple[TableFacts, ...] = ()
 
@@ -199,5 +201,9 @@ def copies_of(manifest: Manifest, *, folder: Path, dataset: Dataset) -> Copies:
     for name, (clustered, ranks, partial) in manifest.tables.items():
         file = path(clustered)
         if file is not None:
-            tables[name] = TableCopy(clustered=file, ranks=path(ranks), partial=path(partial))
+            own = manifest.texts.get(name, {})
+            texts = {int(i): text for i, each in own.items() if (text := path(each)) is not None}
+            tables[name] = TableCopy(
+                clustered=file, ranks=path(ranks), partial=path(partial), texts=texts
+            )
     return Copies(dataset=dataset, tables=tables, patients=path(manifest.patients))

@@ -15,18 +15,22 @@ References:
         38(1), 1982. https://doi.org/10.2307/2530286
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from confide.statistics.survival.comparison import (
-    concordance,
+    by_bin,
     log_hazard_ratio,
     log_rank_covariance,
     log_rank_scores,
+    log_rank_terms,
+    pair_terms,
+    pair_weights,
     quadratic_form,
     ratio_score,
+    ratio_terms,
 )
 from confide.statistics.survival.curves import (
     Array,
@@ -34,14 +38,21 @@ from confide.statistics.survival.curves import (
     cumulative_hazard,
     cumulative_incidence,
     falling,
+    mean_weights,
     reached,
     restricted_mean,
     survival,
 )
+from confide.statistics.survival.derivatives import (
+    hazard_slopes,
+    incidence_slopes,
+    slopes_coupled,
+    survival_slopes,
+    totals,
+)
 from confide.statistics.survival.table import ExitTable
 from confide.statistics.survival.uncertainty import (
     Errors,
-    gradient,
     hazard_interval,
     noise_slopes,
     propagate,
@@ -85,14 +96,14 @@ def _shown(
     )
 
 
-def _errors(table: ExitTable, estimate: Callable[[Array], Array], *, axes: int = 2) -> Errors:
-    return propagate(estimate, table.exits, axes=axes, noise=table.noise, mixing=table.mixing)
+def _errors(table: ExitTable, slopes: Array, *, axes: int = 2) -> Errors:
+    return propagate(slopes, table.exits, axes=axes, noise=table.noise, mixing=table.mixing)
 
 
 def survival_band(table: ExitTable, *, level: float) -> Banded:
     """Return the share of each arm without any event to the end of each bin, (..., arms, bins)."""
     with np.errstate(invalid="ignore", over="ignore"):
-        curve, of = survival(table.exits), _errors(table, survival)
+        curve, of = survival(table.exits), _errors(table, survival_slopes(table.exits))
         risk = table.at_risk
         ends = share_interval(curve, of, least=risk[..., :-1], most=risk[..., :1], level=level)
         return _shown(np.clip(curve, 0.0, 1.0), ends, of, kept=table.usable(), sign=1)
@@ -101,7 +112,8 @@ def survival_band(table: ExitTable, *, level: float) -> Banded:
 def hazard_band(table: ExitTable, *, level: float) -> Banded:
     """Return the cumulative hazard of any event, (..., arms, bins)."""
     with np.errstate(invalid="ignore", over="ignore"):
-        curve, of = cumulative_hazard(table.exits), _errors(table, cumulative_hazard)
+        curve = cumulative_hazard(table.exits)
+        of = _errors(table, hazard_slopes(table.exits))
         risk = table.at_risk
         ends = hazard_interval(curve, of, least=risk[..., :-1], most=risk[..., :1], level=level)
         return _shown(np.maximum(curve, 0.0), ends, of, kept=table.usable(), sign=-1)
@@ -109,13 +121,9 @@ def hazard_band(table: ExitTable, *, level: float) -> Banded:
 
 def incidence_band(table: ExitTable, *, cause: int, level: float) -> Banded:
     """Return the share with one cause, others competing, (..., arms, bins)."""
-
-    def estimate(exits: Array) -> Array:
-        found: Array = cumulative_incidence(exits)[..., cause]
-        return found
-
     with np.errstate(invalid="ignore", over="ignore"):
-        curve, of = estimate(table.exits), _errors(table, estimate)
+        curve = cumulative_incidence(table.exits)[..., cause]
+        of = _errors(table, incidence_slopes(table.exits, cause=cause))
         risk = table.at_risk
         ends = share_interval(curve, of, least=risk[..., :-1], most=risk[..., :1], level=level)
         return _shown(np.clip(curve, 0.0, 1.0), ends, of, kept=table.usable(), sign=-1)
@@ -158,13 +166,11 @@ def mean_difference(table: ExitTable, *, level: float) -> Banded:
 
 
 def _means(table: ExitTable) -> tuple[Array, Errors]:
-    def estimate(exits: Array) -> Array:
-        return restricted_mean(survival(exits), widths=table.widths)
-
     with np.errstate(invalid="ignore", over="ignore"):
-        of = _errors(table, estimate)
+        of = _errors(table, survival_slopes(table.exits) @ mean_weights(table.widths))
         whole = np.where(table.usable().all(axis=-1), 0.0, np.nan)
-        return float(table.edges[0]) + estimate(table.exits) + whole, of
+        found = restricted_mean(survival(table.exits), widths=table.widths)
+        return float(table.edges[0]) + found + whole, of
 
 
 def _normal(value: Array, of: Errors, *, level: float) -> Banded:
@@ -194,12 +200,13 @@ def counted(table: ExitTable, *, level: float) -> tuple[Banded, Banded, Banded]:
     Shapes (..., arms, bins + 1), (..., arms, bins, causes) and (..., arms, bins); the intervals are
     for the patients at hand, so for the noise alone.
     """
-
-    def gone(exits: Array) -> Array:
-        return np.cumsum(exits[..., :-1, :], axis=-2)
-
-    risk = _counts(at_risk(table.exits), _errors(table, at_risk), level=level, sign=1, axis=-1)
-    left = _counts(gone(table.exits), _errors(table, gone), level=level, sign=-1, axis=-2)
+    bins, ways = table.exits.shape[-2] - 1, table.exits.shape[-1]
+    there = np.repeat(np.tri(bins + 1)[:, None, :], ways, axis=1)  # bin by edge: leaves after it
+    before = (1 - np.tri(bins + 1, bins, k=-1))[:, None, :, None]
+    gone = before * np.eye(ways)[:, None, :]
+    value = np.cumsum(table.exits[..., :-1, :], axis=-2)
+    risk = _counts(table, at_risk(table.exits), there, level=level, sign=1, axis=-1)
+    left = _counts(table, value, gone, level=level, sign=-1, axis=-2)
     return risk, _part(left, slice(None, -1)), _part(left, -1)
 
 
@@ -211,18 +218,24 @@ def _part(of: Banded, place: slice | int) -> Banded:
     return Banded(value=value, lower=lower, upper=upper, error=error)
 
 
-def _counts(value: Array, of: Errors, *, level: float, sign: int, axis: int) -> Banded:
-    """Return monotone counts ≥ 0; half a step of the lattice is added to their intervals."""
-    noise = Errors(sampling=np.zeros_like(of.noise), noise=of.noise, kurtosis=of.kurtosis)
+def _counts(
+    table: ExitTable, value: Array, of: Array, *, level: float, sign: int, axis: int
+) -> Banded:
+    """Return monotone counts ≥ 0, sums of the cells ``of``, (bins + 1, causes + 1, *sums).
+
+    Half a step of the lattice is added to their intervals.
+    """
+    slopes = of.reshape(-1, *of.shape[2:])
+    one = np.zeros(table.exits.shape[-2:])  # the patients at hand are no sample
+    noise = propagate(slopes, one, axes=2, noise=table.noise, mixing=table.mixing)
     half = noise.quantile(level=level) * np.sqrt(noise.noise) + 0.5 * (noise.noise > 0)
-    moved = np.moveaxis(value, axis, -1)
-    shown = np.moveaxis(sign * falling(sign * moved), -1, axis)
+    shown = np.moveaxis(sign * falling(sign * np.moveaxis(value, axis, -1)), -1, axis)
     shown = np.maximum(shown, 0.0)
     return Banded(
         value=shown,
         lower=np.minimum(np.maximum(value - half, 0.0), shown),
         upper=np.maximum(np.maximum(value + half, 0.0), shown),
-        error=np.sqrt(of.noise),
+        error=np.broadcast_to(np.sqrt(noise.noise), value.shape),
     )
 
 
@@ -238,14 +251,15 @@ def hazard_ratio(table: ExitTable, *, arm: int, level: float) -> Banded:
     widths = table.widths.astype(float)
     found = log_hazard_ratio(both.until(kept), widths=widths)
     found = np.where(_enough_events(both, kept), found, np.nan)
+    exits = both.until(kept)
 
-    def score(exits: Array) -> Array:
-        moved = ExitTable(exits=exits, edges=both.edges, noise=both.noise).until(kept)
-        return ratio_score(moved, found, widths=widths)
+    def terms(leaving: Array, risk: Array) -> Array:
+        return ratio_terms(leaving, risk, found, widths=widths)
 
     with np.errstate(invalid="ignore"):
-        step = ratio_score(both.until(kept), found + 1e-30j, widths=widths).imag / 1e-30
-        of = _errors(both, lambda exits: -score(exits) / step, axes=3)
+        step = ratio_score(exits, found + 1e-30j, widths=widths).imag / 1e-30
+        score = totals(slopes_coupled(terms, exits), kept=kept)
+        of = _errors(both, -score / step, axes=3)
         log = _normal(found, of, level=level)
         return Banded(
             value=np.exp(found),
@@ -269,12 +283,8 @@ def log_rank(table: ExitTable) -> Array:
     """Return the log-rank χ² with the noise in its covariance, (...)."""
     kept = table.usable_together()
     exits = table.until(kept)
-
-    def scores(cells: Array) -> Array:
-        moved = ExitTable(exits=cells, edges=table.edges, noise=table.noise).until(kept)
-        return log_rank_scores(moved)
-
-    slopes = noise_slopes(gradient(scores, table.exits, axes=3), mixing=table.mixing)
+    scores = totals(slopes_coupled(log_rank_terms, exits), kept=kept[..., None, :])
+    slopes = noise_slopes(scores, mixing=table.mixing)
     noise = table.noise.variance * np.einsum("c...a,c...b->...ab", slopes, slopes)
     return quadratic_form(log_rank_scores(exits), log_rank_covariance(exits) + noise)
 
@@ -282,15 +292,17 @@ def log_rank(table: ExitTable) -> Array:
 def concordance_band(table: ExitTable, *, level: float) -> Banded:
     """Return Harrell's C of the order of the arms, (...)."""
     kept = np.all(table.usable(), axis=-2)
+    exits = table.until(kept)
 
-    def estimate(cells: Array) -> Array:
-        moved = ExitTable(exits=cells, edges=table.edges, noise=table.noise).until(kept)
-        return concordance(moved)
-
+    terms = [partial(pair_terms, weights=weights) for weights in pair_weights(exits.shape[-3])]
     with np.errstate(invalid="ignore", divide="ignore"):
+        right, pairs = (term(*by_bin(exits)).sum(axis=-1) for term in terms)
+        more_right, more_pairs = (totals(slopes_coupled(t, exits), kept=kept) for t in terms)
+        value = right / pairs
+        slopes = (more_right - value * more_pairs) / pairs
         found = _normal(
-            np.where(_enough_events(table, kept), estimate(table.exits), np.nan),
-            _errors(table, estimate, axes=3),
+            np.where(_enough_events(table, kept), value, np.nan),
+            _errors(table, slopes, axes=3),
             level=level,
         )
         return Banded(

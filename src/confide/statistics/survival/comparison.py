@@ -28,12 +28,27 @@ from confide.statistics.survival.curves import Array, at_risk
 _REACH = 12.0  # log hazard ratios beyond e±12 are none
 
 
+def by_bin(exits: Array) -> tuple[Array, Array]:
+    """Return who leave in each bin before the horizon, and who are at risk in it."""
+    return exits[..., :-1, :], at_risk(exits)[..., :-1]
+
+
 def log_rank_scores(exits: Array) -> Array:
     """Return U of each arm, (..., arms): observed minus expected events under equal hazards."""
-    risk, events = at_risk(exits)[..., :-1], exits[..., :-1, :-1].sum(axis=-1)
-    total = risk.sum(axis=-2, keepdims=True)
+    found: Array = log_rank_terms(*by_bin(exits)).sum(axis=-1)
+    return found
+
+
+def log_rank_terms(leaving: Array, risk: Array) -> Array:
+    """Return what each bin adds to U, (..., arms, bins).
+
+    Args:
+        leaving: Who leave in each bin, (..., arms, bins, causes + 1); so for all terms here.
+        risk: Who are at risk in it, (..., arms, bins).
+    """
+    events, total = leaving[..., :-1].sum(axis=-1), risk.sum(axis=-2, keepdims=True)
     pooled = events.sum(axis=-2, keepdims=True) / np.where(total != 0, total, 1)
-    found: Array = (events - risk * pooled).sum(axis=-1)
+    found: Array = events - risk * pooled
     return found
 
 
@@ -61,12 +76,6 @@ def quadratic_form(scores: Array, covariance: Array) -> Array:
     return np.where(fine, (u * solved).sum(axis=-1), np.nan)
 
 
-def _time_spent(exits: Array, *, widths: Array) -> Array:
-    """Return the time at risk in each bin, (..., bins), in steps: leavers spend half of theirs."""
-    found: Array = widths * (at_risk(exits)[..., :-1] - exits[..., :-1, :].sum(axis=-1) / 2)
-    return found
-
-
 def ratio_score(exits: Array, log_ratio: Array, *, widths: Array) -> Array:
     """Return what the log hazard ratio of arm 1 to arm 0 makes zero, (...).
 
@@ -75,11 +84,18 @@ def ratio_score(exits: Array, log_ratio: Array, *, widths: Array) -> Array:
         log_ratio: Natural logarithm, (...).
         widths: Steps of each bin.
     """
-    spent, events = _time_spent(exits, widths=widths), exits[..., :-1, :-1].sum(axis=-1)
+    found: Array = ratio_terms(*by_bin(exits), log_ratio, widths=widths).sum(axis=-1)
+    return found
+
+
+def ratio_terms(leaving: Array, risk: Array, log_ratio: Array, *, widths: Array) -> Array:
+    """Return what each bin adds to the score of the log hazard ratio, (..., bins)."""
+    spent = widths * (risk - leaving.sum(axis=-1) / 2)  # who leave spend half of the bin
+    events = leaving[..., :-1].sum(axis=-1)
     first = np.exp(log_ratio)[..., None] * spent[..., 1, :]
     total = first + spent[..., 0, :]
     share = np.where(total != 0, first / np.where(total != 0, total, 1), 0.0)
-    found: Array = (events[..., 1, :] - events.sum(axis=-2) * share).sum(axis=-1)
+    found: Array = events[..., 1, :] - events.sum(axis=-2) * share
     return found
 
 
@@ -113,10 +129,26 @@ def concordance(exits: Array) -> Array:
         >>> float(concordance(np.array([late, early])))
         1.0
     """
-    events = exits[..., :-1, :-1].sum(axis=-1)
-    outliving = at_risk(exits)[..., :-1] - events
-    pairs = np.einsum("...aj,...bj->...ab", events, outliving)
-    arms = pairs.shape[-1]
-    weight = np.tril(np.ones((arms, arms)), k=-1) + np.eye(arms) / 2
-    found: Array = (pairs * weight).sum(axis=(-2, -1)) / pairs.sum(axis=(-2, -1))
+    leaving, risk = by_bin(exits)
+    right, pairs = (
+        pair_terms(leaving, risk, weights=weights).sum(axis=-1)
+        for weights in pair_weights(exits.shape[-3])
+    )
+    found: Array = right / pairs
+    return found
+
+
+def pair_weights(arms: int) -> tuple[Array, Array]:
+    """Return how pairs count that are in the right order, and all pairs, (arms, arms)."""
+    every = np.ones((arms, arms))
+    return np.tril(every, k=-1) + np.eye(arms) / 2, every
+
+
+def pair_terms(leaving: Array, risk: Array, *, weights: Array) -> Array:
+    """Return the pairs of which one has the event in each bin and the other outlives, (..., bins).
+
+    A pair counts with the weight of (arm of the event, arm of the other).
+    """
+    events = leaving[..., :-1].sum(axis=-1)
+    found: Array = np.einsum("...aj,ab,...bj->...j", events, weights, risk - events)
     return found

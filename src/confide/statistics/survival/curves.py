@@ -49,8 +49,18 @@ def hazards(exits: Array) -> Array:
 
     Where nobody is at risk it is NaN or infinite, and so is what follows.
     """
+    return hazards_of(exits[..., :-1, :], at_risk(exits)[..., :-1])
+
+
+def hazards_of(leaving: Array, risk: Array) -> Array:
+    """Return d/r of each cause, (..., bins, causes).
+
+    Args:
+        leaving: Who leave in each bin, (..., bins, causes + 1).
+        risk: Who are at risk in it, (..., bins).
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: Array = exits[..., :-1, :-1] / at_risk(exits)[..., :-1, None]
+        found: Array = leaving[..., :-1] / risk[..., None]
     return found
 
 
@@ -93,9 +103,15 @@ def restricted_mean(curve: Array, *, widths: Array) -> Array:
         >>> float(restricted_mean(np.array([0.5, 0.0]), widths=np.array([1, 1])))
         0.5
     """
-    before = np.concatenate([np.ones_like(curve[..., :1]), curve[..., :-1]], axis=-1)
-    area: Array = ((before * (widths - 1) + curve * (widths + 1)) / 2).sum(axis=-1)
+    area: Array = (widths[0] - 1) / 2 + (curve * mean_weights(widths)).sum(axis=-1)
     return area
+
+
+def mean_weights(widths: Array) -> Array:
+    """Return how many times survival to the end of each bin counts in the mean, (bins,)."""
+    after = np.append(widths[1:] - 1, 0)
+    found: Array = (widths + 1 + after) / 2
+    return found
 
 
 def reached(curve: Array, *, share: float, edges: Array) -> Array:

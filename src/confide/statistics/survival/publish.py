@@ -28,9 +28,10 @@ from confide.statistics.survival.analysis import (
     survival_band,
     survival_difference,
 )
-from confide.statistics.survival.curves import Array, survival
+from confide.statistics.survival.curves import Array
+from confide.statistics.survival.derivatives import survival_slopes
 from confide.statistics.survival.survival import Method, Survival
-from confide.statistics.survival.table import ExitTable, exit_mixing, point_mixing
+from confide.statistics.survival.table import ExitTable, exit_mixing, mixed, point_mixing
 from confide.statistics.survival.uncertainty import propagate
 from confide.tables.schema import Dataset
 
@@ -55,7 +56,7 @@ def exit_table(
     bins, arms = len(edges) - 1, len(spec.arms(dataset))
     mixing = _mixing(spec, dataset=dataset)
     counts = [np.array(values, dtype=float).reshape(arms, -1) for values in measured]
-    cells = np.concatenate(counts, axis=1) @ mixing.T
+    cells = mixed(np.concatenate(counts, axis=1), mixing)
     return ExitTable(
         exits=cells.reshape(arms, bins + 1, len(events) + 1),
         edges=np.array(edges),
@@ -86,7 +87,7 @@ def planned_noise(
     exits = np.zeros((bins + 1, len(events) + 1))
     exits[:-1, 0] = patients / 2 / bins
     exits[-1, -1] = patients / 2
-    of = propagate(survival, exits, axes=2, noise=noise, mixing=mixing)
+    of = propagate(survival_slopes(exits), exits, axes=2, noise=noise, mixing=mixing)
     return Component(variance=float(of.noise.mean()), excess_kurtosis=float(np.median(of.kurtosis)))
 
 

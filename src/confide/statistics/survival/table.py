@@ -28,8 +28,8 @@ class ExitTable:
             to leave is censoring.
         edges: Of the bins before the horizon, in steps of the grid, (bins + 1,).
         noise: Of one measured count.
-        mixing: How the cells of an arm are made of its measured counts, (cells, counts); None
-            where each cell is a count.
+        mixing: How the cells of an arm are made of its measured counts, (cells, counts), or of
+            which cell each count is a part, (counts,); None where each cell is a count.
     """
 
     exits: Array
@@ -87,7 +87,7 @@ class ExitTable:
 
 
 def exit_mixing(ways: Sequence[int], *, bins: int, causes: int) -> Array:
-    """Return how cells are made of the counts of an exit histogram.
+    """Return of which cell each count of an exit histogram is a part, (counts,).
 
     Args:
         ways: For each category of the status, its place among the ways to leave; ``causes`` is
@@ -95,9 +95,15 @@ def exit_mixing(ways: Sequence[int], *, bins: int, causes: int) -> Array:
         bins: Before the horizon.
         causes: Number of causes.
     """
-    one = np.zeros((causes + 1, len(ways)))
-    one[list(ways), range(len(ways))] = 1.0
-    return np.kron(np.eye(bins + 1), one)
+    return np.asarray((np.arange(bins + 1)[:, None] * (causes + 1) + np.array(ways)).reshape(-1))
+
+
+def mixed(counts: Array, mixing: Array) -> Array:
+    """Return the cells of each arm from its measured counts, (arms, cells)."""
+    if mixing.ndim == 1:
+        return np.stack([np.bincount(mixing, weights=each) for each in counts])
+    cells: Array = counts @ mixing.T
+    return cells
 
 
 def point_mixing(ways: Sequence[int], *, bins: int, causes: int) -> Array:

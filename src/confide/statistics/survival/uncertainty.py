@@ -7,8 +7,7 @@ when all counts double) Σ T·∂g/∂T = 0 by Euler's theorem, and the two vari
     Σ T·(∂g/∂T)²   and   v·Σ (∂g/∂Z)²,   v the variance of the noise of one count.
 
 The first is the infinitesimal jackknife [Jae72]; for Kaplan–Meier it is Greenwood's formula.  Noisy
-T leave it unbiased.  Derivatives are taken by a complex step [ST98]: exact to rounding, and the
-same formulas that make the estimate make its error.
+T leave it unbiased.  Derivatives: :mod:`confide.statistics.survival.derivatives`.
 
 *Utility:* shares get the interval {p : (p̂ − p)² ≤ q²(p(1−p)/m + v)}, Rothman's for a
 life table [Rot78], widened by the noise variance v; m = p̂(1−p̂)/sampling variance is the effective
@@ -17,15 +16,12 @@ place of p(1−p).  A test measures the coverage.
 
 References:
     [Jae72] Jaeckel. The infinitesimal jackknife. Bell Laboratories Memorandum MM 72-1215-11, 1972.
-    [ST98] Squire, Trapp. Using complex variables to estimate derivatives of real functions. SIAM
-        Review 40(1), 1998. https://doi.org/10.1137/S003614459631241X
     [Rot78] Rothman. Estimation of confidence limits for the cumulative probability of survival in
         life table analysis. Journal of Chronic Diseases 31(8), 1978.
         https://doi.org/10.1016/0021-9681(78)90043-7
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -33,34 +29,6 @@ import numpy as np
 
 from confide.plans.intervals import Component
 from confide.statistics.survival.curves import Array
-
-_STEP = 1e-30
-_AT_ONCE = 2**16
-"""Numbers that move at once, so that what is made of them stays in the processor's cache."""
-
-
-def gradient(estimate: Callable[[Array], Array], table: Array, *, axes: int) -> Array:
-    """Return ∂estimate/∂cell, shape (cells, *shape of the estimate).
-
-    Args:
-        estimate: Of sums, products and quotients alone; keeps the leading axes of the table.
-        table: Real, (..., *cells).
-        axes: How many of its last axes are cells; they are taken in row-major order.
-
-    Example:
-        >>> slopes = gradient(lambda t: t[..., 0] / t[..., 1], np.array([1.0, 4.0]), axes=1)
-        >>> slopes.round(6).tolist()
-        [0.25, -0.0625]
-    """
-    cells = table.shape[table.ndim - axes :]
-    number = math.prod(cells)
-    many = max(1, _AT_ONCE // max(1, table.size))
-    parts = []
-    for start in range(0, number, many):
-        moved = np.eye(min(many, number - start), number, k=start)
-        moved = moved.reshape(-1, *[1] * (table.ndim - axes), *cells)
-        parts.append(estimate(table[None] + 1j * _STEP * moved).imag / _STEP)
-    return np.concatenate(parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,35 +73,29 @@ class Errors:
 
 
 def propagate(
-    estimate: Callable[[Array], Array],
-    exits: Array,
-    *,
-    axes: int,
-    noise: Component,
-    mixing: Array | None,
+    slopes: Array, exits: Array, *, axes: int, noise: Component, mixing: Array | None
 ) -> Errors:
     """Return the errors of an estimate from noisy exits.
 
     Args:
-        estimate: As for :func:`gradient`.
+        slopes: Its derivatives by the cells, (cells, *shape of the estimate).
         exits: (..., bins + 1, causes + 1), and with ``axes`` 3 (..., arms, bins + 1, causes + 1).
         axes: 2 where the estimate is of each arm by itself, 3 where it is of all of them.
         noise: Of one measured count.
-        mixing: How the cells of one arm are made of its measured counts, (cells, counts); None
-            where each cell is a count.
+        mixing: How the cells of one arm are made of its measured counts, (cells, counts), or of
+            which cell each count is a part, (counts,); None where each cell is a count.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        slopes = gradient(estimate, exits, axes=axes)
         lead = exits.shape[: exits.ndim - axes]
         cells = np.moveaxis(exits.reshape(*lead, -1), -1, 0)
         weights = cells.reshape(*cells.shape, *[1] * (slopes.ndim - cells.ndim))
-        sampling = np.maximum((weights * slopes**2).sum(axis=0), 0.0)
-        felt = noise_slopes(slopes, mixing=mixing)
-        squares = (felt**2).sum(axis=0)
-        peaked = np.nan_to_num((felt**4).sum(axis=0) / squares**2)
+        sampling = np.einsum("c...,c...,c...->...", weights, slopes, slopes)
+        squares = noise_slopes(slopes, mixing=mixing) ** 2
+        felt = squares.sum(axis=0)
+        peaked = np.nan_to_num(np.einsum("c...,c...->...", squares, squares) / felt**2)
         return Errors(
-            sampling=sampling,
-            noise=noise.variance * squares,
+            sampling=np.maximum(sampling, 0.0),
+            noise=noise.variance * felt,
             kurtosis=noise.excess_kurtosis * peaked,
         )
 
@@ -142,13 +104,10 @@ def noise_slopes(slopes: Array, *, mixing: Array | None) -> Array:
     """Return derivatives by measured counts from those by cells; both come first, arm by arm."""
     if mixing is None:
         return slopes
-    apart = slopes.reshape(-1, mixing.shape[0], *slopes.shape[1:])
-    held = mixing != 0
-    if np.count_nonzero(held, axis=0).max() <= 1:  # each count is in one cell, as exits are
-        cells = np.argmax(held, axis=0)
-        once = mixing[cells, np.arange(cells.size)].reshape(-1, *[1] * (slopes.ndim - 1))
-        felt: Array = apart[:, cells] * once
+    if mixing.ndim == 1:  # the last cell, who are followed beyond the horizon, has a count
+        felt: Array = slopes.reshape(-1, mixing.max() + 1, *slopes.shape[1:])[:, mixing]
     else:
+        apart = slopes.reshape(-1, mixing.shape[0], *slopes.shape[1:])
         felt = np.moveaxis(np.tensordot(mixing, apart, axes=(0, 1)), 0, 1)
     found: Array = felt.reshape(-1, *slopes.shape[1:])
     return found

@@ -72,4 +72,6 @@ def test_one_row_a_patient_is_a_stream():
 
 def test_cells_and_events_have_their_own_forms():
     assert way(bounds=CellBound(max_cells=2)) is Way.CELLS
+    assert way(bounds=CellBound(max_cells=2, max_rows_per_cell=2)) is Way.SUMMED_CELLS
+    assert way(bounds=CellBound(max_cells=2001)) is Way.SUMMED_CELLS
     assert way(bounds=OneEvent()) is Way.EVENTS

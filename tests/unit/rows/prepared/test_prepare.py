@@ -261,3 +261,32 @@ def test_a_copy_out_of_order_is_refused_not_answered(folder):
         pytest.raises(EngineError, match="not enforced"),
     ):
         engine.aggregate((filtered,), dataset=of)
+
+
+def test_texts_are_numbered_as_they_sort_and_rows_hold_the_number(folder):
+    work = preparation(folder, dataset())
+    manifest = work.prepare()
+    inside = work.folder / manifest.generation
+    (name,) = manifest.texts["events"].values()
+    numbers = pq.read_table(inside / name).to_pylist()
+    texts = [row["text"] for row in sorted(numbers, key=lambda row: row["id"])]
+    assert [row["id"] for row in numbers] == list(range(len(texts)))
+    assert len(texts) > 2
+    assert texts == sorted(texts, key=lambda text: text.encode())
+    hashes = {row["id"]: row["t"] for row in numbers}
+    column = [c.name for c in dataset().table("events").columns].index("note")
+    rows = pq.read_table(inside / "t1.parquet")
+    for place, sixty in zip(
+        rows[f"c{column}"].to_pylist(), rows[f"t{column}"].to_pylist(), strict=True
+    ):
+        assert sixty == hashes.get(place)
+
+
+def test_all_rows_of_a_patient_hold_the_patients_point(folder):
+    work = preparation(folder, dataset())
+    inside = work.folder / work.prepare().generation
+    points = pq.read_table(inside / "patients.parquet")
+    known = dict(zip(points["p"].to_pylist(), points["x"].to_pylist(), strict=True))
+    rows = pq.read_table(inside / "t1.parquet")
+    held = set(zip(rows["p"].to_pylist(), rows["x"].to_pylist(), strict=True))
+    assert held <= set(known.items())

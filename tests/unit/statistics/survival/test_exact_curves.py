@@ -26,8 +26,9 @@ from confide.statistics.survival.curves import (
     restricted_mean,
     survival,
 )
-from confide.statistics.survival.table import exit_mixing
-from confide.statistics.survival.uncertainty import gradient, noise_slopes, propagate
+from confide.statistics.survival.derivatives import survival_slopes
+from confide.statistics.survival.table import exit_mixing, mixed
+from confide.statistics.survival.uncertainty import noise_slopes, propagate
 from survival_worlds import ON_TREATMENT, RELAPSED, TIMES, table_of
 
 WEEKS = 36
@@ -131,21 +132,9 @@ def test_the_sampling_variance_is_greenwoods():
         return survival(exits) ** 2 * np.cumsum(events / (risk * (risk - events)))
 
     quiet = Component(variance=0.0)
-    of = propagate(survival, TREATED, axes=2, noise=quiet, mixing=None)
+    of = propagate(survival_slopes(TREATED), TREATED, axes=2, noise=quiet, mixing=None)
     assert of.sampling == pytest.approx(greenwood(TREATED), abs=1e-12)
     assert of.noise == pytest.approx(np.zeros(WEEKS))
-
-
-def test_derivatives_by_a_complex_step_are_those_of_differences():
-    slopes = gradient(survival, TREATED, axes=2)
-    for cell in ((6, 0), (9, 1), (36, 1)):
-        up, down = TREATED.copy(), TREATED.copy()
-        up[cell] += 1e-5
-        down[cell] -= 1e-5
-        difference = (survival(up) - survival(down)) / 2e-5
-        assert slopes[np.ravel_multi_index(cell, TREATED.shape)] == pytest.approx(
-            difference, abs=1e-8
-        )
 
 
 def test_wide_bins_give_the_area_of_events_spread_evenly():
@@ -177,15 +166,11 @@ def test_the_tail_of_chi_squared_is_that_of_scipy():
             )
 
 
-def test_derivatives_taken_in_parts_are_those_taken_at_once(monkeypatch):
-    at_once = gradient(survival, TREATED, axes=2)
-    monkeypatch.setattr("confide.statistics.survival.uncertainty._AT_ONCE", 3 * TREATED.size)
-    assert np.array_equal(gradient(survival, TREATED, axes=2), at_once)
-
-
 def test_noise_of_counts_that_are_each_in_one_cell_is_felt_as_by_their_matrix():
-    mixing = exit_mixing([1, 0, 1], bins=3, causes=1)
-    slopes = np.random.default_rng(3).normal(size=(2 * mixing.shape[0], 5))
-    apart = slopes.reshape(2, mixing.shape[0], 5)
-    by_matrix = np.concatenate([mixing.T @ arm for arm in apart])
-    assert np.allclose(noise_slopes(slopes, mixing=mixing), by_matrix, rtol=0, atol=1e-15)
+    part_of = exit_mixing([1, 0, 1], bins=3, causes=1)
+    matrix = (np.arange(8)[:, None] == part_of).astype(float)
+    slopes = np.random.default_rng(3).normal(size=(2 * 8, 5))
+    by_matrix = noise_slopes(slopes, mixing=matrix)
+    assert np.allclose(noise_slopes(slopes, mixing=part_of), by_matrix, rtol=0, atol=1e-15)
+    counts = np.random.default_rng(4).normal(size=(2, part_of.size))
+    assert np.allclose(mixed(counts, part_of), counts @ matrix.T, rtol=0, atol=1e-12)
