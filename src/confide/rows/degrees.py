@@ -188,7 +188,8 @@ def _touching(crowded: NDArray[np.bool_], pairs: NDArray[np.int64]) -> NDArray[n
 def _in_order(pairs: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return each pair once, by place and then by the numbers of its ends."""
     ordered = pairs[np.lexsort((pairs, places))]  # rows of a pair have one place: they are together
-    return np.asarray(ordered[np.diff(ordered, prepend=-1) != 0])
+    found: NDArray[np.int64] = ordered[np.diff(ordered, prepend=-1) != 0]
+    return found
 
 
 def projected_degrees(

@@ -36,13 +36,13 @@ from confide.rows.bounding import (
 from confide.rows.build import (
     STAR,
     at_most,
-    named,
     num,
     own,
     select,
 )
 from confide.rows.carried import Carried, carried_of, evaluated_late
-from confide.rows.keyed_order import LIMB, limbs_of, limbs_of_text, with_point
+from confide.rows.keyed_order import LIMB, limbs_of, with_point
+from confide.rows.keys import key_column, key_totals
 from confide.rows.layout import Layout
 from confide.rows.person_rows import relation_rows
 from confide.rows.prepared.choice import Way, way_of, way_of_cells
@@ -329,39 +329,12 @@ def _keyed(
 
 
 def _of_keys(keyed: KeyedAggregate, bounds: CellBound, *, scope: Scope) -> exp.Query:
-    """Count distinct persons per key; copies hold the numbers of keys, and 60 bits of each."""
-    table, key = scope.dataset.table(keyed.relation.table), (keyed.key,)
-    column = [each.name for each in table.columns].index(keyed.key.column)
-    beside = ("x",) if scope.copies is None else ("x", f"t{column}")
-    rows = relation_rows(
-        scope,
-        keyed.relation,
-        reads=key,
-        known=key,
-        ordered=False,
-        carried=() if scope.copies is None else beside,
-    )
-    if scope.copies is None:
-        rows = with_point(rows, person="p", ids=scope.layout.ids)
-        limbs = limbs_of_text(own("cell"))
-    else:
-        limbs = limbs_of(own(beside[-1]))
-    columns = [named(own("e0"), "cell"), *map(own, beside)]
-    totals = bounded_totals(
-        _narrowed(rows, columns, scope=scope, order=[]),
-        bounds=bounds,
-        values=0,
-        order=[],
-        cells=Cells(
-            number=None, times=1, limbs=limbs, beside=beside, packed=scope.copies is not None
-        ),
-        late=None,
-        summed=scope.summed,
-    )
-    query = _with(scope, totals)
+    query = _with(scope, key_totals(keyed, bounds, scope=scope))
     if scope.copies is None:
         return query
+    table = scope.dataset.table(keyed.relation.table)
     front = "tag" if scope.summed is Summed.CELLS else "p"
+    column = key_column(keyed, table=table)
     return scope.copies.with_texts(query, table, column=column, front=front)
 
 

@@ -87,8 +87,9 @@ def totals(of: Slopes, *, kept: Array) -> Array:
     past = np.cumsum(of.risk, axis=-1)
     past = np.concatenate([past, past[..., -1:]], axis=-1)[:, None]
     own = np.concatenate([own, np.zeros_like(own[..., :1])], axis=-1)
-    found = np.moveaxis(own + past, -1, 1)
-    return np.asarray(found.reshape(-1, *found.shape[3:]))
+    both = np.moveaxis(own + past, -1, 1)
+    found: Array = both.reshape(-1, *both.shape[3:])
+    return found
 
 
 def hazard_slopes(exits: Array) -> Array:

@@ -95,7 +95,8 @@ def exit_mixing(ways: Sequence[int], *, bins: int, causes: int) -> Array:
         bins: Before the horizon.
         causes: Number of causes.
     """
-    return np.asarray((np.arange(bins + 1)[:, None] * (causes + 1) + np.array(ways)).reshape(-1))
+    found: Array = (np.arange(bins + 1)[:, None] * (causes + 1) + np.array(ways)).reshape(-1)
+    return found
 
 
 def mixed(counts: Array, mixing: Array) -> Array:
