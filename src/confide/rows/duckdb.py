@@ -86,7 +86,7 @@ class DuckDBEngine:
                 declared.
         """
         written = [(each.sql, each.parameters) for each in self._ready(aggregates, dataset=dataset)]
-        for aggregate in aggregates:
+        for aggregate in dict.fromkeys(aggregates):
             if isinstance(aggregate, DegreeAggregate):
                 queries = degree_queries(aggregate, dataset=dataset, layout=self._layout)
                 written += [_bound(query, self._parameters) for query in queries.each()]
@@ -111,10 +111,14 @@ class DuckDBEngine:
             rows = guarded(self._run(ready.sql, ready.parameters), limits=statement.limits)
             for position, column in statement.answers:
                 exact[position] = vector(rows, column=column, cells=statement.cells)
+        degrees: dict[DegreeAggregate, Exact] = {}  # asked twice, read once
         for position, aggregate in enumerate(aggregates):
             if isinstance(aggregate, DegreeAggregate):
-                queries = degree_queries(aggregate, dataset=dataset, layout=self._layout)
-                exact[position] = degree_vector(aggregate, queries=queries, fetch=self._arrays)
+                if aggregate not in degrees:
+                    queries = degree_queries(aggregate, dataset=dataset, layout=self._layout)
+                    found = degree_vector(aggregate, queries=queries, fetch=self._arrays)
+                    degrees[aggregate] = found
+                exact[position] = degrees[aggregate]
         return ExactAggregates([exact[position] for position in range(len(aggregates))])
 
     def problems(self) -> Mapping[str, str]:

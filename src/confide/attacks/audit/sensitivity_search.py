@@ -171,12 +171,12 @@ def search(
     }
     # A statistic may ask other questions under the other adjacency; each vector is taken once.
     wanted = list(dict.fromkeys(q.aggregate for asked in questions.values() for _, q in asked))
-    batched = tuple(_batched(aggregate, databases=drawn.databases) for aggregate in wanted)
+    at_once = tuple(batched(aggregate, databases=drawn.databases) for aggregate in wanted)
     present, absent, replaced = (
         {
-            aggregate: _by_database(vector, databases=drawn.databases)
+            aggregate: by_database(vector, databases=drawn.databases)
             for aggregate, vector in zip(
-                wanted, evaluate(frames, datasets[Adjacency.ADD_REMOVE], batched), strict=True
+                wanted, evaluate(frames, datasets[Adjacency.ADD_REMOVE], at_once), strict=True
             )
         }
         for frames in (drawn.present, drawn.absent, drawn.replaced)
@@ -196,7 +196,7 @@ def search(
     )
 
 
-def _batched(aggregate: Measured, *, databases: int) -> Measured:
+def batched(aggregate: Measured, *, databases: int) -> Measured:
     """Return the aggregate over all databases at once; keys carry their database already."""
     if isinstance(aggregate, KeyedAggregate):
         return aggregate
@@ -215,7 +215,7 @@ def _batched(aggregate: Measured, *, databases: int) -> Measured:
     return replace(aggregate, axes=(*axes, *aggregate.axes))
 
 
-def _by_database(vector: Exact, *, databases: int) -> NDArray[Any] | dict[str, int]:
+def by_database(vector: Exact, *, databases: int) -> NDArray[Any] | dict[str, int]:
     """Return shape (databases, cells); or counts by key, each of which names its database."""
     if not isinstance(vector, tuple):
         return dict(vector)
