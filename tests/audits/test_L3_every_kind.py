@@ -1,12 +1,11 @@
 """L3: whole releases of every kind of statistic lose no more than claimed; wrong noise is found."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 
 from confide.attacks.audit.end_to_end import passing_the_gate, trials
-from confide.attacks.audit.every_kind import audit_kind, kind_trials
+from confide.attacks.audit.every_kind import audit_kind, kind_trials, on_worst_pairs
 from confide.attacks.audit.sensitivity_search import exact_vectors
 from confide.attacks.audit.worst_pair import KindTrial
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -20,7 +19,14 @@ from seeded import SeededEntropy
 pytestmark = pytest.mark.L3
 
 QUICK, FULL = kind_trials(full=False), kind_trials(full=True)
-COPIES = 400
+COPIES = 250
+
+
+@pytest.fixture(scope="module")
+def worst():
+    return dict(on_worst_pairs(QUICK, entropy=SeededEntropy(1)))
+
+
 every_kind = pytest.mark.parametrize("trial", QUICK, ids=lambda t: t.name)
 
 
@@ -30,14 +36,19 @@ def test_the_gate_of_every_kind_of_statistic_is_audited() -> None:
 
 
 @every_kind
-def test_no_release_of_any_kind_loses_more_than_it_claims(trial: KindTrial) -> None:
-    assert audit_kind(trial, copies=COPIES, entropy=SeededEntropy(1)).passed
+def test_no_release_of_any_kind_loses_more_than_it_claims(trial: KindTrial, worst) -> None:
+    assert audit_kind(trial, worst[trial], copies=COPIES, entropy=SeededEntropy(1)).passed
 
 
 @pytest.mark.audit
-@pytest.mark.parametrize("trial", FULL, ids=lambda t: t.name)
-def test_no_statistic_under_any_accounting_loses_more_than_it_claims(trial: KindTrial) -> None:
-    assert audit_kind(trial, copies=4_000, entropy=SystemEntropy()).passed
+def test_no_statistic_under_any_accounting_loses_more_than_it_claims() -> None:
+    entropy = SystemEntropy()
+    checks = [
+        audit_kind(trial, pair, copies=2_500, entropy=entropy)
+        for trial, pair in on_worst_pairs(FULL, entropy=entropy)
+    ]
+    assert len(checks) == len(FULL)
+    assert not [check for check in checks if not check.passed]
 
 
 def louder(mechanism, times: int):
@@ -75,39 +86,37 @@ def too_little_noise(times: int):
     return opening
 
 
-def caught(trial: KindTrial, *, times: int, copies: int) -> bool:
+def caught(trial: KindTrial, pair, *, times: int, copies: int) -> bool:
     check = audit_kind(
-        trial, copies=copies, entropy=SeededEntropy(1), opening=too_little_noise(times)
+        trial, pair, copies=copies, entropy=SeededEntropy(1), opening=too_little_noise(times)
     )
     return not check.passed
 
 
-@pytest.mark.mutant
-@every_kind
-def test_a_fifth_of_the_noise_is_found_in_every_kind(trial: KindTrial) -> None:
-    assert caught(trial, times=5, copies=COPIES)
-
-
 @pytest.mark.audit
-@pytest.mark.mutant
 @every_kind
-def test_half_of_the_noise_is_found_in_every_kind(trial: KindTrial) -> None:
+def test_half_of_the_noise_is_found_in_every_kind(trial: KindTrial, worst) -> None:
     chosen = trial.asked_again  # of few candidates none is told apart by the whole loss
-    assert caught(trial, times=4 if chosen else 2, copies=8_000)
+    assert caught(trial, worst[trial], times=4 if chosen else 2, copies=8_000)
+    assert not caught(trial, worst[trial], times=1, copies=8_000)
 
 
-def test_what_the_gate_publishes_is_what_the_audit_reads(tmp_path) -> None:
-    """Control of the mutants: the same plan through the real gate has the plan's own noise."""
-    trial = QUICK[0]
-    check = audit_kind(trial, copies=COPIES, entropy=SeededEntropy(1), opening=too_little_noise(1))
-    real = audit_kind(
-        trial,
-        copies=COPIES,
-        entropy=SeededEntropy(1),
-        opening=lambda _, dataset, entropy: passing_the_gate(
-            tmp_path, dataset=dataset, entropy=entropy
-        ),
-    )
-    assert check.passed
-    assert real.passed
-    assert Fraction(real.claimed.split()[-1]) == Fraction(check.claimed.split()[-1])
+@pytest.mark.parametrize("kind", ["Survival", "Hierarchy", "SMR", "TopCategory"])
+def test_a_fifth_of_the_noise_is_found_at_once(kind: str, worst) -> None:
+    (trial,) = (trial for trial in QUICK if type(trial.statistic).__name__ == kind)
+    assert caught(trial, worst[trial], times=5, copies=4 * COPIES)
+
+
+def test_the_gate_noises_a_plan_as_the_plan_says(tmp_path, worst) -> None:
+    """Control of the mutants: what they publish and what the gate publishes pass alike."""
+
+    def real(folder, dataset, entropy):
+        del folder
+        return passing_the_gate(tmp_path, dataset=dataset, entropy=entropy)
+
+    for opening in (too_little_noise(1), real):
+        check = audit_kind(
+            QUICK[0], worst[QUICK[0]], copies=COPIES, entropy=SeededEntropy(1), opening=opening
+        )
+        assert check.passed
+        assert check.claimed == "ε = 2"

@@ -22,7 +22,7 @@ References:
 """
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, assert_never
@@ -31,7 +31,7 @@ import numpy as np
 
 from confide.attacks.audit.black_box import MISS, as_number, judged
 from confide.attacks.audit.end_to_end import passing_the_gate
-from confide.attacks.audit.generate import copied
+from confide.attacks.audit.generate import Neighbours, copied
 from confide.attacks.audit.lower_bound import Bound, mu_bound
 from confide.attacks.audit.networks import contacts, network
 from confide.attacks.audit.outcome import AuditCheck, Layer
@@ -48,7 +48,7 @@ from confide.attacks.audit.worst_pair import (
     neighbour_of,
     scale_of,
     worst_choice,
-    worst_pair,
+    worst_pairs,
 )
 from confide.noise.entropy import Entropy
 from confide.plans.plan import Noisy, Plan
@@ -102,26 +102,60 @@ def kind_trials(*, full: bool) -> tuple[KindTrial, ...]:
     )
 
 
+def on_worst_pairs(
+    trials: Sequence[KindTrial], *, entropy: Entropy
+) -> Iterator[tuple[KindTrial, Neighbours]]:
+    """Return each trial with its worst pair; one search serves all that are accounted alike."""
+    groups: dict[object, list[KindTrial]] = {}
+    for trial in trials:
+        groups.setdefault(_accounting(trial), []).append(trial)
+    for group in groups.values():
+        if group[0].asked_again:
+            for trial in group:
+                graph = isinstance(trial.statistic, DegreeHistogram)
+                yield (
+                    trial,
+                    contacts(trial.entity) if graph else worst_choice(trial, entropy=entropy),
+                )
+        else:
+            yield from zip(group, worst_pairs(group, entropy=entropy), strict=True)
+
+
+def _accounting(trial: KindTrial) -> object:
+    return trial.asked_again, trial.entity, trial.adjacency, trial.measure
+
+
 def audit_kind(
-    trial: KindTrial, *, copies: int, entropy: Entropy, opening: Opening | None = None
+    trial: KindTrial,
+    pair: Neighbours,
+    *,
+    copies: int,
+    entropy: Entropy,
+    opening: Opening | None = None,
 ) -> AuditCheck:
     """Return whether the claim of a whole release of one kind survives.
 
     Args:
         trial: What is released.
+        pair: Two neighbouring databases, see :func:`on_worst_pairs`.
         copies: Samples of each database; half of them where each is a question of its own.
-        entropy: Of the noise, and of the search for the worst pair.
+        entropy: Of the noise.
         opening: How plans are released; through a gate, ledger and engine of its own when None.
     """
     with tempfile.TemporaryDirectory() as folder:
         through = opening or _through_the_gate
         if trial.asked_again:
             bounds = _asked_again(
-                trial, samples=copies // 2, entropy=entropy, opening=through, folder=Path(folder)
+                trial,
+                pair,
+                samples=copies // 2,
+                entropy=entropy,
+                opening=through,
+                folder=Path(folder),
             )
         else:
             bounds = _in_copies(
-                trial, copies=copies, entropy=entropy, opening=through, folder=Path(folder)
+                trial, pair, copies=copies, entropy=entropy, opening=through, folder=Path(folder)
             )
     return AuditCheck(
         name=trial.name,
@@ -140,10 +174,15 @@ Bounds: TypeAlias = tuple[tuple[str, Bound, float], ...]
 
 
 def _in_copies(
-    trial: KindTrial, *, copies: int, entropy: Entropy, opening: Opening, folder: Path
+    trial: KindTrial,
+    pair: Neighbours,
+    *,
+    copies: int,
+    entropy: Entropy,
+    opening: Opening,
+    folder: Path,
 ) -> Bounds:
     """Return the bounds from one release of many copies, and one of their neighbours."""
-    drawn = worst_pair(trial, entropy=entropy)
     dataset = audited_dataset(trial, databases=copies)
     plan = audited_plan(
         [Copies(of=trial.statistic, copies=copies)], dataset=dataset, epsilon=EPSILON
@@ -151,7 +190,7 @@ def _in_copies(
     aggregates = tuple(m.aggregate for m in plan.measurements)
     release = opening(folder, dataset, entropy)
     exact, noisy = [], []
-    for frames in (drawn.present, neighbour_of(drawn, trial.adjacency)):
+    for frames in (pair.present, neighbour_of(pair, trial.adjacency)):
         tables = copied(frames, copies=copies)
         exact.append(_numbers(exact_vectors(tables, dataset, aggregates), copies=copies))
         noisy.append(_numbers(release(plan, tables), copies=copies))
@@ -215,25 +254,25 @@ def _gaussian(
 
 
 def _asked_again(
-    trial: KindTrial, *, samples: int, entropy: Entropy, opening: Opening, folder: Path
+    trial: KindTrial,
+    pair: Neighbours,
+    *,
+    samples: int,
+    entropy: Entropy,
+    opening: Opening,
+    folder: Path,
 ) -> Bounds:
     """Return the bounds from many answers to one question about a pair of small databases."""
     statistic: Any = trial.statistic
-    if isinstance(statistic, DegreeHistogram):
-        dataset = network(trial.entity)
-        pair = contacts(trial.entity)
-    else:
-        drawn = worst_choice(trial, entropy=entropy)
-        dataset = audited_dataset(trial, databases=1)
-        pair = (drawn.present, neighbour_of(drawn, trial.adjacency))
+    chosen = not isinstance(statistic, DegreeHistogram)
+    dataset = audited_dataset(trial, databases=1) if chosen else network(trial.entity)
     many = min(samples, _AT_ONCE)
     again = [replace(statistic, id=f"{statistic.id}-{i}") for i in range(many)]
-    chosen = not isinstance(statistic, DegreeHistogram)
     plan = audited_plan(again, dataset=dataset, epsilon=EPSILON_OF_CHOICES if chosen else EPSILON)
     release = opening(folder, dataset, entropy)
     first, second = (
         np.vstack([_answers(release(plan, frames)) for _ in range(-(-samples // many))])
-        for frames in pair
+        for frames in (pair.present, neighbour_of(pair, trial.adjacency))
     )
     return judged(first, second, claim=_of_one(plan, asked=many), exact=((), ()))
 

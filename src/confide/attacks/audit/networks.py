@@ -15,6 +15,7 @@ References:
 from collections.abc import Sequence
 from typing import Any, assert_never
 
+from confide.attacks.audit.generate import Neighbours
 from confide.errors import UnsupportedError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -42,7 +43,7 @@ def network(entity: Entity) -> Dataset:
     )
 
 
-def contacts(entity: Entity) -> tuple[dict[str, Any], dict[str, Any]]:
+def contacts(entity: Entity) -> Neighbours:
     """Return the network with the person, or contact, and the one without.
 
     Raises:
@@ -50,13 +51,15 @@ def contacts(entity: Entity) -> tuple[dict[str, Any], dict[str, Any]]:
     """
     match entity:
         case Entity.PATIENT:
-            return _frames((*_REST, (0, 1), (0, 2)), (0, *_PERSONS)), _frames(_REST, _PERSONS)
+            present = _frames((*_REST, (0, 1), (0, 2)), (0, *_PERSONS))
         case Entity.EDGE:
-            return _frames((*_REST, (1, 2)), _PERSONS), _frames(_REST, _PERSONS)
+            present = _frames((*_REST, (1, 2)), _PERSONS)
         case Entity.EVENT:
             raise UnsupportedError("A contact network protects persons or contacts.")
         case _:
             assert_never(entity)
+    absent = _frames(_REST, _PERSONS)
+    return Neighbours(databases=1, present=present, absent=absent, replaced=absent)
 
 
 def _frames(pairs: Sequence[tuple[int, int]], people: Sequence[int]) -> dict[str, Any]:

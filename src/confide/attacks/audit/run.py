@@ -21,7 +21,7 @@ from typing import Any
 
 from confide.attacks.audit.black_box import audit_scenario, scenarios
 from confide.attacks.audit.end_to_end import audit_trial, trials
-from confide.attacks.audit.every_kind import audit_kind, kind_trials
+from confide.attacks.audit.every_kind import audit_kind, kind_trials, on_worst_pairs
 from confide.attacks.audit.generate import neighbours
 from confide.attacks.audit.goodness_of_fit import p_value, worst_moment
 from confide.attacks.audit.oracles import oracle_checks
@@ -92,10 +92,10 @@ def _parts(
             f"whole release: {trial.name}",
             partial(_one, audit_trial, trial, copies=samples // 5, entropy=entropy),
         )
-    for kind in kind_trials(full=not quick):
+    for kind, pair in on_worst_pairs(kind_trials(full=not quick), entropy=entropy):
         yield (
             f"whole release: {kind.name}",
-            partial(_one, audit_kind, kind, copies=samples // 40, entropy=entropy),
+            partial(_one, audit_kind, kind, pair, copies=samples // 40, entropy=entropy),
         )
 
 

@@ -38,16 +38,14 @@ from confide.statistics import DegreeHistogram, TopCategory, TopFeatures
 from confide.tables.schema import Dataset
 
 SEARCHED = 200
-EPSILON, EPSILON_OF_CHOICES = Fraction(2), Fraction(8)
+EPSILON, EPSILON_OF_CHOICES = Fraction(2), Fraction(1)
 """Loss of a release: small enough that events happen, large enough that they are told apart.
 
-Of a few candidates none can be told apart by more than half the loss, so choices get more.  Under
-``zcdp`` it is half of it: where σ is less than a step of the lattice, discrete Gaussian noise is
-ρ-zCDP but its trade-off curve is not that of a Gaussian, by which it is judged.
+Under ``zcdp`` it is half of it: where σ is less than a step of the lattice, discrete Gaussian noise
+is ρ-zCDP but its trade-off curve is not that of a Gaussian, by which it is judged.
 """
 _RENAMED = 2
 _FOR_CHOICES = 2_000
-_LIKELY = math.log(1 / 4)
 
 Numbers: TypeAlias = NDArray[np.float64]
 
@@ -155,22 +153,32 @@ def neighbour_of(drawn: Neighbours, adjacency: Adjacency) -> Mapping[str, Any]:
     return drawn.absent if adjacency is Adjacency.ADD_REMOVE else drawn.replaced
 
 
-def worst_pair(trial: KindTrial, *, entropy: Entropy) -> Neighbours:
-    """Return the one database, of those that the sensitivity search draws, that loses most.
+def worst_pairs(trials: Sequence[KindTrial], *, entropy: Entropy) -> tuple[Neighbours, ...]:
+    """Return, for each trial, the one database that loses most of those that L1 draws.
 
     Which rows of a patient are kept depends on the id, so the least loss under several ids counts.
+
+    Args:
+        trials: Of one unit, adjacency and measure.
+        entropy: Of the search.
     """
-    drawn = neighbours(SEARCHED, entity=trial.entity, entropy=entropy).alone()
-    dataset = audited_dataset(trial, databases=SEARCHED)
-    statistic = Copies(of=trial.statistic, copies=SEARCHED)
-    plan = audited_plan([statistic], dataset=dataset, epsilon=EPSILON)
-    under_each = [_losses(plan, drawn.renamed(turn), trial=trial) for turn in range(_RENAMED)]
-    return drawn.only(int(np.argmax(np.min(under_each, axis=0))))
+    if not trials:
+        return ()
+    one = trials[0]
+    drawn = neighbours(SEARCHED, entity=one.entity, entropy=entropy).alone()
+    dataset = audited_dataset(one, databases=SEARCHED)
+    statistics = [Copies(of=trial.statistic, copies=SEARCHED) for trial in trials]
+    plan = audited_plan(statistics, dataset=dataset, epsilon=EPSILON)
+    turns = [_losses(plan, drawn.renamed(turn), trial=one) for turn in range(_RENAMED)]
+    return tuple(
+        drawn.only(int(np.argmax(np.min([turn[s.id] for turn in turns], axis=0))))
+        for s in statistics
+    )
 
 
-def _losses(plan: Plan, drawn: Neighbours, *, trial: KindTrial) -> Numbers:
-    """Return the loss of each database under the plan's measure, from exact vectors."""
-    losses: Numbers = np.zeros(drawn.databases)
+def _losses(plan: Plan, drawn: Neighbours, *, trial: KindTrial) -> dict[str, Numbers]:
+    """Return the loss of each database by each statistic, from exact vectors."""
+    losses: dict[str, Numbers] = {s.id: np.zeros(drawn.databases) for s in plan.statistics}
     aggregates = tuple(m.aggregate for m in plan.measurements)
     vectors = (
         exact_vectors(frames, plan.dataset, aggregates)
@@ -181,9 +189,9 @@ def _losses(plan: Plan, drawn: Neighbours, *, trial: KindTrial) -> Numbers:
         moved = np.abs(np.subtract(*both)).astype(np.float64) / scale_of(measurement.mechanism)
         match plan.dataset.measure:
             case Measure.PURE:
-                losses += moved.sum(axis=1)
+                losses[measurement.statistic] += moved.sum(axis=1)
             case Measure.ZCDP:
-                losses += (moved**2).sum(axis=1) / 2
+                losses[measurement.statistic] += (moved**2).sum(axis=1) / 2
             case _:
                 assert_never(plan.dataset.measure)
     return losses
@@ -227,8 +235,9 @@ def worst_choice(trial: KindTrial, *, entropy: Entropy) -> Neighbours:
 
 def _log_ratio(choice: SetSelection, first: Sequence[int], second: Sequence[int]) -> float:
     """Return the largest log-ratio of the chances of a set that is likely from the first."""
+    sets = list(itertools.combinations(range(choice.candidates), choice.size))
     return max(
         log_chance_of_set(choice, first, chosen) - log_chance_of_set(choice, second, chosen)
-        for chosen in itertools.combinations(range(choice.candidates), choice.size)
-        if log_chance_of_set(choice, first, chosen) > _LIKELY
+        for chosen in sets
+        if log_chance_of_set(choice, first, chosen) >= -math.log(len(sets))
     )
