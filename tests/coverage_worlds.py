@@ -75,6 +75,7 @@ def clinic(*, measure: Measure, adjacency: Adjacency, patients: int) -> Dataset:
         number("bmi", 100, 701, scale="1/10", unit="kg/m2"),
         number("days", 0, 720, unit="d"),
         number("day", 0, 360),
+        number("marker", 0, 20_000, scale="1/1000", unit="mg/L"),
         number("weight", 0, 40, scale="1/10"),
     )
     population = tuple(max(1, round(10 * patients * share)) for share in AREA_SHARES)
@@ -135,6 +136,7 @@ def people(shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Ints]:
         "bmi": np.where(known, bmi, UNKNOWN),
         "days": np.minimum(np.floor(np.minimum(event, lost)), 720).astype(np.int64),
         "day": rng.integers(0, 361, shape).astype(np.int64),
+        "marker": whole(1000 * rng.gamma(2.5, 1.6, shape), 0, 20_000),
         "weight": rng.choice([2, 5, 10, 20, 40], shape).astype(np.int64),
     }
 
@@ -198,8 +200,9 @@ def _sums(aggregate: Aggregate, rows: Rows, *, to: Dataset) -> Ints:
         of = domain(axis, dataset=to)
         place = _value(axis, rows, to)
         kept &= place != UNKNOWN
-        cell, cells = cell * of.size() + np.where(place == UNKNOWN, of.lower, place) - of.lower, (
-            cells * of.size()
+        cell, cells = (
+            cell * of.size() + np.where(place == UNKNOWN, of.lower, place) - of.lower,
+            (cells * of.size()),
         )
     number = np.where(kept, _number(aggregate.value, rows, to), 0)
     runs = kept.shape[0]
@@ -217,7 +220,8 @@ def exact_worlds(statistic: Statistic, rows: Rows, *, to: Dataset) -> list[dict]
             answers[asked.name] = [tuple(vector) for vector in own[0]]
         else:
             answers[asked.name] = [
-                tuple(combined(asked.aggregate, sums, dataset=to)) for sums in zip(*own, strict=True)
+                tuple(combined(asked.aggregate, sums, dataset=to))
+                for sums in zip(*own, strict=True)
             ]
     names = list(answers)
     return [dict(zip(names, each, strict=True)) for each in zip(*answers.values(), strict=True)]

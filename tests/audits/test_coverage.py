@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -85,15 +84,16 @@ CASES: tuple[Statistic, ...] = (
     Variance(id="variance", table=TABLE, column="pressure"),
     Proportion(id="proportion", table=TABLE, of=SICK, by=("sex",)),
     Quantiles(id="quantiles", table=TABLE, column="pressure", bins=24),
-    Quantiles(id="skewed", table=TABLE, column="bmi", bins=32),
+    Quantiles(id="quantiles-of-fine-steps", table=TABLE, column="marker", bins=32),
     TableOne(
         id="table-1",
         table=TABLE,
         by=("sex",),
         variables=(
             Characteristic(column="pressure", show=tuple(Summary), bins=16),
-            Characteristic(column="bmi", show=(Summary.MEDIAN_IQR,), bins=32),
+            Characteristic(column="marker", show=(Summary.MEDIAN_IQR,), bins=32),
             Characteristic(column="dose"),
+            Characteristic(column="bmi"),
         ),
     ),
     DataQuality(id="data-quality", table=TABLE, fields=("bmi", "sex"), by=("sick",)),
@@ -215,7 +215,7 @@ def quantiles_of(statistic: Statistic, rows: dict, run: int) -> dict[tuple[str, 
         for group, chosen in groups.items():
             x = rows[column][run][chosen]
             x = np.sort(x[x != UNKNOWN])
-            scale = 0.1 if column == "bmi" else 1.0
+            scale = 0.001 if column == "marker" else 1.0
             for q in (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)):
                 if len(x):
                     key = ", ".join(k for k in (prefix, group) if k)
@@ -324,7 +324,7 @@ if __name__ == "__main__":
     for case in CASES:
         if case.id in only:
             for line in lines(case, runs=runs):
-                mark = "" if 0.93 <= line.least and line.most <= 0.97 else "   <<<"
+                mark = "" if line.least >= 0.93 and line.most <= 0.97 else "   <<<"
                 sys.stdout.write(
                     f"{line.kind:20s} {line.quantity:26s} {line.covers:20s} {line.size:7s} "
                     f"{line.least:.3f} {line.most:.3f} {line.printed:.2f}{mark}\n"

@@ -251,11 +251,12 @@ def quotient(first: Rate, second: Rate) -> Rate:
     if second.upper is not None:
         part = first.lower * (2 * first.value - first.lower)
         other = second.upper * (2 * second.value - second.upper)
-        low = part / (product + math.sqrt(product**2 - part * other)) if part > 0 else 0.0
+        root = math.sqrt(max(0.0, product**2 - part * other))
+        low = part / (product + root) if part > 0 else 0.0
     if first.upper is not None and second.lower > 0:
         part = first.upper * (2 * first.value - first.upper)
         other = second.lower * (2 * second.value - second.lower)
-        high = (product + math.sqrt(product**2 - part * other)) / other
+        high = (product + math.sqrt(max(0.0, product**2 - part * other))) / other
     value = first.value / second.value
     errors = (first.standard_error or 0.0, value * (second.standard_error or 0.0))
     return Rate(
