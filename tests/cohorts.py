@@ -10,12 +10,15 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from confide.budget.amount import Amount
 from confide.budget.ledger import Charge, Entry, Scope, State
 from confide.noise.threshold import KeyThreshold
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.canonical import Json
 from confide.plans.contribution import Counted, PerPatient
+from confide.plans.descent import next_ask
 from confide.plans.mechanisms import additive
 from confide.plans.person_time import Per, PersonTime
 from confide.plans.plan import Measurement, Mechanism, Noisy, Plan, Statistic, Study
@@ -27,6 +30,7 @@ from confide.release.certificate import Issuer, certificate
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates
 from confide.release.release import Release
+from confide.rows.descent import DescentRows
 from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import Count
 from confide.statistics.data_quality import DataQuality
@@ -39,6 +43,7 @@ from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
+from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
@@ -66,11 +71,13 @@ from confide.tables.aggregate import (
     combined,
 )
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.descent import DescentAggregate
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import Between, IsIn
 from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures
+from confide.tables.relation import domain
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
 from confide.tables.spine import Spine
 from confide.tables.square_root import product
@@ -335,6 +342,9 @@ def comparisons() -> tuple[Statistic, ...]:
         LinearRegression(
             id="line", table="person", outcome="systolic", covariates=("age", "bmi", "sex")
         ),
+        LogisticRegression(
+            id="odds", table="person", of=HAS_DIABETES, covariates=("age", "bmi", "sex")
+        ),
     )
 
 
@@ -444,6 +454,8 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
     if isinstance(aggregate, DegreeAggregate):
         shapes = [(degree + 1) * math.exp(-degree / 2) for degree in aggregate.degrees]
         return tuple(round(persons * shape / sum(shapes)) for shape in shapes)
+    if isinstance(aggregate, DescentAggregate):
+        return _made_up_model(aggregate, mechanism, dataset=dataset, persons=persons)
     if isinstance(aggregate, PooledAggregate):
         finest = replace(measurement, aggregate=aggregate.of)
         cells = made_up_answer(finest, dataset=dataset, persons=persons)
@@ -480,6 +492,26 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
         round(answer + spread * math.sin(12.9898 * (index + 1)))
         for index, answer in enumerate(answers)
     )
+
+
+def _made_up_model(
+    aggregate: DescentAggregate, mechanism: Mechanism, *, dataset: Dataset, persons: int
+) -> Noisy:
+    """Return what made-up rows answer in turn, with a fixed pseudo-noise."""
+    rng = np.random.default_rng(7)
+    columns = {"p": np.arange(persons), "rk": np.ones(persons), "fold": np.full(persons, 999)}
+    for index, covariate in enumerate(aggregate.covariates):
+        of = domain(covariate, dataset=dataset)
+        columns[f"e{index}"] = rng.integers(of.lower, of.upper + 1, persons)
+    first = columns["e0"] > np.median(columns["e0"])
+    columns[f"e{len(aggregate.covariates)}"] = rng.random(persons) < 0.15 + 0.2 * first
+    rows = DescentRows(aggregate, columns, dataset=dataset)
+    sigma = math.sqrt(additive(mechanism).variance())
+    noisy: tuple[int, ...] = ()
+    while ask := next_ask(aggregate, noisy, sigma=sigma, dataset=dataset):
+        exact = rows.answer(ask)
+        noisy += tuple(v + round(sigma * math.sin(12.9898 * i)) for i, v in enumerate(exact))
+    return noisy
 
 
 def _made_up_moments(

@@ -45,6 +45,7 @@ class Peeling(Choice):
         InvalidParameterError: If a parameter is out of range.
 
     Example:
+        >>> from fractions import Fraction
         >>> from confide.noise.entropy import SystemEntropy
         >>> top = Peeling(epsilon=Fraction(1), reach=2, size=2, candidates=4)
         >>> top.select((812, 2304, 640, 15), entropy=SystemEntropy())

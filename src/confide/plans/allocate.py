@@ -51,6 +51,7 @@ from confide.tables.bound_contributions import rows_per_unit
 from confide.tables.check_aggregate import check_aggregate
 from confide.tables.conditions import require_possible
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.descent import DescentAggregate
 from confide.tables.expression import Holds
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All
@@ -104,6 +105,7 @@ def mechanism_for(question: Question, *, nano: int, atto: int, dataset: Dataset)
             Aggregate()
             | MomentAggregate()
             | DegreeAggregate()
+            | DescentAggregate()
             | PooledAggregate()
             | FactorizedAggregate()
         ):

@@ -37,6 +37,7 @@ from confide.tables.bound_contributions import (
     sensitivity,
 )
 from confide.tables.degrees import DegreeAggregate, degree_sensitivity
+from confide.tables.descent import DescentAggregate, descent_sensitivity
 from confide.tables.expression import Expression
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
@@ -198,6 +199,11 @@ def question(
     match aggregate:
         case DegreeAggregate():
             moved = degree_sensitivity(aggregate, dataset=dataset)
+            return Question(
+                name=name, aggregate=aggregate, sensitivity=moved, weight=Fraction(weight)
+            )
+        case DescentAggregate():
+            moved = descent_sensitivity(aggregate, dataset=dataset)
             return Question(
                 name=name, aggregate=aggregate, sensitivity=moved, weight=Fraction(weight)
             )

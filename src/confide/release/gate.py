@@ -22,7 +22,8 @@ References:
         https://arxiv.org/abs/1605.08294
 """
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -47,6 +48,7 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import canonical_bytes
+from confide.plans.descent import next_ask
 from confide.plans.events import events_json, free_json
 from confide.plans.growth import appended, growing_question, grown_to
 from confide.plans.mechanisms import vector
@@ -63,6 +65,7 @@ from confide.tables.aggregate import (
     parts,
 )
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.descent import DescentAggregate
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures
@@ -229,11 +232,29 @@ class Gate:
 
     def _randomize(self, plan: Plan, exact: ExactAggregates) -> NoisyAggregates:
         answers = iter(exact.reveal_to_gate())
-        values = tuple(
-            _noisy(measurement, _secret(measurement, answers, plan=plan), entropy=self.entropy)
-            for measurement in plan.measurements
-        )
-        return NoisyAggregates(plan=plan, values=values)
+        values: list[Noisy] = []
+        for measurement in plan.measurements:
+            secret = _secret(measurement, answers, plan=plan)
+            if isinstance(measurement.aggregate, DescentAggregate):
+                values.append(self._in_rounds(measurement, secret, plan=plan))
+            else:
+                values.append(_noisy(measurement, secret, entropy=self.entropy))
+        return NoisyAggregates(plan=plan, values=tuple(values))
+
+    def _in_rounds(self, measurement: Measurement, rows: Exact, *, plan: Plan) -> Noisy:
+        """Ask, add noise, and ask again with what the noisy answers say."""
+        aggregate, mechanism = measurement.aggregate, measurement.mechanism
+        if (
+            not isinstance(aggregate, DescentAggregate)
+            or not isinstance(mechanism, DiscreteGaussian)
+            or isinstance(rows, tuple | Mapping)
+        ):
+            raise UnsupportedError("The mechanism does not suit its aggregate.")
+        sigma = math.sqrt(mechanism.variance())
+        noisy: tuple[int, ...] = ()
+        while ask := next_ask(aggregate, noisy, sigma=sigma, dataset=plan.dataset):
+            noisy = (*noisy, *mechanism.randomize(rows.answer(ask), entropy=self.entropy))
+        return noisy
 
     def _grow(
         self, plan: Plan, exact: ExactAggregates, *, before: NoisyAggregates
@@ -258,7 +279,7 @@ def _asked(plan: Plan) -> tuple[Asked, ...]:
 def _secret(measurement: Measurement, answers: Iterator[Exact], *, plan: Plan) -> Exact:
     """Return the exact vector of a measurement from the next answers of the engine."""
     match measurement.aggregate:
-        case Aggregate() | KeyedAggregate() | DegreeAggregate():
+        case Aggregate() | KeyedAggregate() | DegreeAggregate() | DescentAggregate():
             return next(answers)
         case (
             MomentAggregate()
@@ -282,7 +303,7 @@ def _noisy(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> Nois
     match measurement.mechanism:
         case DiscreteLaplace() | DiscreteGaussian() if isinstance(secret, tuple):
             return measurement.mechanism.randomize(secret, entropy=entropy)
-        case KeyThreshold() if not isinstance(secret, tuple):
+        case KeyThreshold() if isinstance(secret, Mapping):
             keys = sorted(secret)
             counts = np.array([secret[key] for key in keys], dtype=np.int64)
             selected = measurement.mechanism.select(counts, entropy=entropy)

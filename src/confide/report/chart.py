@@ -31,7 +31,7 @@ from confide.report.describe import (
     total_of,
     total_text,
 )
-from confide.report.forest import coefficients, compared, departures, shares
+from confide.report.forest import coefficients, compared, departures, odds_ratios, shares
 from confide.report.group_chart import (
     by_group,
     groups,
@@ -223,6 +223,9 @@ _BUILDERS: Mapping[str, Callable[[Subject], Drawn]] = {
     "trend-test": lambda s: shares(s.cells, unit=s.axis(s.cells), words=s.words),
     "two-means-test": lambda s: compared(s.cells, unit=s.axis(s.cells), words=s.words),
     "linear-regression": lambda s: coefficients(
+        s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
+    ),
+    "logistic-regression": lambda s: odds_ratios(
         s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
     ),
     "degree-histogram": _degrees,

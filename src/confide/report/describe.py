@@ -24,6 +24,7 @@ from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
 from confide.statistics.hypothesis_tests.trend import TrendTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
+from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.proportion import Proportion
 from confide.statistics.regression.linear import LinearRegression
 from confide.statistics.running_counts import RunningCounts
@@ -143,6 +144,10 @@ def _shared_subject(statistic: Statistic, *, kind: str, plan: Plan, words: Words
             return words.say(f"title.{kind}", condition=share)
         case Survival(time=time, status=status):
             return words.say(f"title.{kind}", time=label(time), status=label(status))
+        case LogisticRegression(of=of, covariates=covariates):
+            names = words.listed([label(name) for name in covariates])
+            share = condition_text(of, dataset=plan.dataset, words=words, brief=True)
+            return words.say(f"title.{kind}", condition=share, covariates=names)
         case LinearRegression(outcome=outcome, covariates=covariates):
             names = words.listed([label(name) for name in covariates])
             return words.say(f"title.{kind}", outcome=label(outcome), covariates=names)
@@ -176,7 +181,7 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
         return (label(str(getattr(statistic, "key", ""))),)
     if isinstance(statistic, TableOne | DataQuality):
         return tuple(words.say(f"head.{name}") for name in statistic.key_names)
-    if isinstance(statistic, LinearRegression):
+    if isinstance(statistic, LinearRegression | LogisticRegression):
         return (words.say("head.term"),)
     if kind_of(statistic) == "degree-histogram":
         return (words.say("axis.degree"),)
@@ -230,6 +235,8 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
         return words.say("axis.rate", unit=shown)
     if kind == "smr":
         return words.say("quantity.smr")
+    if kind == "logistic-regression":
+        return words.say("quantity.odds-ratio")
     if kind == "linear-regression":
         return label(str(getattr(statistic, "outcome", "")))
     if kind in (

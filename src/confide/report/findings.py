@@ -5,6 +5,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from confide.report.cells import Cell, key_text
 from confide.report.numbers import decimals_for, fixed, percent, significant
@@ -43,6 +44,8 @@ def finding(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
     """Return the main finding of a test or a regression in one sentence."""
     if kind == "linear-regression":
         return _coefficient(cells, words=words)
+    if kind == "logistic-regression":
+        return _odds(cells, words=words)
     p = next((cell.value for cell in cells if cell.quantity == "p-value"), None)
     effect = next((cell for cell in cells if cell.quantity in ("difference", "slope")), None)
     said = "" if effect is None or effect.value is None else effect_text(effect, words=words)
@@ -81,6 +84,24 @@ def _sized(cell: Cell, *, words: Words) -> dict[str, str]:
     value = cell.value if cell.value is not None else math.nan
     amount = words.amount(fixed(value, decimals=places), cell.unit)
     return {"amount": amount, "interval": interval}
+
+
+def _odds(cells: Sequence[Cell], *, words: Words) -> str:
+    """Return the odds ratio that is farthest from 1 against its interval."""
+    known = [cell for cell in cells if cell.quantity == "odds ratio" and cell.value]
+    sharp = [cell for cell in known if cell.outer is not None and min(cell.outer) > 0]
+    if not sharp:
+        return words.say("headline.regression-ridge" if known else "headline.none")
+
+    def strength(cell: Cell) -> float:
+        low, high = cell.outer or (1.0, 1.0)
+        return abs(math.log(cell.value or 1.0)) / max(math.log(high / low), 1e-9)
+
+    strongest = max(sharp, key=strength)
+    shown = replace(strongest, unit="1")
+    return words.say(
+        "headline.odds", key=key_text(strongest, words=words), **_sized(shown, words=words)
+    )
 
 
 def _coefficient(cells: Sequence[Cell], *, words: Words) -> str:

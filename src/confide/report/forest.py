@@ -20,6 +20,7 @@ from confide.report.marks import Chart, Frame, dots, row_of, side_by_side
 from confide.report.numbers import clean
 from confide.report.style import MUTED
 from confide.report.words import Words
+from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.regression.linear import LinearRegression
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
@@ -76,7 +77,40 @@ def coefficients(
     return null_line() + _plain(scaled, title=title, words=words), tuple(notes)
 
 
-def _scaled(cell: Cell, *, statistic: LinearRegression, dataset: Dataset, words: Words) -> Cell:
+def odds_ratios(
+    cells: Sequence[Cell], *, statistic: Statistic, dataset: Dataset, words: Words
+) -> Built:
+    """Return odds ratios on a logarithmic axis, each per step of a round size."""
+    chosen = [cell for cell in cells if cell.quantity == "coefficient" and cell.value is not None]
+    if not chosen or not isinstance(statistic, LogisticRegression):
+        return _plain([c for c in cells if c.value is not None], title="", words=words), ()
+    scaled = [
+        _exponential(_scaled(cell, statistic=statistic, dataset=dataset, words=words))
+        for cell in chosen
+    ]
+    figure = null_line(1.0) + _plain(
+        scaled, title=words.say("quantity.odds-ratio"), words=words, log=True
+    )
+    return figure, (words.say("chart.forest"), words.say("chart.odds"))
+
+
+def _exponential(cell: Cell) -> Cell:
+    """Return log odds as odds."""
+
+    def power(value: float) -> float:
+        return math.exp(max(-30.0, min(30.0, value)))
+
+    ends = None if cell.outer is None else (power(cell.outer[0]), power(cell.outer[1]))
+    return replace(cell, value=None if cell.value is None else power(cell.value), outer=ends)
+
+
+def _scaled(
+    cell: Cell,
+    *,
+    statistic: LinearRegression | LogisticRegression,
+    dataset: Dataset,
+    words: Words,
+) -> Cell:
     (name,) = cell.key
     if name not in statistic.covariates:  # a contrast of categories is in the outcome's unit
         return cell
@@ -110,7 +144,7 @@ def null_line(at: float = 0.0) -> Chart:
     return rule.encode(x=alt.X("value:Q"))
 
 
-def _plain(cells: Sequence[Cell], *, title: str, words: Words) -> Chart:
+def _plain(cells: Sequence[Cell], *, title: str, words: Words, log: bool = False) -> Chart:
     """Return one dot a cell; a second key becomes a series."""
     across = tuple(dict.fromkeys(clean(c.key[-1]) for c in cells if len(c.key) > 1))
     two_way = 1 < len(across) <= 5
@@ -126,4 +160,5 @@ def _plain(cells: Sequence[Cell], *, title: str, words: Words) -> Chart:
         for cell in cells
     ]
     groups = tuple(dict.fromkeys(row["group"] for row in rows))
-    return dots(rows, frame=Frame(groups=groups, x_title=title, series=across if two_way else ()))
+    frame = Frame(groups=groups, x_title=title, series=across if two_way else (), log=log)
+    return dots(rows, frame=frame)

@@ -29,6 +29,7 @@ from confide.tables.aggregate import (
     reads,
 )
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate, scale_of
 from confide.tables.expression import Expression
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
@@ -82,6 +83,9 @@ def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     aggregate = measurement.aggregate
     if isinstance(aggregate, KeyedAggregate | DegreeAggregate):
         return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
+    if isinstance(aggregate, DescentAggregate):
+        scale = scale_of(aggregate, dataset=dataset)
+        return Grid(step=Fraction(1, scale.gradients[-1] * UNIT * RESIDUAL), units=("1",))
     if isinstance(aggregate, PooledAggregate):  # in the groups of full weight
         heaviest = max(aggregate.weights, default=1)
         return Grid(step=Fraction(1, heaviest), units=(measurement.sensitivity.unit,))

@@ -19,6 +19,7 @@ from confide.tables.aggregate import (
     reads,
 )
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.descent import DescentAggregate
 from confide.tables.expression import (
     BinOf,
     ColumnOf,
@@ -103,6 +104,8 @@ def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
                 found[key] = None
             case DegreeAggregate():
                 pass
+            case DescentAggregate(covariates=covariates, outcome=outcome):
+                found |= dict.fromkeys((*covariates, outcome))
             case RankedCells(axes=axes):
                 found |= dict.fromkeys(axes)
             case RankedFeatures(features=features, outcome=outcome):

@@ -176,7 +176,7 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
             return _medians(usable, words=words)
         case "survival":
             return survival_headline(usable, words=words)
-        case _ if kind in (*TESTS, "linear-regression"):
+        case _ if kind in (*TESTS, "linear-regression", "logistic-regression"):
             return finding(usable, kind=kind, words=words)
         case _ if kind in _SPECIAL:
             return _SPECIAL[kind](usable, words=words)

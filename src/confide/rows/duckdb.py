@@ -24,6 +24,7 @@ from confide.errors import ConfideError, ContractError, EngineError
 from confide.rows.answers import guarded, vector
 from confide.rows.build import STAR, select
 from confide.rows.degrees import degree_queries, degree_vector
+from confide.rows.descent import DescentRows, descent_query
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.examine import findings
 from confide.rows.hardening import ATTACHED, attach, hardening
@@ -37,6 +38,7 @@ from confide.rows.sql import Statement, statements
 from confide.rows.table_rows import Scope
 from confide.tables.aggregate import Asked
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.descent import DescentAggregate
 from confide.tables.schema import Dataset
 from confide.tables.source import Source
 
@@ -90,6 +92,9 @@ class DuckDBEngine:
             if isinstance(aggregate, DegreeAggregate):
                 queries = degree_queries(aggregate, dataset=dataset, layout=self._layout)
                 written += [_bound(query, self._parameters) for query in queries.each()]
+            if isinstance(aggregate, DescentAggregate):
+                query = descent_query(aggregate, dataset=dataset, layout=self._layout)
+                written.append(_bound(query, self._parameters))
         for sql, parameters in written:
             with _dropping_messages() as failed:
                 self._connection.execute(f"EXPLAIN {sql}", dict(parameters)).fetchall()
@@ -119,6 +124,10 @@ class DuckDBEngine:
                     found = degree_vector(aggregate, queries=queries, fetch=self._arrays)
                     degrees[aggregate] = found
                 exact[position] = degrees[aggregate]
+            if isinstance(aggregate, DescentAggregate):
+                query = descent_query(aggregate, dataset=dataset, layout=self._layout)
+                columns = self._arrays(query)
+                exact[position] = DescentRows(aggregate, columns, dataset=dataset)
         return ExactAggregates([exact[position] for position in range(len(aggregates))])
 
     def problems(self) -> Mapping[str, str]:
@@ -144,6 +153,11 @@ class DuckDBEngine:
             f"{each.relation.table}: every contact once, in a stable order, from the source"
             for each in aggregates
             if isinstance(each, DegreeAggregate)
+        ]
+        steps += [
+            f"{each.relation.table}: the rows of the model once, then kept in memory for its rounds"
+            for each in aggregates
+            if isinstance(each, DescentAggregate)
         ]
         return (f"Reads {self._standing.value}.", *steps)
 

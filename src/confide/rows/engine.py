@@ -15,10 +15,19 @@ References:
 from collections.abc import Mapping, Sequence
 from typing import NoReturn, Protocol, TypeAlias
 
+from confide.plans.descent import Ask
 from confide.tables.aggregate import Asked
 from confide.tables.schema import Dataset
 
-Exact: TypeAlias = tuple[int, ...] | Mapping[str, int]
+
+class Answering(Protocol):
+    """Rows that answer questions in turn, each from the noisy answers before it."""
+
+    def answer(self, ask: Ask) -> tuple[int, ...]:
+        """Return an exact answer; called by the gate alone, right before the noise."""
+
+
+Exact: TypeAlias = tuple[int, ...] | Mapping[str, int] | Answering
 
 
 class ExactAggregates:

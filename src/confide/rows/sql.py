@@ -67,6 +67,7 @@ from confide.tables.bound_contributions import (
 )
 from confide.tables.check_aggregate import check_aggregate
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.descent import DescentAggregate
 from confide.tables.expression import Expression, QualityOf
 from confide.tables.filter import All, Between, Predicate
 from confide.tables.relation import domain
@@ -107,7 +108,8 @@ def statements(
 ) -> tuple[Statement, ...]:
     """Compile aggregates to the fewest statements, over prepared copies where there are.
 
-    Degree histograms are left to :mod:`confide.rows.degrees`.
+    Degree histograms are left to :mod:`confide.rows.degrees`, models to
+    :mod:`confide.rows.descent`.
 
     Raises:
         ContractError: If an aggregate is not declared, or does not fit the source.
@@ -116,7 +118,7 @@ def statements(
     shared: dict[object, list[tuple[int, Aggregate | KeyedAggregate]]] = {}
     for position, aggregate in enumerate(aggregates):
         check_aggregate(aggregate, dataset=dataset)
-        if isinstance(aggregate, DegreeAggregate):
+        if isinstance(aggregate, DegreeAggregate | DescentAggregate):
             continue
         _check_unit(aggregate.bounds, dataset=dataset)
         shared.setdefault(_kept_by(aggregate), []).append((position, aggregate))

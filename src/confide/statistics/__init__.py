@@ -26,6 +26,7 @@ from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
+from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.mean import Mean
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
@@ -48,6 +49,7 @@ from confide.tables.aggregate import (
     MomentAggregate,
 )
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.descent import DescentAggregate
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.pooled import PooledAggregate
@@ -76,6 +78,7 @@ STATISTICS: Mapping[str, type[Any]] = {
     "trend-test": TrendTest,
     "two-means-test": TwoMeansTest,
     "linear-regression": LinearRegression,
+    "logistic-regression": LogisticRegression,
     "degree-histogram": DegreeHistogram,
     "hierarchy": Hierarchy,
     "area-rate": AreaRate,
@@ -100,6 +103,7 @@ __all__ = [
     "Incidence",
     "KeySelection",
     "LinearRegression",
+    "LogisticRegression",
     "Mean",
     "Proportion",
     "Quantiles",
@@ -135,6 +139,7 @@ _NAMES: dict[str, Any] = {
         KeyedAggregate,
         MomentAggregate,
         DegreeAggregate,
+        DescentAggregate,
         PooledAggregate,
         FactorizedAggregate,
         DiscreteLaplace,

@@ -29,6 +29,7 @@ from confide.tables.bound_contributions import (
     ValueRange,
 )
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.descent import DescentAggregate, scale_of
 from confide.tables.expression import ColumnOf, Expression, Holds, OrMissing, ValueOf
 from confide.tables.factorized import FactorizedAggregate, factorized
 from confide.tables.filter import All, Between
@@ -155,7 +156,7 @@ class MomentAggregate:
             raise InvalidParameterError(f"Expected degree 1 or 2, got degree={self.degree}.")
 
 
-Asked: TypeAlias = Aggregate | KeyedAggregate | DegreeAggregate
+Asked: TypeAlias = Aggregate | KeyedAggregate | DegreeAggregate | DescentAggregate
 """What an engine answers."""
 
 
@@ -230,7 +231,7 @@ def moment_range(aggregate: MomentAggregate, *, dataset: Dataset) -> ValueRange:
 def parts(aggregate: Measured) -> tuple[Asked, ...]:
     """Return the plain aggregates, over the same rows, that an engine answers."""
     match aggregate:
-        case Aggregate() | KeyedAggregate() | DegreeAggregate():
+        case Aggregate() | KeyedAggregate() | DegreeAggregate() | DescentAggregate():
             return (aggregate,)
         case PooledAggregate(of=pooled):
             return (pooled,)
@@ -343,6 +344,7 @@ def vector_length(
     aggregate: Aggregate
     | MomentAggregate
     | DegreeAggregate
+    | DescentAggregate
     | PooledAggregate
     | FactorizedAggregate,
     *,
@@ -351,6 +353,8 @@ def vector_length(
     """Return the number of coordinates of the vector."""
     if isinstance(aggregate, DegreeAggregate):
         return len(aggregate.degrees)
+    if isinstance(aggregate, DescentAggregate):
+        return scale_of(aggregate, dataset=dataset).length
     if isinstance(aggregate, PooledAggregate):
         return aggregate.size
     cells = cell_count(aggregate.axes, dataset=dataset)

@@ -29,6 +29,7 @@ from confide.tables.bound_contributions import (
     rows_per_unit,
 )
 from confide.tables.degrees import DegreeAggregate, check_degrees
+from confide.tables.descent import DescentAggregate, check_descent
 from confide.tables.expression import ColumnOf, Expression, ValueOf
 from confide.tables.factorized import FactorizedAggregate, largest_step
 from confide.tables.pooled import PooledAggregate
@@ -58,6 +59,8 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
             _check_size(size, bounds=bounds, dataset=dataset)
         case DegreeAggregate():
             check_degrees(aggregate, dataset=dataset)
+        case DescentAggregate():
+            check_descent(aggregate, dataset=dataset)
         case MomentAggregate(bounds=bounds):
             for part in parts(aggregate):
                 check_aggregate(part, dataset=dataset)

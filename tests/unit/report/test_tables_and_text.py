@@ -133,7 +133,7 @@ def test_a_plan_is_explained_with_reasons_errors_and_caps(words):
     told = explain_plan(plan, words=words, spent=spent)
     measured, caps = told.grids
     assert len(measured.rows) == len(plan.measurements)
-    assert all(re.search(r"\[(DMNS06|DLL16|KL24)", row[3]) for row in measured.rows)
+    assert all(re.search(r"\[(DMNS06|DLL16|KL24|BS16)", row[3]) for row in measured.rows)
     assert [row[0] for row in caps.rows] == ["Lifetime", "Lifetime δ of key selection"]
     assert caps.rows[0][1] == "0.05"
     assert caps.rows[0][4] == "1"

@@ -39,6 +39,7 @@ from confide.tables.aggregate import (
     parts,
 )
 from confide.tables.degrees import DegreeAggregate
+from confide.tables.descent import DescentAggregate
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures
@@ -124,7 +125,7 @@ def exact_vectors(
 def _whole(aggregate: Measured, answers: Iterator[Exact], *, dataset: Dataset) -> Exact:
     """Return the exact vector of an aggregate from the engine's next answers, as the gate does."""
     own = [next(answers) for _ in parts(aggregate)]
-    if isinstance(aggregate, Aggregate | KeyedAggregate | DegreeAggregate):
+    if isinstance(aggregate, Aggregate | KeyedAggregate | DegreeAggregate | DescentAggregate):
         return own[0]
     sums = [answer for answer in own if isinstance(answer, tuple)]
     return combined(aggregate, sums, dataset=dataset)
@@ -200,6 +201,8 @@ def batched(aggregate: Measured, *, databases: int) -> Measured:
     """Return the aggregate over all databases at once; keys carry their database already."""
     if isinstance(aggregate, KeyedAggregate):
         return aggregate
+    if isinstance(aggregate, DescentAggregate):
+        raise UnsupportedError("Models are searched over questions, not over vectors.")
     if isinstance(aggregate, DegreeAggregate):
         raise UnsupportedError("Degree histograms are searched over graphs, not over patients.")
     axes = database_axes(aggregate.relation.table, databases=databases)
@@ -217,8 +220,10 @@ def batched(aggregate: Measured, *, databases: int) -> Measured:
 
 def by_database(vector: Exact, *, databases: int) -> NDArray[Any] | dict[str, int]:
     """Return shape (databases, cells); or counts by key, each of which names its database."""
-    if not isinstance(vector, tuple):
+    if isinstance(vector, Mapping):
         return dict(vector)
+    if not isinstance(vector, tuple):
+        raise UnsupportedError("Rows that answer in turn have no vector.")
     largest = max(map(abs, vector), default=0)
     exact = np.array(vector, dtype=np.int64 if largest < 2**28 else object)
     return exact.reshape(base(databases) ** 2, -1)[:databases]

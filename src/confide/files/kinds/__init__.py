@@ -9,6 +9,7 @@ from confide.files.kinds.choices import TopCategorySection, TopFeaturesSection
 from confide.files.kinds.comparisons import (
     ChiSquaredTestSection,
     LinearRegressionSection,
+    LogisticRegressionSection,
     TrendTestSection,
     TwoMeansTestSection,
     TwoProportionsTestSection,
@@ -52,6 +53,7 @@ _Known: TypeAlias = (
     | TrendTestSection
     | TwoMeansTestSection
     | LinearRegressionSection
+    | LogisticRegressionSection
     | DegreeHistogramSection
     | HierarchySection
     | AreaRateSection
@@ -86,7 +88,8 @@ _OTHER_WORDS = {
     "log-rank": "survival, with by: [arm]",
     "chi-square": "chi-squared-test",
     "t-test": "two-means-test",
-    "regression": "linear-regression",
+    "regression": "linear-regression, or logistic-regression for a condition",
+    "logistic": "logistic-regression",
 }
 
 

@@ -1,5 +1,6 @@
 """Tests of hypotheses and regressions, as study.yaml writes them."""
 
+from fractions import Fraction
 from typing import Any, Literal
 
 from confide.files.kinds.section import StatisticSection
@@ -10,6 +11,7 @@ from confide.statistics.hypothesis_tests.chi_squared import ChiSquaredTest
 from confide.statistics.hypothesis_tests.trend import TrendTest
 from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
+from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.regression.linear import LinearRegression
 from confide.tables.schema import Dataset
 
@@ -117,3 +119,27 @@ class LinearRegressionSection(StatisticSection):
     def error_unit(self, dataset: Dataset) -> str:
         """Return the unit of the outcome."""
         return self.domain_of(self.outcome, dataset=dataset).unit
+
+
+class LogisticRegressionSection(StatisticSection):
+    """How the odds of a condition depend on numbers and categories."""
+
+    kind: Literal["logistic-regression"]
+    of: dict[str, Any]
+    covariates: list[str]
+    hold_out: Exact = Fraction(0)
+
+    def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
+        """Return the spec."""
+        return LogisticRegression(
+            **common,
+            of=read_where(self.of, table=common["table"], dataset=dataset),
+            covariates=tuple(self.covariates),
+            hold_out=self.hold_out,
+            expect_share=self.expect.share,
+        )
+
+    def error_unit(self, dataset: Dataset) -> str:
+        """Return that of log odds."""
+        del dataset
+        return "1"

@@ -38,6 +38,7 @@ from confide.statistics.survival.curves import (
     restricted_mean,
     survival,
 )
+from confide.statistics.survival.shown import given_shown
 from confide.statistics.survival.table import ExitTable
 from confide.statistics.survival.uncertainty import (
     Errors,
@@ -94,7 +95,10 @@ def survival_band(table: ExitTable, *, level: float) -> Banded:
     with np.errstate(invalid="ignore", over="ignore"):
         curve, of = survival(table.exits), _errors(table, survival)
         risk = table.at_risk
-        ends = share_interval(curve, of, least=risk[..., :-1], most=risk[..., :1], level=level)
+        turned = given_shown(table, survival, of, level=level)
+        ends = share_interval(
+            curve, of, least=risk[..., :-1], most=risk[..., :1], level=level, turned=turned
+        )
         return _shown(np.clip(curve, 0.0, 1.0), ends, of, kept=table.usable(), sign=1)
 
 
@@ -103,7 +107,10 @@ def hazard_band(table: ExitTable, *, level: float) -> Banded:
     with np.errstate(invalid="ignore", over="ignore"):
         curve, of = cumulative_hazard(table.exits), _errors(table, cumulative_hazard)
         risk = table.at_risk
-        ends = hazard_interval(curve, of, least=risk[..., :-1], most=risk[..., :1], level=level)
+        turned = given_shown(table, cumulative_hazard, of, level=level)
+        ends = hazard_interval(
+            curve, of, least=risk[..., :-1], most=risk[..., :1], level=level, turned=turned
+        )
         return _shown(np.maximum(curve, 0.0), ends, of, kept=table.usable(), sign=-1)
 
 
@@ -117,7 +124,10 @@ def incidence_band(table: ExitTable, *, cause: int, level: float) -> Banded:
     with np.errstate(invalid="ignore", over="ignore"):
         curve, of = estimate(table.exits), _errors(table, estimate)
         risk = table.at_risk
-        ends = share_interval(curve, of, least=risk[..., :-1], most=risk[..., :1], level=level)
+        turned = given_shown(table, estimate, of, level=level)
+        ends = share_interval(
+            curve, of, least=risk[..., :-1], most=risk[..., :1], level=level, turned=turned
+        )
         return _shown(np.clip(curve, 0.0, 1.0), ends, of, kept=table.usable(), sign=-1)
 
 

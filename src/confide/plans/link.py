@@ -1,0 +1,65 @@
+"""Links of generalised linear models: mean and variance of an outcome at a linear predictor η.
+
+Rows look means and variances up in tables of whole numbers over a grid of η, so that a row's
+residual is the same wherever it is computed; η is cut to ±16, where a probability is 10⁻⁷.
+
+References:
+    [MN89] McCullagh, Nelder. Generalized linear models, 2nd ed. Chapman and Hall 1989.
+        https://doi.org/10.1201/9780203753736
+"""
+
+import functools
+from typing import TypeAlias, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.tables.descent import RESIDUAL, ROOT, Family
+
+Array: TypeAlias = NDArray[np.float64]
+
+STEPS = 2**10
+"""Steps of the grid per unit of η."""
+FARTHEST = 2**4
+SIZE = 2 * FARTHEST * STEPS
+
+
+def mean(family: Family, eta: Array) -> Array:
+    """Return μ(η), in [0, 1].
+
+    Example:
+        >>> float(mean(Family.LOGISTIC, np.zeros(1))[0])
+        0.5
+    """
+    match family:
+        case Family.LOGISTIC:
+            cut = np.clip(eta, -FARTHEST, FARTHEST)
+            return np.asarray(1 / (1 + np.exp(-cut)))
+        case _:
+            assert_never(family)
+
+
+def variance(family: Family, eta: Array) -> Array:
+    """Return v(η), which is also the slope of the mean; in [0, V]."""
+    match family:
+        case Family.LOGISTIC:
+            share = mean(family, eta)
+            return np.asarray(share * (1 - share))
+        case _:
+            assert_never(family)
+
+
+@functools.cache
+def mean_table(family: Family) -> NDArray[np.int64]:
+    """Return μ in 1/RESIDUAL at the middle of each step of the grid; shape (SIZE,)."""
+    return np.rint(mean(family, _middles()) * RESIDUAL).astype(np.int64)
+
+
+@functools.cache
+def root_table(family: Family) -> NDArray[np.int64]:
+    """Return √v in 1/ROOT, rounded down, at the middle of each step of the grid."""
+    return np.asarray(np.floor(np.sqrt(variance(family, _middles())) * ROOT), dtype=np.int64)
+
+
+def _middles() -> Array:
+    return (np.arange(SIZE) + 0.5) / STEPS - FARTHEST

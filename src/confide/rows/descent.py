@@ -1,0 +1,297 @@
+"""Rows that answer the questions of a model in rounds, in whole numbers.
+
+*Privacy:* see :mod:`confide.tables.descent` for the lemma.  What a row adds is a function of its
+own patient's kept rows and of the question: all products and sums stay below 2⁵³ in float64, where
+they are exact in any order, tables are looked up by whole indices, and the rest is comparison,
+integer division, floor and one correctly rounded square root.  So no neighbour, thread or library
+moves anybody's part by a unit, which rounding elsewhere could not promise.
+
+*Utility:* two matrix products a round; 500,000 rows of 50 terms take well under a second a round.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from confide.errors import EngineError
+from confide.plans.descent import (
+    COEFFICIENT,
+    Ask,
+    AskCurvature,
+    AskGradient,
+    AskMoments,
+    AskScores,
+    Place,
+)
+from confide.plans.link import FARTHEST, SIZE, STEPS, mean_table, root_table
+from confide.rows.build import STAR, at_most, named, num, own, ranked, rest, select
+from confide.rows.keyed_order import with_place, with_point
+from confide.rows.layout import Layout
+from confide.rows.person_rows import relation_rows
+from confide.rows.table_rows import Scope
+from confide.rows.words import order_of
+from confide.tables.descent import (
+    PARTS,
+    RESIDUAL,
+    ROOT,
+    SCORE_BINS,
+    UNIT,
+    DescentAggregate,
+    check_descent,
+    scale_of,
+    terms,
+)
+from confide.tables.relation import domain
+from confide.tables.schema import Dataset
+
+Fetch: TypeAlias = Callable[[exp.Query], Mapping[str, NDArray[Any]]]
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+BLOCK = 2**15
+"""Rows that are multiplied at once: sums over them stay below 2⁵³."""
+BLOCKS = 2**12
+"""Blocks that are summed in 64 bits."""
+LARGEST_TERM = 2**6
+"""Whitened terms are cut here, in units of 1; those of a row on its bounds are far below."""
+
+
+def descent_query(aggregate: DescentAggregate, *, dataset: Dataset, layout: Layout) -> exp.Select:
+    """Return the query for each patient's kept rows: ``p``, ``rk``, ``e0, …`` and ``fold``.
+
+    Raises:
+        ContractError: If the model is not declared, or does not fit the source.
+    """
+    check_descent(aggregate, dataset=dataset)
+    scope = Scope(dataset=dataset, layout=layout)
+    reads = (*aggregate.covariates, aggregate.outcome)
+    rows = relation_rows(scope, aggregate.relation, reads=reads, known=reads, ordered=True)
+    order = [own(name) for name in order_of(dataset.table(aggregate.relation.table))]
+    numbered = select(STAR, ranked(order, by=("p",)), of=rows)
+    values = [own(f"e{i}") for i in range(len(reads))]
+    most = at_most(own("rk"), num(aggregate.bounds.max_rows))
+    kept = select(own("p"), own("rk"), *values, of=numbered, where=[most])
+    placed = with_place(with_point(kept, person="p", ids=layout.ids), [num(0)])
+    fold = named(rest(own("h"), num(PARTS)), "fold")
+    query = select(own("p"), own("rk"), *(value.copy() for value in values), fold, of=placed)
+    front = [
+        exp.CTE(this=part, alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
+        for name, part in scope.named.items()
+    ]
+    query.set("with_", exp.With(expressions=front))
+    return query
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows of some patients.
+
+    Attributes:
+        terms: x in 1/UNIT; shape (rows, d).
+        outcome: 0 or 1; shape (rows,).
+        patient: Number of each row's patient, from 0; shape (rows,).
+        rank: Of the row among those of its patient, from 1; shape (rows,).
+    """
+
+    terms: Floats
+    outcome: Ints
+    patient: Ints
+    rank: Ints
+
+
+class DescentRows:
+    """The rows of a model; answers questions in whole numbers that only the gate may see."""
+
+    __slots__ = ("__fitted", "__held", "__last", "__scale", "__tables")
+
+    def __init__(
+        self, aggregate: DescentAggregate, columns: Mapping[str, NDArray[Any]], *, dataset: Dataset
+    ) -> None:
+        """Take in the columns of :func:`descent_query`.
+
+        Raises:
+            EngineError: If a patient has more rows than they may.
+        """
+        self.__scale = scale_of(aggregate, dataset=dataset)
+        self.__tables = mean_table(aggregate.family), root_table(aggregate.family)
+        _, patient = np.unique(np.asarray(columns["p"]), return_inverse=True)
+        if patient.size and int(np.bincount(patient).max()) > aggregate.bounds.max_rows:
+            raise EngineError("contribution bound not enforced")
+        found = _Rows(
+            terms=_terms(aggregate, columns, dataset=dataset),
+            outcome=_outcome(aggregate, columns, dataset=dataset),
+            patient=patient,
+            rank=np.asarray(columns["rk"], dtype=np.int64),
+        )
+        held = np.asarray(columns["fold"], dtype=np.int64) < aggregate.held_out
+        self.__fitted, self.__held = _where(found, ~held), _where(found, held)
+        self.__last: tuple[object, tuple[Floats, Floats, Floats]] | None = None
+
+    def __repr__(self) -> str:
+        return "<secret>"
+
+    def answer(self, ask: Ask) -> tuple[int, ...]:
+        """Return the exact answer to a question; called by the gate alone, right before noise."""
+        scale = self.__scale
+        match ask:
+            case AskMoments():
+                found = _products(_scaled_moments(self.__fitted, norm=scale.norm))
+                return _times(scale.moments, _upper(found))
+            case AskGradient(at=place, round=number):
+                plain, _, weighted = self._whitened(place)
+                means, _ = self.__tables
+                residual = self.__fitted.outcome * RESIDUAL - means[_steps(plain, place)]
+                return _times(scale.gradients[number], _sums(weighted, residual))
+            case AskCurvature(at=place):
+                plain, halfway, weighted = self._whitened(place)
+                _, roots = self.__tables
+                root = roots[_steps(plain, place)].astype(np.float64)[:, None]
+                both = [_upper(_products(np.trunc(z * root / ROOT))) for z in (halfway, weighted)]
+                return _times(scale.curvature, both[0] + both[1])
+            case AskScores(at=place, edges=edges):
+                return _times(scale.scores, self._scores(place, edges=edges))
+            case _:
+                assert_never(ask)
+
+    def _whitened(self, place: Place) -> tuple[Floats, Floats, Floats]:
+        """Return z, √w·z and w·z in 1/UNIT; kept between rounds, which ask at one whitening."""
+        if self.__last is None or self.__last[0] != place.whitening:
+            plain = _whiten(self.__fitted.terms, place)
+            total = np.bincount(self.__fitted.patient, weights=_norms(plain)).astype(np.int64)
+            size, most = total[self.__fitted.patient], self.__scale.clip
+            root = _half_shrunk(plain, size, most=most)
+            self.__last = place.whitening, (plain, root, _shrunk(plain, size, most=most))
+        return self.__last[1]
+
+    def _scores(self, place: Place, *, edges: tuple[int, ...]) -> list[int]:
+        """Count held-out patients by bin and outcome; of several rows the first one counts."""
+        first = _where(self.__held, self.__held.rank == 1)
+        steps = _steps(_whiten(first.terms, place), place)
+        bins = np.searchsorted(np.array(edges), steps, side="right")
+        cell = first.outcome * SCORE_BINS + bins
+        return [int(n) for n in np.bincount(cell, minlength=2 * SCORE_BINS)]
+
+
+def _where(rows: _Rows, chosen: NDArray[np.bool_]) -> _Rows:
+    if bool(chosen.all()):
+        return rows
+    return _Rows(rows.terms[chosen], rows.outcome[chosen], rows.patient[chosen], rows.rank[chosen])
+
+
+def _terms(
+    aggregate: DescentAggregate, columns: Mapping[str, NDArray[Any]], *, dataset: Dataset
+) -> Floats:
+    """Return x in 1/UNIT, whole numbers of at most UNIT."""
+    found = []
+    for term in terms(aggregate, dataset=dataset):
+        if term.covariate < 0:
+            found.append(np.full(len(columns["p"]), UNIT, dtype=np.int64))
+            continue
+        of = domain(aggregate.covariates[term.covariate], dataset=dataset)
+        value = np.asarray(columns[f"e{term.covariate}"], dtype=np.int64)
+        if term.level is None:
+            found.append((2 * value - of.lower - of.upper) * UNIT // (of.upper - of.lower))
+        else:
+            found.append((value - of.lower == term.level) * UNIT)
+    return np.column_stack(found).astype(np.float64)
+
+
+def _outcome(
+    aggregate: DescentAggregate, columns: Mapping[str, NDArray[Any]], *, dataset: Dataset
+) -> Ints:
+    of = domain(aggregate.outcome, dataset=dataset)
+    values = np.asarray(columns[f"e{len(aggregate.covariates)}"], dtype=np.int64)
+    return values - of.lower
+
+
+def _whiten(rows: Floats, place: Place) -> Floats:
+    matrix = np.array(place.whitening, dtype=np.float64)
+    most = LARGEST_TERM * UNIT
+    return np.clip(np.floor(rows @ matrix / UNIT), -most, most)
+
+
+def _steps(plain: Floats, place: Place) -> Ints:
+    """Return the step of the grid at which each row's θᵀz lies."""
+    eta = plain @ np.array(place.coefficients, dtype=np.float64)
+    step = np.asarray(np.floor(eta / (UNIT * COEFFICIENT // STEPS)), dtype=np.int64)
+    return np.asarray(np.clip(step + FARTHEST * STEPS, 0, SIZE - 1))
+
+
+def _norms(rows: Floats) -> Ints:
+    """Return each row's ‖·‖ rounded up; float roots are corrected to be exact."""
+    squares = np.einsum("ij,ij->i", rows, rows).astype(np.int64)
+    roots = np.floor(np.sqrt(squares.astype(np.float64))).astype(np.int64)
+    return np.asarray(roots + (roots * roots < squares), dtype=np.int64)
+
+
+def _scaled_moments(rows: _Rows, *, norm: int) -> Floats:
+    """Return the rows, those of a patient whose ‖·‖² pass ``norm`` scaled to it, towards zero."""
+    squares = np.einsum("ij,ij->i", rows.terms, rows.terms)
+    total = np.bincount(rows.patient, weights=squares)[rows.patient]
+    roots = np.floor(np.sqrt(total)).astype(np.int64)
+    roots += roots * roots < total.astype(np.int64)
+    return _shrunk(rows.terms, roots, most=math.isqrt(norm))
+
+
+def _half_shrunk(rows: Floats, size: Ints, *, most: int) -> Floats:
+    """Return rows·√(most/size) where size passes ``most``; at twice that on, rows·√2·most/size."""
+    reach = math.isqrt(2 * most * most)
+    roots = np.floor(np.sqrt((size * most).astype(np.float64))).astype(np.int64)
+    roots -= roots * roots > size * most
+    return _scaled(rows, size, by=np.where(size > 2 * most, reach, roots), where=size > most)
+
+
+def _shrunk(rows: Floats, size: Ints, *, most: int) -> Floats:
+    """Return rows·most/size where size passes ``most``."""
+    return _scaled(rows, size, by=np.full_like(size, most), where=size > most)
+
+
+def _scaled(rows: Floats, size: Ints, *, by: Ints, where: NDArray[np.bool_]) -> Floats:
+    """Return rows·by/size, rounded towards zero, for some of the rows."""
+    if not bool(where.any()):
+        return rows
+    whole = rows[where].astype(np.int64)
+    smaller = np.abs(whole) * by[where][:, None] // size[where][:, None]
+    result = rows.copy()
+    result[where] = np.sign(whole) * smaller
+    return result
+
+
+def _products(rows: Floats) -> NDArray[Any]:
+    """Return Σ row·rowᵀ."""
+    return _total(
+        lambda block: rows[block].T @ rows[block], rows=len(rows), like=rows[:0].T @ rows[:0]
+    )
+
+
+def _sums(rows: Floats, weights: Ints) -> list[int]:
+    """Return Σ weight·row."""
+    factors = weights.astype(np.float64)
+    found = _total(
+        lambda block: factors[block] @ rows[block], rows=len(rows), like=factors[:0] @ rows[:0]
+    )
+    return [int(value) for value in found]
+
+
+def _total(of: Callable[[slice], Floats], *, rows: int, like: Floats) -> NDArray[Any]:
+    """Return the sum over blocks of rows: each exact in float64, together in Python's integers."""
+    total = np.zeros(like.shape, dtype=object)
+    for start in range(0, rows, BLOCK * BLOCKS):
+        part = np.zeros(like.shape, dtype=np.int64)
+        for first in range(start, min(rows, start + BLOCK * BLOCKS), BLOCK):
+            part += of(slice(first, first + BLOCK)).astype(np.int64)
+        total = total + part.astype(object)
+    return total
+
+
+def _upper(matrix: NDArray[Any]) -> list[int]:
+    return [int(value) for value in matrix[np.triu_indices(len(matrix))]]
+
+
+def _times(factor: int, values: list[int]) -> tuple[int, ...]:
+    return tuple(factor * value for value in values)

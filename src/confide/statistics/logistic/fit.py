@@ -1,0 +1,64 @@
+"""A model at the end of its rounds: coefficients, the law of their error, and a model to predict.
+
+*Law.*  Near the solution θ* of Σ w·r·z = 0 a gradient is H(θ* − θ) + noise, so a late round gives
+θ + H⁻¹g = θ* + H⁻¹·noise, and the mean over k of them is the estimate.  θ* has covariance H⁻¹JH⁻¹
+about the truth [CP93]; the noise s of each gradient adds s²H⁻²/k.
+
+References:
+    [CP93] Carroll, Pederson. On robustness in the logistic regression model. JRSS B 55(3), 1993.
+        https://doi.org/10.1111/j.2517-6161.1993.tb01934.x
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.plans.descent import Array, walk
+from confide.tables.descent import UNIT, DescentAggregate
+from confide.tables.schema import Dataset
+
+DROWNED = 0.5
+"""Share of a term's variance that noise may make up before its coefficient has no interval."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """A fitted model, in units of its terms: numbers in half widths about their centre.
+
+    Attributes:
+        coefficients: β, intercept first; shape (d,).
+        sampling: Variance of each from sampling; shape (d,).
+        noise: Variance of each from noise; shape (d,).
+        predicting: Coefficients drawn to 0 by their error; shape (d,).
+        drowned: Share of a term's variance that noise could make up; shape (d,).
+        rows: Noisy number of rows that were fitted.
+        usable: Whether there are enough of them.
+    """
+
+    coefficients: Array
+    sampling: Array
+    noise: Array
+    predicting: Array
+    drowned: Array
+    rows: float
+    usable: bool
+
+
+def fitted(
+    aggregate: DescentAggregate, answers: Sequence[int], *, sigma: float, dataset: Dataset
+) -> Fit:
+    """Return the model that noisy answers say."""
+    walked = walk(aggregate, answers, sigma=sigma, dataset=dataset)
+    inverse = np.asarray(np.linalg.inv(walked.curvature), dtype=np.float64)
+    back = walked.whitened.matrix / UNIT
+    error = back @ inverse
+    return Fit(
+        coefficients=back @ walked.estimate,
+        sampling=np.einsum("ij,jk,ik->i", error, walked.spread, error),
+        noise=walked.noise**2 * np.einsum("ij,ij->i", error, error),
+        predicting=back @ walked.theta,
+        drowned=walked.whitened.drowned,
+        rows=walked.whitened.rows,
+        usable=walked.whitened.usable,
+    )

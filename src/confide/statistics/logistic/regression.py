@@ -1,0 +1,338 @@
+"""Logistic regression: how the odds of a condition depend on numbers and categories, all at once.
+
+What is measured are moments, gradients and curvature in rounds (:mod:`confide.tables.descent`, with
+the lemma); the path is :mod:`confide.plans.descent`, the law of the estimate :mod:`.fit`.  Nothing
+is tuned: rounds, shares and clips are fixed by the number of terms.
+
+*Privacy:* bounds of numbers and categories are declared; a scale or a category taken from the data
+would not be covered by the guarantee.  ρ-zCDP; a patient is one contribution.
+
+*Utility:* intervals cover sampling and noise.  With the noise off it is weighted maximum
+likelihood: rows of unusual covariates weigh less, by the norm of their whitened terms alone.
+
+References:
+    [CP93] Carroll, Pederson. On robustness in the logistic regression model. JRSS B 55(3), 1993.
+        https://doi.org/10.1111/j.2517-6161.1993.tb01934.x
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from statistics import NormalDist
+
+from confide.errors import ContractError
+from confide.plans.contribution import PerPatient, one_row_each, question
+from confide.plans.descent import walk
+from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.intervals import Component, quantile, variance
+from confide.plans.mechanisms import additive, vector
+from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.simulation import Simulation
+from confide.statistics.logistic.evaluation import Evaluation, Measure, evaluated
+from confide.statistics.logistic.fit import DROWNED, Fit, fitted
+from confide.tables.bound_contributions import RowBound
+from confide.tables.descent import (
+    RESIDUAL,
+    SCORE_BINS,
+    UNIT,
+    DescentAggregate,
+    Family,
+    Term,
+    scale_of,
+    terms,
+)
+from confide.tables.expression import Holds
+from confide.tables.filter import Everything, Predicate
+from confide.tables.relation import Relation, domain, resolve
+from confide.tables.schema import Dataset, Domain
+
+MODEL = "model"
+ROUNDS = 5
+DROWNED_FLAG = "drowned in noise"
+TOO_FEW = "denominator too small"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogisticRegression:
+    """How the odds of a condition depend on covariates.
+
+    Attributes:
+        id: Unique within the study.
+        table: Whose rows.
+        of: The condition.
+        covariates: Numbers, and categories of which the first value is the reference.
+        where: Which rows; rows that lack one of the values are left out.
+        per_patient: ``rows=1`` where a patient may have several.
+        hold_out: Share of the patients, by keyed hash, who are not fitted but evaluate the model.
+        level: Coverage of each interval.
+        expect: Public planning number of rows; needed to forecast the error.
+        expect_share: Public planning share of them for whom the condition holds; 1/2 otherwise.
+        title: Headline in the report.
+    """
+
+    id: str
+    table: str
+    of: Predicate
+    covariates: tuple[str, ...]
+    where: Predicate = field(default_factory=Everything)
+    per_patient: PerPatient = field(default_factory=PerPatient)
+    hold_out: Fraction = Fraction(0)
+    level: Fraction = Fraction(95, 100)
+    expect: Fraction | None = None
+    expect_share: Fraction | None = None
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.covariates or len(set(self.covariates)) != len(self.covariates):
+            raise ContractError(
+                f"Regression {self.id!r} needs covariates, each named once.",
+                hint="Write covariates: [age, sex].",
+            )
+
+    def aggregate(self, dataset: Dataset) -> DescentAggregate:
+        """Return what is asked of the rows."""
+        covariates = tuple(
+            resolve(name, table=self.table, dataset=dataset) for name in self.covariates
+        )
+        one_row_each(self.per_patient, table=self.table, axes=(), dataset=dataset)
+        return DescentAggregate(
+            relation=Relation(table=self.table, where=self.where),
+            covariates=covariates,
+            outcome=Holds(of=self.of),
+            family=Family.LOGISTIC,
+            bounds=RowBound(max_rows=1),
+            rounds=ROUNDS,
+            held_out=math.floor(self.hold_out * 1000),
+        )
+
+    def questions(self, dataset: Dataset) -> tuple[Question, ...]:
+        """Return the one vector, asked in rounds."""
+        return (question(MODEL, self.aggregate(dataset), dataset=dataset),)
+
+    def forecast(
+        self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
+    ) -> Forecast:
+        """Return the noise's error of the log odds of one standard deviation of a covariate.
+
+        Raises:
+            ContractError: If there is no planning number of rows.
+        """
+        if self.expect is None:
+            raise ContractError(
+                f"The error of regression {self.id!r} depends on the number of rows.",
+                hint="Write expect: {count: 5000, share: 0.2}, from a public source or an earlier "
+                "certificate.",
+            )
+        share = float(self.expect_share if self.expect_share is not None else Fraction(1, 2))
+        rows = float(self.expect) * float(1 - self.hold_out)
+        curve = rows * share * (1 - share)
+        scale = scale_of(self.aggregate(dataset), dataset=dataset)
+        one = math.sqrt(additive(mechanisms[MODEL]).variance())
+        one /= scale.gradients[-1] * UNIT * RESIDUAL
+        late = scale.rounds - scale.rounds // 2
+        noise = [Component(variance=(one / curve) ** 2 / late)]
+        sampling = 1 / math.sqrt(curve)
+        width = quantile(noise, level=float(level)) * math.sqrt(variance(noise))
+        return Forecast(
+            half_width=width,
+            median_error=quantile(noise, level=0.5) * math.sqrt(variance(noise)),
+            level=float(level),
+            unit="1",
+            notes=(_note(self.expect, share=share, sampling=sampling),),
+        )
+
+    def estimate(
+        self,
+        noisy: Mapping[str, Noisy],
+        *,
+        mechanisms: Mapping[str, Mechanism],
+        dataset: Dataset,
+        simulation: Simulation,
+    ) -> tuple[Estimate, ...]:
+        """Return odds ratios, coefficients, those that predict, and the number of rows."""
+        aggregate, answers = self.aggregate(dataset), vector(noisy[MODEL])
+        sigma = math.sqrt(additive(mechanisms[MODEL]).variance())
+        found = fitted(aggregate, answers, sigma=sigma, dataset=dataset)
+        labelled = [
+            (_label(term, self.covariates, aggregate=aggregate, dataset=dataset), term)
+            for term in terms(aggregate, dataset=dataset)
+        ]
+        estimates = []
+        for place, (label, term) in enumerate(labelled):
+            step = _step(term, aggregate=aggregate, dataset=dataset)
+            estimates += self._of_term(found, place, label=label, step=step)
+        scale = scale_of(aggregate, dataset=dataset)
+        width = 1.96 * sigma / (scale.moments * UNIT**2)
+        rows = self._rows(found, width=width)
+        if not scale.scores:
+            return (*estimates, rows)
+        counts = [value / scale.scores for value in answers[-2 * SCORE_BINS :]]
+        theta = walk(aggregate, answers, sigma=sigma, dataset=dataset).theta
+        held = evaluated(
+            counts,
+            theta=theta,
+            noise=sigma / scale.scores,
+            family=aggregate.family,
+            simulation=simulation,
+        )
+        return (*estimates, rows, *self._evaluation(held))
+
+    def _evaluation(self, found: Evaluation) -> list[Estimate]:
+        """Return what is published of the held-out patients."""
+        level = float(self.level)
+        normal = NormalDist().inv_cdf((1 + level) / 2)
+
+        def published(quantity: str, key: str, one: Measure) -> Estimate:
+            width = normal * one.error
+            return Estimate(
+                statistic=self.id,
+                quantity=quantity,
+                key=(key,),
+                value=one.value if found.usable else None,
+                standard_error=one.error if found.usable else None,
+                lower=max(one.lower, one.value - width) if found.usable else None,
+                upper=min(one.upper, one.value + width) if found.usable else None,
+                level=level,
+                covers=Covers.SAMPLING_AND_NOISE,
+                unit="1",
+                flags=() if found.usable else (TOO_FEW,),
+            )
+
+        edges = [f"{risk:.3g}" for risk in found.risks]
+        ranges = [f"{a} to {b}" for a, b in zip(["0", *edges], [*edges, "1"], strict=True)]
+        return [
+            published("auc", "held out", found.auc),
+            published("calibration slope", "held out", found.slope),
+            published("calibration intercept", "held out", found.intercept),
+            published("brier score", "held out", found.brier),
+            *(
+                published("observed share", f"risk {key}", one)
+                for key, one in zip(ranges, found.shares, strict=True)
+            ),
+            *(
+                published("net benefit", f"risk {key}", one)
+                for key, one in zip(edges, found.benefits, strict=True)
+            ),
+        ]
+
+    def _of_term(
+        self, found: Fit, place: int, *, label: str, step: tuple[float, str]
+    ) -> list[Estimate]:
+        """Return what is published of one term."""
+        size, unit = step
+        level = float(self.level)
+        parts = [
+            Component(variance=max(float(found.sampling[place]), 0.0)),
+            Component(variance=max(float(found.noise[place]), 0.0)),
+        ]
+        error = size * math.sqrt(variance(parts))
+        width = quantile(parts, level=level) * error
+        value = size * float(found.coefficients[place])
+        flags = (
+            (TOO_FEW,)
+            if not found.usable
+            else (DROWNED_FLAG,)
+            if found.drowned[place] > DROWNED
+            else ()
+        )
+        log_odds = Estimate(
+            statistic=self.id,
+            quantity="intercept" if place == 0 else "coefficient",
+            key=(label,),
+            value=value if found.usable else None,
+            standard_error=None if flags else error,
+            lower=None if flags else value - width,
+            upper=None if flags else value + width,
+            level=level,
+            covers=Covers.SAMPLING_AND_NOISE,
+            unit=unit,
+            flags=flags,
+        )
+        predicting = Estimate(
+            statistic=self.id,
+            quantity="prediction coefficient",
+            key=(label,),
+            value=size * float(found.predicting[place]) if found.usable else None,
+            standard_error=None,
+            lower=None,
+            upper=None,
+            level=level,
+            covers=Covers.SAMPLING_AND_NOISE,
+            unit=unit,
+            flags=flags if not found.usable else (),
+        )
+        if place == 0:
+            return [log_odds, predicting]
+        ratio = Estimate(
+            statistic=self.id,
+            quantity="odds ratio",
+            key=(label,),
+            value=_exp(value) if found.usable else None,
+            standard_error=None,
+            lower=None if flags else _exp(value - width),
+            upper=None if flags else _exp(value + width),
+            level=level,
+            covers=Covers.SAMPLING_AND_NOISE,
+            unit=unit,
+            flags=flags,
+        )
+        return [ratio, log_odds, predicting]
+
+    def _rows(self, found: Fit, *, width: float) -> Estimate:
+        return Estimate(
+            statistic=self.id,
+            quantity="count",
+            key=("all",),
+            value=max(found.rows, 0.0),
+            standard_error=None,
+            lower=max(found.rows - width, 0.0),
+            upper=found.rows + width,
+            level=float(self.level),
+            covers=Covers.NOISE,
+            unit="rows",
+            flags=() if found.usable else (TOO_FEW,),
+        )
+
+
+def _label(
+    term: Term, names: tuple[str, ...], *, aggregate: DescentAggregate, dataset: Dataset
+) -> str:
+    if term.covariate < 0:
+        return _centres(names, aggregate=aggregate, dataset=dataset)
+    name, of = names[term.covariate], _domain(term, aggregate=aggregate, dataset=dataset)
+    return name if term.level is None else f"{name}: {of.keys[term.level]} vs {of.keys[0]}"
+
+
+def _centres(names: tuple[str, ...], *, aggregate: DescentAggregate, dataset: Dataset) -> str:
+    """Return where all covariates are at the middle of their bounds, or their reference."""
+    parts = []
+    for name, covariate in zip(names, aggregate.covariates, strict=True):
+        of = domain(covariate, dataset=dataset)
+        middle = of.physical(Fraction(of.lower + of.upper, 2))
+        parts.append(f"{name} {of.keys[0]}" if of.keys else f"{name} {middle:g}")
+    return ", ".join(parts)
+
+
+def _step(term: Term, *, aggregate: DescentAggregate, dataset: Dataset) -> tuple[float, str]:
+    """Return how many units of its term one physical unit is, and the unit of a coefficient."""
+    if term.covariate < 0 or term.level is not None:
+        return 1.0, "1"
+    of = _domain(term, aggregate=aggregate, dataset=dataset)
+    half = float(of.scale) * (of.upper - of.lower) / 2
+    return 1 / half, "1" if of.unit in ("", "1") else f"1/({of.unit})"
+
+
+def _domain(term: Term, *, aggregate: DescentAggregate, dataset: Dataset) -> Domain:
+    return domain(aggregate.covariates[term.covariate], dataset=dataset)
+
+
+def _exp(value: float) -> float:
+    return math.exp(max(-700.0, min(700.0, value)))
+
+
+def _note(rows: Fraction, *, share: float, sampling: float) -> str:
+    return (
+        f"log odds of one standard deviation of a covariate, for {rows} rows of which the "
+        f"condition holds in {share:.0%}; sampling alone has ±{1.96 * sampling:.2g}"
+    )

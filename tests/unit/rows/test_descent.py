@@ -1,0 +1,147 @@
+"""Rows that answer in turn: bounded, exact, and each patient's part a function of their own rows."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from confide.plans.descent import (
+    AskCurvature,
+    AskGradient,
+    AskMoments,
+    AskScores,
+    Place,
+)
+from confide.privacy.adjacency import Adjacency
+from confide.rows.descent import DescentRows
+from confide.tables.bound_contributions import RowBound
+from confide.tables.descent import SCORE_BINS, UNIT, descent_sensitivity, scale_of
+from models import AGGREGATE, columns, world
+
+SIZE = 5
+PLACES = (
+    Place(
+        whitening=tuple(map(tuple, (np.eye(SIZE) * UNIT).astype(int).tolist())),
+        coefficients=(0, 2**15, -(2**14), 2**16, 0),
+    ),
+    Place(
+        whitening=tuple(
+            map(
+                tuple,
+                np.random.default_rng(3).integers(-20 * UNIT, 20 * UNIT, (SIZE, SIZE)).tolist(),
+            )
+        ),
+        coefficients=(-(2**16), 2**16, 3 * 2**15, -(2**13), 2**12),
+    ),
+)
+
+
+def asks(place):
+    return (
+        AskMoments(),
+        AskCurvature(at=place),
+        *(AskGradient(at=place, round=t) for t in range(AGGREGATE.rounds)),
+        AskScores(at=place, edges=tuple(range(8_000, 8_000 + 800 * (SCORE_BINS - 1), 800))),
+    )
+
+
+def answers(found, *, aggregate=AGGREGATE, place, adjacency=Adjacency.ADD_REMOVE):
+    rows = DescentRows(aggregate, found, dataset=world(adjacency=adjacency))
+    return np.array([v for ask in asks(place) for v in rows.answer(ask)], dtype=object)
+
+
+@pytest.mark.parametrize("place", PLACES, ids=["plain", "steep"])
+@pytest.mark.parametrize("most", [1, 3], ids=["one row", "three rows"])
+def test_an_answer_is_the_sum_of_what_each_patient_answers_alone(place, most):
+    aggregate = replace(AGGREGATE, bounds=RowBound(max_rows=most))
+    rng = np.random.default_rng(most)
+    found = columns(60, rng, rows=most)
+    alone = [
+        answers({k: v[found["p"] == p] for k, v in found.items()}, aggregate=aggregate, place=place)
+        for p in np.unique(found["p"])
+    ]
+    whole = answers(found, aggregate=aggregate, place=place)
+    assert (whole == sum(alone)).all()
+    order = rng.permutation(len(found["p"]))
+    shuffled = {k: v[order] for k, v in found.items()}
+    assert (whole == answers(shuffled, aggregate=aggregate, place=place)).all()
+
+
+@pytest.mark.parametrize("most", [1, 3], ids=["one row", "three rows"])
+def test_no_patient_moves_the_answers_by_more_than_the_sensitivity(most):
+    aggregate = replace(AGGREGATE, bounds=RowBound(max_rows=most))
+    rng = np.random.default_rng(17)
+    largest = 0.0
+    for place in PLACES:
+        for _ in range(400):
+            patient = columns(1, rng, rows=most, corners=True)
+            moved = answers(patient, aggregate=aggregate, place=place)
+            claimed = descent_sensitivity(aggregate, dataset=world()).l2_squared
+            largest = max(largest, float(Fraction(sum(moved * moved), claimed)))
+    assert largest <= 1
+    assert largest > 0.2  # moments, gradients and curvature are not at their bounds together
+
+
+@pytest.mark.parametrize(
+    ("part", "least"), [("moments", 0.7), ("gradients", 0.99), ("curvature", 0.7)]
+)
+def test_each_part_of_the_answers_comes_close_to_its_bound(part, least):
+    """Entries above a diagonal count once, so a matrix is at its bound only along an axis."""
+    scale = scale_of(AGGREGATE, dataset=world())
+    spare = replace(AGGREGATE, rounds=1)
+    patient = columns(1, np.random.default_rng(1), corners=True)
+    for index in range(len(AGGREGATE.covariates)):
+        patient[f"e{index}"][:] = (0, 100, 1, 1)[index]
+    patient["fold"][:] = 999
+    wide = tuple(map(tuple, (np.eye(SIZE) * 8 * UNIT).astype(int).tolist()))  # norms pass 2C
+    certain = Place(whitening=wide, coefficients=(-(2**22), 0, 0, 0, 0))  # p is 0
+    even = Place(whitening=wide, coefficients=(0,) * SIZE)  # p is 1/2
+    patient[f"e{len(AGGREGATE.covariates)}"][:] = 1
+    rows = DescentRows(spare, patient, dataset=world())
+    one = scale_of(spare, dataset=world())
+    match part:
+        case "moments":
+            found, bound = rows.answer(AskMoments()), one.moments * (one.norm + UNIT**2) / 2**0.5
+        case "gradients":
+            found = rows.answer(AskGradient(at=certain, round=0))
+            bound = one.gradients[0] * one.clip * 2**16
+        case _:
+            found = rows.answer(AskCurvature(at=even))[: scale.entries]
+            bound = one.curvature * one.clip**2 * 2 / 4
+    assert least * bound <= math.sqrt(sum(v * v for v in found)) <= bound * (1 + 1e-12)
+
+
+def test_substitution_moves_the_answers_by_no_more_than_it_claims():
+    rng = np.random.default_rng(5)
+    to = world(adjacency=Adjacency.SUBSTITUTE)
+    claimed = descent_sensitivity(AGGREGATE, dataset=to).l2_squared
+    largest = 0.0
+    for place in PLACES:
+        for _ in range(300):
+            first, second = (
+                answers(columns(1, rng, corners=True), place=place, adjacency=Adjacency.SUBSTITUTE)
+                for _ in range(2)
+            )
+            moved = first - second
+            largest = max(largest, float(Fraction(sum(moved * moved), claimed)))
+    assert 0.2 < largest <= 1
+
+
+def test_a_patient_who_is_held_out_moves_one_score_and_nothing_else():
+    found = columns(1, np.random.default_rng(2))
+    aggregate = replace(AGGREGATE, held_out=200)
+    found["fold"][:] = 199
+    scale = scale_of(aggregate, dataset=world())
+    moved = answers(found, aggregate=aggregate, place=PLACES[0])
+    assert sorted(moved[moved != 0]) == [scale.scores]
+    found["fold"][:] = 200
+    fitted = answers(found, aggregate=aggregate, place=PLACES[0])
+    assert not fitted[-2 * SCORE_BINS :].any()
+
+
+def test_more_rows_than_a_patient_may_have_are_refused():
+    found = columns(3, np.random.default_rng(2), rows=2)
+    with pytest.raises(Exception, match="contribution bound not enforced"):
+        DescentRows(AGGREGATE, found, dataset=world())
