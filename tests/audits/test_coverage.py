@@ -35,6 +35,7 @@ from confide.statistics import (
     Incidence,
     KeySelection,
     LinearRegression,
+    LogisticRegression,
     Mean,
     Proportion,
     Quantiles,
@@ -155,6 +156,7 @@ CASES: tuple[Statistic, ...] = (
 WITHOUT_INTERVALS = {TopCategory, TopFeatures}
 ELSEWHERE = {
     KeySelection: "its counts are those of a count: the same noise, the same interval",
+    LogisticRegression: "tests/unit/statistics/test_logistic_regression.py, by its rounds",
     DegreeHistogram: "tests/unit/statistics/test_degree_histogram.py, over a network",
 }
 SETTINGS = [

@@ -45,30 +45,58 @@ from confide.attacks.audit.worst_pair import (
     Numbers,
     audited_dataset,
     audited_plan,
+    corner,
     neighbour_of,
     scale_of,
     worst_choice,
     worst_pairs,
 )
+from confide.errors import UnsupportedError
 from confide.noise.entropy import Entropy
+from confide.plans.contribution import PerPatient
+from confide.plans.descent import AskMoments
 from confide.plans.plan import Noisy, Plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
-from confide.statistics import DegreeHistogram, KeySelection
+from confide.rows.descent import DescentRows
+from confide.statistics import (
+    DegreeHistogram,
+    KeySelection,
+    LogisticRegression,
+    TopCategory,
+    TopFeatures,
+)
+from confide.tables.expression import ColumnOf
+from confide.tables.filter import Between
 from confide.tables.schema import Dataset
 
 _AT_ONCE = 250
+_DIGITS = 3  # numbers of an answer that are also taken as one
 
 Release: TypeAlias = Callable[[Plan, Mapping[str, Any]], Sequence[Noisy]]
 Opening: TypeAlias = Callable[[Path, Dataset, Entropy], Release]
 
 
+_OF_A_MODEL = KindTrial(
+    statistic=LogisticRegression(
+        id="odds",
+        table="events",
+        of=Between(of=ColumnOf(table="events", column="amount"), lower=50),
+        covariates=("change", "whole"),
+        per_patient=PerPatient(rows=1),
+    ),
+    measure=Measure.ZCDP,
+    adjacency=Adjacency.ADD_REMOVE,
+)
+
+
 def kind_trials(*, full: bool) -> tuple[KindTrial, ...]:
     """Return a trial of every kind of statistic; all statistics and settings when ``full``.
 
-    Selections of unknown keys have a trial of their own in :mod:`.end_to_end`.
+    Models, which are fitted once an answer, are in the full list only.  Selections of unknown keys
+    have a trial of their own in :mod:`.end_to_end`.
     """
     people = [s for s in statistics_of_patients() if not isinstance(s, KeySelection)]
     if not full:
@@ -91,14 +119,18 @@ def kind_trials(*, full: bool) -> tuple[KindTrial, ...]:
         for measure, adjacency in settings[s.id]
     ]
     found += events
+    if full:  # each answer is a fit of its own
+        found.append(_OF_A_MODEL)
     found += [
         KindTrial(
             statistic=degrees, measure=Measure.PURE, adjacency=Adjacency.ADD_REMOVE, entity=entity
         )
         for entity in ((Entity.PATIENT, Entity.EDGE) if full else (Entity.PATIENT,))
     ]
+    choices = TopCategory | TopFeatures
     return tuple(
-        replace(trial, measure=Measure.PURE) if trial.asked_again else trial for trial in found
+        replace(trial, measure=Measure.PURE) if isinstance(trial.statistic, choices) else trial
+        for trial in found
     )
 
 
@@ -112,13 +144,20 @@ def on_worst_pairs(
     for group in groups.values():
         if group[0].asked_again:
             for trial in group:
-                graph = isinstance(trial.statistic, DegreeHistogram)
-                yield (
-                    trial,
-                    contacts(trial.entity) if graph else worst_choice(trial, entropy=entropy),
-                )
+                yield trial, _pair_of(trial, entropy=entropy)
         else:
             yield from zip(group, worst_pairs(group, entropy=entropy), strict=True)
+
+
+def _pair_of(trial: KindTrial, *, entropy: Entropy) -> Neighbours:
+    """Return the worst pair for a statistic that has one of its own."""
+    match trial.statistic:
+        case DegreeHistogram():
+            return contacts(trial.entity)
+        case LogisticRegression():
+            return corner(entropy=entropy)
+        case _:
+            return worst_choice(trial, entropy=entropy)
 
 
 def _accounting(trial: KindTrial) -> object:
@@ -264,21 +303,40 @@ def _asked_again(
 ) -> Bounds:
     """Return the bounds from many answers to one question about a pair of small databases."""
     statistic: Any = trial.statistic
-    chosen = not isinstance(statistic, DegreeHistogram)
-    dataset = audited_dataset(trial, databases=1) if chosen else network(trial.entity)
+    graph = isinstance(statistic, DegreeHistogram)
+    dataset = network(trial.entity) if graph else audited_dataset(trial, databases=1)
     many = min(samples, _AT_ONCE)
     again = [replace(statistic, id=f"{statistic.id}-{i}") for i in range(many)]
-    plan = audited_plan(again, dataset=dataset, epsilon=EPSILON_OF_CHOICES if chosen else EPSILON)
+    chosen = isinstance(statistic, TopCategory | TopFeatures)
+    epsilon = EPSILON_OF_CHOICES if chosen else EPSILON
+    plan = audited_plan(again, dataset=dataset, epsilon=epsilon)
     release = opening(folder, dataset, entropy)
     first, second = (
         np.vstack([_answers(release(plan, frames)) for _ in range(-(-samples // many))])
         for frames in (pair.present, neighbour_of(pair, trial.adjacency))
     )
+    if isinstance(plan.loss, ZeroConcentratedDP):
+        bound = _of_moments(first, second, pair=pair, plan=plan)
+        return (("μ", bound, float(2 * plan.loss.rho / many) ** 0.5),)
     return judged(first, second, claim=_of_one(plan, asked=many), exact=((), ()))
+
+
+def _of_moments(first: Numbers, second: Numbers, *, pair: Neighbours, plan: Plan) -> Bound:
+    """Return the bound from the first answers of a model, its moments: later ones depend on them.
+
+    Without anybody in the second database they are 0, and in the first they are the patient's.
+    """
+    model = plan.measurements[0].aggregate
+    (rows,) = exact_vectors(pair.present, plan.dataset, (model,))
+    if not isinstance(rows, DescentRows):
+        raise UnsupportedError("Expected rows that answer in rounds.")
+    towards = np.array(rows.answer(AskMoments()), dtype=np.float64)
+    scores = [answers[:, 1 : 1 + towards.size] @ towards for answers in (first, second)]
+    return mu_bound(*scores, cut=float(towards @ towards) / 2, miss=MISS)
 
 
 def _answers(values: Sequence[Noisy]) -> Numbers:
     """Return one row an answer: a number that names the choice, or the noisy counts."""
-    table = np.array([value for value in values if isinstance(value, tuple)], dtype=np.int64)
-    chosen = as_number(table.astype(np.intp), of=64)
-    return np.hstack([chosen, table]).astype(np.float64)
+    table = np.array([value for value in values if isinstance(value, tuple)], dtype=np.float64)
+    few = table[:, :_DIGITS].astype(np.intp)
+    return np.hstack([as_number(few, of=64), table])

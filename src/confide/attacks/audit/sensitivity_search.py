@@ -30,7 +30,7 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.sensitivity import Sensitivity
 from confide.privacy.unit import Entity
 from confide.rows.duckdb import open_engine
-from confide.rows.engine import Exact
+from confide.rows.engine import Engine, Exact
 from confide.tables.aggregate import (
     Aggregate,
     KeyedAggregate,
@@ -117,8 +117,13 @@ def exact_vectors(
         hash_key=HASH_KEY,
         frames=frames,
     ) as engine:
-        asked_for = tuple(part for aggregate in aggregates for part in parts(aggregate))
-        answers = iter(engine.aggregate(asked_for, dataset=dataset).reveal_to_gate())
+        return answered(engine, aggregates, dataset=dataset)
+
+
+def answered(engine: Engine, aggregates: tuple[Measured, ...], *, dataset: Dataset) -> Vectors:
+    """Return exact vectors by an open engine."""
+    asked_for = tuple(part for aggregate in aggregates for part in parts(aggregate))
+    answers = iter(engine.aggregate(asked_for, dataset=dataset).reveal_to_gate())
     return [_whole(aggregate, answers, dataset=dataset) for aggregate in aggregates]
 
 

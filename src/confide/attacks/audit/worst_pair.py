@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from confide.attacks.audit.exact_loss import log_chance_of_set
 from confide.attacks.audit.generate import Neighbours, neighbours
-from confide.attacks.audit.generated_schema import schema
+from confide.attacks.audit.generated_schema import ALPHABETS, base, schema
 from confide.attacks.audit.sensitivity_search import batched, by_database, exact_vectors
 from confide.errors import UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -34,7 +34,7 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
-from confide.statistics import DegreeHistogram, TopCategory, TopFeatures
+from confide.statistics import DegreeHistogram, LogisticRegression, TopCategory, TopFeatures
 from confide.tables.schema import Dataset
 
 SEARCHED = 200
@@ -48,6 +48,7 @@ _RENAMED = 2
 _FOR_CHOICES = 2_000
 
 Numbers: TypeAlias = NDArray[np.float64]
+ASKED_AGAIN = (TopCategory, TopFeatures, DegreeHistogram, LogisticRegression)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,7 @@ class KindTrial:
     @property
     def asked_again(self) -> bool:
         """Whether samples are answers to repeated questions, not copies in one table."""
-        return isinstance(self.statistic, TopCategory | TopFeatures | DegreeHistogram)
+        return isinstance(self.statistic, ASKED_AGAIN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +196,32 @@ def _losses(plan: Plan, drawn: Neighbours, *, trial: KindTrial) -> dict[str, Num
             case _:
                 assert_never(plan.dataset.measure)
     return losses
+
+
+def corner(*, entropy: Entropy) -> Neighbours:
+    """Return a database of one patient at a corner of all bounds, and the empty one."""
+    drawn = neighbours(SEARCHED, entity=Entity.PATIENT, entropy=entropy).alone()
+    kept = drawn.present["events"]
+    least = {name: ALPHABETS[name][0] for name in ("change", "whole", "amount")}
+    table = kept.slice(0, 1)
+    for name, value in least.items():
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, _as_column(value, like=table[name]))
+    first = Neighbours(
+        databases=SEARCHED,
+        present={**drawn.present, "events": table},
+        absent={**drawn.absent, "events": kept.slice(0, 0)},
+        replaced={**drawn.replaced, "events": kept.slice(0, 0)},
+    )
+    high, low = (int(table[name][0].as_py()) for name in ("db_high", "db_low"))
+    return first.only(high * base(SEARCHED) + low)
+
+
+def _as_column(value: float, *, like: Any) -> Any:
+    """Return a column of one row with this value, of the type of another."""
+    import pyarrow as pa
+
+    return pa.array([value], type=like.type)
 
 
 def scale_of(mechanism: Mechanism) -> float:
