@@ -6,7 +6,6 @@ of its exact vector with the noise off; what is true of the population, the same
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -227,13 +226,6 @@ def exact_worlds(statistic: Statistic, rows: Rows, *, to: Dataset) -> list[dict]
     return [dict(zip(names, each, strict=True)) for each in zip(*answers.values(), strict=True)]
 
 
-def joined(parts_of: list[Rows]) -> dict[str, Ints]:
-    """Return the patients of all runs of several draws as one."""
-    return {name: np.concatenate([rows[name] for rows in parts_of]) for name in parts_of[0]}
-
-
-def larger(to: Dataset, *, times: float) -> Dataset:
-    """Return the description of a population that is so many times as large."""
-    (spine,) = to.spines
-    people_of = tuple(round(n * times) for n in spine.population)
-    return replace(to, spines=(replace(spine, population=people_of),))
+def joined(blocks: list[Rows]) -> dict[str, Ints]:
+    """Return the patients of several blocks of one run together."""
+    return {name: np.concatenate([rows[name] for rows in blocks], axis=1) for name in blocks[0]}
