@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -180,7 +181,7 @@ Name = tuple[str, str, str]
 
 def quiet(statistic: Statistic, to: Dataset) -> dict:
     return {
-        q.name: DiscreteGaussian(sigma_squared=Fraction(1, 10**9)) for q in statistic.questions(to)
+        q.name: DiscreteGaussian(sigma_squared=Fraction(1, 50)) for q in statistic.questions(to)
     }
 
 

@@ -36,7 +36,7 @@ from confide.attacks.audit.lower_bound import Bound, mu_bound
 from confide.attacks.audit.networks import contacts, network
 from confide.attacks.audit.outcome import AuditCheck, Layer
 from confide.attacks.audit.searched import statistics_of_events, statistics_of_patients
-from confide.attacks.audit.sensitivity_search import by_database, exact_vectors
+from confide.attacks.audit.sensitivity_search import exact_vectors
 from confide.attacks.audit.worst_pair import (
     EPSILON,
     EPSILON_OF_CHOICES,
@@ -47,6 +47,7 @@ from confide.attacks.audit.worst_pair import (
     audited_plan,
     corner,
     neighbour_of,
+    numbers_of,
     scale_of,
     worst_choice,
     worst_pairs,
@@ -99,13 +100,14 @@ def kind_trials(*, full: bool) -> tuple[KindTrial, ...]:
     have a trial of their own in :mod:`.end_to_end`.
     """
     people = [s for s in statistics_of_patients() if not isinstance(s, KeySelection)]
+    settings: dict[str, tuple[tuple[Measure, Adjacency], ...]]
     if not full:
         people = list({type(s): s for s in reversed(people)}.values())[::-1]
         pairs = ((Measure.PURE, Adjacency.ADD_REMOVE), (Measure.ZCDP, Adjacency.SUBSTITUTE))
-        settings = {s.id: (pairs[place % 2],) for place, s in enumerate(people)}
+        settings = {s.id: pairs[place % 2 :: 2] for place, s in enumerate(people)}
     else:
         every = tuple((measure, adjacency) for measure in Measure for adjacency in Adjacency)
-        settings = {s.id: every for s in people}
+        settings = dict.fromkeys((s.id for s in people), every)
     events = [
         KindTrial(statistic=s, measure=measure, adjacency=adjacency, entity=Entity.EVENT)
         for s in statistics_of_events()
@@ -257,7 +259,7 @@ def _of_one(plan: Plan, *, asked: int) -> PrivacyLoss:
 
 def _numbers(values: Sequence[Any], *, copies: int) -> list[Numbers]:
     """Return what is known of each copy, shape (copies, cells), measurement by measurement."""
-    return [by_database(value, databases=copies).astype(np.float64) for value in values]
+    return [numbers_of(value, databases=copies) for value in values]
 
 
 def _spread(plan: Plan, *, width: Sequence[int]) -> Numbers:

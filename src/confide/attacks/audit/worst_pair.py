@@ -34,6 +34,7 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
+from confide.rows.engine import Exact
 from confide.statistics import DegreeHistogram, LogisticRegression, TopCategory, TopFeatures
 from confide.tables.schema import Dataset
 
@@ -186,8 +187,8 @@ def _losses(plan: Plan, drawn: Neighbours, *, trial: KindTrial) -> dict[str, Num
         for frames in (drawn.present, neighbour_of(drawn, trial.adjacency))
     )
     for measurement, one, other in zip(plan.measurements, *vectors, strict=True):
-        both = (by_database(v, databases=drawn.databases) for v in (one, other))
-        moved = np.abs(np.subtract(*both)).astype(np.float64) / scale_of(measurement.mechanism)
+        first, second = (numbers_of(v, databases=drawn.databases) for v in (one, other))
+        moved = np.abs(first - second) / scale_of(measurement.mechanism)
         match plan.dataset.measure:
             case Measure.PURE:
                 losses[measurement.statistic] += moved.sum(axis=1)
@@ -224,6 +225,14 @@ def _as_column(value: float, *, like: Any) -> Any:
     return pa.array([value], type=like.type)
 
 
+def numbers_of(vector: Exact, *, databases: int) -> Numbers:
+    """Return a vector of whole numbers, database by database."""
+    found = by_database(vector, databases=databases)
+    if isinstance(found, dict):
+        raise UnsupportedError("Unknown keys are audited in a trial of their own.")
+    return found.astype(np.float64)
+
+
 def scale_of(mechanism: Mechanism) -> float:
     """Return b of Laplace noise, σ of Gaussian noise."""
     match additive(mechanism):
@@ -244,7 +253,7 @@ def worst_choice(trial: KindTrial, *, entropy: Entropy) -> Neighbours:
         [statistic], dataset=dataset, epsilon=EPSILON_OF_CHOICES
     ).measurements
     first, second = (
-        by_database(
+        numbers_of(
             *exact_vectors(frames, dataset, (measurement.aggregate,)), databases=_FOR_CHOICES
         )
         for frames in (drawn.present, neighbour_of(drawn, trial.adjacency))
@@ -256,7 +265,10 @@ def worst_choice(trial: KindTrial, *, entropy: Entropy) -> Neighbours:
     moved = np.sort(first - second, axis=1)
     reach = moved[:, -narrow.size :].sum(axis=1) - moved[:, : narrow.size].sum(axis=1)
     furthest = np.argsort(reach)[-SEARCHED:]
-    apart = [_log_ratio(narrow, first[place], second[place]) for place in furthest]
+    apart = [
+        _log_ratio(narrow, *(tuple(int(v) for v in each[place]) for each in (first, second)))
+        for place in furthest
+    ]
     return drawn.only(int(furthest[int(np.argmax(apart))]))
 
 

@@ -186,7 +186,8 @@ def share_interval(
         q2 = (of.quantile(level=level) * factor) ** 2
         a, b = 1 + q2 / number, -(2 * share + q2 / number)
         root = np.sqrt(np.maximum(b * b - 4 * a * (share**2 - q2 * of.noise), 0.0))
-        return np.clip((-b + sign * root) / (2 * a), 0.0, 1.0)
+        found: Array = np.clip((-b + sign * root) / (2 * a), 0.0, 1.0)
+        return found
 
     return end(turned[0], sign=-1), end(turned[1], sign=1)
 
@@ -209,6 +210,7 @@ def hazard_interval(
         q2 = (of.quantile(level=level) * factor) ** 2
         middle = hazard + q2 / (2 * number)
         root = np.sqrt(np.maximum(q2 * (hazard / number + q2 / (4 * number**2) + of.noise), 0.0))
-        return np.maximum(middle + sign * root, 0.0)
+        found: Array = np.maximum(middle + sign * root, 0.0)
+        return found
 
     return end(turned[0], sign=-1), end(turned[1], sign=1)
