@@ -245,8 +245,13 @@ def show_plan(body: dict[str, Any]) -> None:
         "cost",
     )
     table(head, rows, title="What is measured", right=(4,))
-    for reason in dict.fromkeys(each["sensitivity"]["because"] for each in body["measurements"]):
-        say(f"  because {reason}", style="dim")
+    reasons: dict[str, list[str]] = {}
+    for each in body["measurements"]:
+        name = f"{each['statistic']}/{each['name']}"
+        reasons.setdefault(each["sensitivity"]["because"], []).append(name)
+    for reason, names in reasons.items():
+        rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        say(f"  {', '.join(names[:3])}{rest}: because {reason}", style="dim")
     for each in body["statistics"]:
         for note in each.get("notes", [each["unknown"]] if "unknown" in each else []):
             say(f"  {each['id']}: {note}")

@@ -111,6 +111,10 @@ def pooled(cells: Sequence[Cell], *, weights: Sequence[float] = ()) -> Cell:
     )
 
 
+_LEAST_BASE = 4.0
+"""Deviations of its noise below which a stratum's base divides nothing; at two, rates shown by luck
+were covered 92 % of the time."""
+
 NO_RATE = Rate(value=None, standard_error=None, lower=0.0, upper=None)
 
 
@@ -184,7 +188,7 @@ def standardized(
         19.0
     """
     used = [(cell, w) for cell, w in zip(cells, weights, strict=True) if w > 0]
-    if any(cell.base <= max(2 * cell.base_deviation, 0.0) for cell, _ in used):
+    if any(cell.base <= _LEAST_BASE * cell.base_deviation for cell, _ in used):
         return NO_RATE
     value = max(sum(w * cell.events / cell.base for cell, w in used), 0.0)
     crude = max(sum(c.events for c, _ in used), 1.0) / sum(c.base for c, _ in used)
@@ -251,11 +255,12 @@ def quotient(first: Rate, second: Rate) -> Rate:
     if second.upper is not None:
         part = first.lower * (2 * first.value - first.lower)
         other = second.upper * (2 * second.value - second.upper)
-        low = part / (product + math.sqrt(product**2 - part * other)) if part > 0 else 0.0
+        root = math.sqrt(max(0.0, product**2 - part * other))
+        low = part / (product + root) if part > 0 else 0.0
     if first.upper is not None and second.lower > 0:
         part = first.upper * (2 * first.value - first.upper)
         other = second.lower * (2 * second.value - second.lower)
-        high = (product + math.sqrt(product**2 - part * other)) / other
+        high = (product + math.sqrt(max(0.0, product**2 - part * other))) / other
     value = first.value / second.value
     errors = (first.standard_error or 0.0, value * (second.standard_error or 0.0))
     return Rate(

@@ -124,6 +124,21 @@ def read_payload(payload: bytes) -> NoisyAggregates:
     return NoisyAggregates(plan=plan, values=values)
 
 
+def read_values(payload: bytes) -> tuple[Noisy, ...]:
+    """Return the noisy numbers of a payload alone, whatever statistics its plan holds.
+
+    Raises:
+        VerificationError: If the bytes are not a payload of this format.
+    """
+    try:
+        body = json.loads(payload)
+        if body["format"] != FORMAT:
+            raise VerificationError("Expected a noisy payload of this format.")
+        return tuple(_read_answer(answer) for answer in body["measurements"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise VerificationError("The noisy payload cannot be read.") from None
+
+
 def _require_shape(measurement: Measurement, value: tuple[int, ...], *, dataset: Dataset) -> None:
     match measurement.aggregate:
         case RankedCells() | RankedFeatures() as ranked:

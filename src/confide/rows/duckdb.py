@@ -93,7 +93,7 @@ class DuckDBEngine:
                 declared.
         """
         written = [(each.sql, each.parameters) for each in self._ready(aggregates, dataset=dataset)]
-        for aggregate in aggregates:
+        for aggregate in dict.fromkeys(aggregates):
             if isinstance(aggregate, DegreeAggregate):
                 query = degree_query(aggregate, dataset=dataset, layout=self._layout)
                 written.append(self._session.bound(query))
@@ -123,10 +123,13 @@ class DuckDBEngine:
             )
             for position, column in statement.answers:
                 exact[position] = vector(rows, column=column, cells=statement.cells)
+        degrees: dict[DegreeAggregate, Exact] = {}  # asked twice, read once
         for position, aggregate in enumerate(aggregates):
             if isinstance(aggregate, DegreeAggregate):
-                query = degree_query(aggregate, dataset=dataset, layout=self._layout)
-                exact[position] = degree_vector(aggregate, self._session.arrays(query))
+                if aggregate not in degrees:
+                    query = degree_query(aggregate, dataset=dataset, layout=self._layout)
+                    degrees[aggregate] = degree_vector(aggregate, self._session.arrays(query))
+                exact[position] = degrees[aggregate]
             if isinstance(aggregate, DescentAggregate):
                 query = descent_query(aggregate, dataset=dataset, layout=self._layout)
                 columns = self._session.arrays(query)

@@ -4,11 +4,12 @@
 
 *Privacy:* bins are public; every quantile of the released histogram is post-processing.
 *Utility:* the cumulative counts are made monotone; a quantile is interpolated in its bin, so its
-error is at least a fraction of the bin.  The interval inverts, edge by edge, the test of
-"C(t) = q·N": with C the noisy cumulative count, C(t) − qN = (1−q)·ΣZ below t − q·ΣZ above, whose
-quantile is known; for the population N·q(1−q) is added.  Edges are left out from both ends, as long
-as each is rejected, so that the interval misses only if one of the two edges of the quantile's own
-bin is; it is valid for each quantile by itself, and covers more than its level, by what bins add.
+error is at least a fraction of the bin.  The interval inverts, place by place, the test of
+"C(x) = q·N": with C the noisy cumulative count, C(t) − qN = (1−q)·ΣZ below t − q·ΣZ above, whose
+quantile is known; for the population N·q(1−q) is added, and within a bin what rows spread over it
+bring (:mod:`confide.plans.cumulative`).  Its ends are rounded down to the grid of the number, which
+a whole number needs: it lies in the interval if the continuous quantile does.  It is valid for each
+quantile by itself.
 
 The noise of all bins adds up in C: its standard deviation at the median is √bins/2 times that of
 one bin.  A hierarchy of sums would have about 0.6 of it at 64 bins under zCDP and none less under
@@ -28,7 +29,7 @@ from fractions import Fraction
 
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
-from confide.plans.cumulative import interpolated, inverted, monotone
+from confide.plans.cumulative import Binned, interpolated, monotone, quantile_interval
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.intervals import (
     Component,
@@ -199,23 +200,27 @@ class Quantiles:
     ) -> Estimate:
         of, edges = self._domain(to), self.edges(to)
         cumulative = [0, *itertools.accumulate(counts)]
-        number, level = cumulative[-1], float(self.level)
-        sampling = max(number, 0) if covers is Covers.SAMPLING_AND_NOISE else 0
-        low, high = inverted(
-            [count - float(q) * number for count in cumulative],
-            widths=[
-                _width(t, bins=len(counts), q=float(q), noise=noise, sampling=sampling, level=level)
-                for t in range(len(cumulative))
-            ],
+        number, level, bins = cumulative[-1], float(self.level), len(counts)
+        binned = Binned(
+            counts=counts,
+            edges=edges,
+            noises=[[_noise(t, bins=bins, q=float(q), noise=noise)] for t in range(bins + 1)],
+            own=noise.variance,
+            q=float(q),
         )
+        low, high = quantile_interval(
+            binned, sampled=covers is Covers.SAMPLING_AND_NOISE, level=level
+        )
+        lower, upper = float(math.floor(low)), float(min(math.floor(high), edges[-1]))
         point = interpolated(monotone(cumulative), edges, target=float(q) * number)
-        lower, upper = edges[low], edges[high]
+        value = min(max(point, lower), max(high, lower))
+        upper = max(upper, value)
         few = number < 10 * math.sqrt(noise.variance * len(counts))
         return Estimate(
             statistic=self.id,
             quantity=f"quantile {float(q):g}",
             key=key,
-            value=of.physical(min(max(point, lower), upper)) if number >= 1 else None,
+            value=of.physical(value) if number >= 1 else None,
             standard_error=of.physical(upper - lower) / (2 * quantile((), level=level))
             if number >= 1
             else None,
@@ -228,17 +233,11 @@ class Quantiles:
         )
 
 
-def _width(
-    t: int, *, bins: int, q: float, noise: Component, sampling: float, level: float
-) -> float:
-    """Return how far C(t) − qN may be from 0 if the quantile is at edge t."""
+def _noise(t: int, *, bins: int, q: float, noise: Component) -> Component:
+    """Return the error of C(t) − qN at edge t: (1 − q) times bins below, q times the others."""
     squares = t * (1 - q) ** 2 + (bins - t) * q**2
     fourths = t * (1 - q) ** 4 + (bins - t) * q**4
-    parts = (
-        Component(
-            variance=noise.variance * squares,
-            excess_kurtosis=noise.excess_kurtosis * fourths / squares**2,
-        ),
-        Component(variance=sampling * q * (1 - q)),
+    return Component(
+        variance=noise.variance * squares,
+        excess_kurtosis=noise.excess_kurtosis * fourths / squares**2,
     )
-    return quantile(parts, level=level) * math.sqrt(variance(parts))

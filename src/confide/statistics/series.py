@@ -232,8 +232,15 @@ class Series:
         """Return the error of one period; notes give that of the budget split over them.
 
         Raises:
-            ContractError: If a mean has no public number of rows to plan with.
+            ContractError: If a mean has no public number of rows to plan with, or fewer than
+                ``n_min``.
         """
+        if self.n_min is not None and self.expect is not None and self.expect < self.n_min:
+            raise ContractError(
+                f"Series {self.id!r} expects {self.expect} rows a period, fewer than its n-min "
+                f"{self.n_min}: every mean would be drawn to the middle of the bounds.",
+                hint="Leave n-min out, or write one that periods surely reach.",
+            )
         of, notes = self._domain(dataset), []
         planning: float | None = None if self.expect is None else float(self.expect)
         match self.of:

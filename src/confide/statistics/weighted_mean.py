@@ -1,13 +1,17 @@
 """Weighted mean of a clipped number: that of the population that a survey's weights stand for.
 
 *Lemma:* with weights in [0, W], values in [L, U], c and h as for the mean and m kept rows of a
-patient, Σw(x−c) moves by at most W·h·m under add-remove, since |w(x−c)| ≤ W·h.  Of the same rows,
-the moments ((W−w)², 2(W−w)w, w²) add up to W² a row and move by W²·m.  Losses add.
+patient, Σw(x−c) moves by at most W·h·m under add-remove, since |w(x−c)| ≤ W·h, and Σw(x−c)² by
+W·h²·m.  Of the same rows, the moments ((W−w)², 2(W−w)w, w²) add up to W² a row and move by W²·m.
+Losses add.
 
 *Privacy:* weights and values are clipped to public bounds before they are multiplied.
-*Utility:* the mean is c + Σw(x−c)/Σw; the moments also give the effective sample size.  The budget
-is split where the variance is least for a mean a third of the way from the centre to a bound.
-Fieller's interval; it covers the noise, not sampling.
+*Utility:* the mean is c + Σw(x−c)/Σw; the moments also give the effective sample size n′.  A tenth
+of the budget goes to the squares, the rest is split where the variance is least for a mean a third
+of the way from the centre to a bound.  Two intervals, both Fieller's: for the noise alone, and for
+the population too, with the sampling variance s²·Σw² of the numerator, s² the weighted variance of
+x (raised where noise makes it uncertain) [Kis65], and Student's correction for n′.  It holds where
+the squared distance from the mean does not go with the weight; else Σw²(x−m)² is larger or smaller.
 
 References:
     [Fie54] Fieller. Some problems in interval estimation. JRSS B 16(2), 1954.
@@ -28,6 +32,7 @@ from confide.plans.contribution import Counted, PerPatient, contribution_bounds,
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.intervals import (
     Component,
+    cautious_variance,
     median_error,
     noise_component,
     quantile,
@@ -52,6 +57,7 @@ from confide.tables.relation import Relation, axes_of, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
 from confide.tables.survey_weight import require_weight, weight_domain
 
+_FOR_SQUARES = Fraction(1, 10)
 _TYPICAL = 1 / 3
 """Assumed distance of a mean from the centre, as a share of h; fixed, never taken from data."""
 
@@ -94,7 +100,7 @@ class WeightedMean:
         return weight_domain(require_weight(self.table, dataset=dataset), dataset=dataset)
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
-        """Return the weighted sum, and the moments of the weights, of the same rows."""
+        """Return the weighted sum, the moments of the weights, and the weighted squares."""
         axes, column = axes_of(self.by, table=self.table, dataset=dataset), self._column(dataset)
         weight = require_weight(self.table, dataset=dataset)
         bounds = contribution_bounds(
@@ -106,11 +112,16 @@ class WeightedMean:
         )
         known = All(of=(self.where, Between(of=column), Between(of=weight)))
         relation = Relation(table=self.table, where=known)
-        value = Product(of=(Plain(of=weight), Centred(of=column)))
-        total = question(
-            "weighted-sum",
-            Aggregate(relation=relation, axes=axes, value=value, bounds=bounds),
-            dataset=dataset,
+
+        def weighted(name: str, *factors: Centred) -> Question:
+            value = Product(of=(Plain(of=weight), *factors))
+            asked = Aggregate(relation=relation, axes=axes, value=value, bounds=bounds)
+            return question(name, asked, dataset=dataset)
+
+        centred = Centred(of=column)
+        total, squares = (
+            weighted("weighted-sum", centred),
+            weighted("weighted-squares", centred, centred),
         )
         weights = question(
             "weights",
@@ -127,7 +138,12 @@ class WeightedMean:
             * half,
             measure=dataset.measure,
         )
-        return replace(total, weight=shares[0]), replace(weights, weight=shares[1])
+        rest = 1 - _FOR_SQUARES
+        return (
+            replace(total, weight=shares[0] * rest),
+            replace(weights, weight=shares[1] * rest),
+            replace(squares, weight=_FOR_SQUARES),
+        )
 
     def forecast(
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
@@ -168,37 +184,54 @@ class WeightedMean:
         dataset: Dataset,
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
-        """Return one mean a group, in physical units, and its effective sample size."""
+        """Return the mean of each group with both intervals, and its effective sample size."""
         del simulation
         totals, moments = vector(noisy["weighted-sum"]), vector(noisy["weights"])
+        squares = vector(noisy["weighted-squares"])
         reach_of, of = self._weights(dataset).upper, self._domain(dataset)
         sums = noise_component(additive(mechanisms["weighted-sum"]))
         noise = noise_component(additive(mechanisms["weights"]))
+        of_squares = noise_component(additive(mechanisms["weighted-squares"]))
+        level = float(self.level)
         means: list[Estimate] = []
         sizes: list[Estimate] = []
         for i, key in enumerate(
             cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
         ):
             whole = weight_sums(moments[3 * i : 3 * i + 3], reach=reach_of, noise=noise)
-            means.append(self._mean(key, float(totals[i]), whole, noise=sums, of=of))
+            total, square = float(totals[i]), float(squares[i])
+            spread = _sampling(total, square, whole, noises=(sums, of_squares), of=of, level=level)
+            means += [
+                self._mean(key, total, whole, noise=sums, spread=each, covers=covers, of=of)
+                for covers, each in ((Covers.NOISE, 0.0), (Covers.SAMPLING_AND_NOISE, spread))
+            ]
             sizes.append(self._size(key, whole))
         return (*means, *sizes)
 
     def _mean(
-        self, key: tuple[str, ...], total: float, whole: WeightSums, *, noise: Component, of: Domain
+        self,
+        key: tuple[str, ...],
+        total: float,
+        whole: WeightSums,
+        *,
+        noise: Component,
+        spread: float,
+        covers: Covers,
+        of: Domain,
     ) -> Estimate:
+        """Return the mean; ``spread`` is the sampling variance of the numerator."""
         middle, _ = centre(of)
         low: float = of.lower - middle
         high: float = of.upper - middle
         weights, value, error = whole.total_noise, None, None
         if whole.total >= 1:
             ratio = min(max(total / whole.total, low), high)
-            parts = [noise, weights.times(ratio)]
+            parts = [noise, weights.times(ratio), Component(variance=spread)]
             squared = quantile(parts, level=float(self.level)) ** 2
             found = ratio_interval(
                 total,
                 whole.total,
-                coefficients=(squared * noise.variance, 0.0, squared * weights.variance),
+                coefficients=(squared * (noise.variance + spread), 0.0, squared * weights.variance),
             )
             ends = (low, high) if found is None else found
             value, error = ratio, math.sqrt(variance(parts)) / whole.total
@@ -213,7 +246,7 @@ class WeightedMean:
             lower=of.physical(middle + low),
             upper=of.physical(middle + high),
             level=float(self.level),
-            covers=Covers.NOISE,
+            covers=covers,
             unit=of.unit,
             flags=("denominator too small",) if few else (),
         )
@@ -234,3 +267,35 @@ class WeightedMean:
             unit="1",
             flags=("denominator too small",) if few else (),
         )
+
+
+def _sampling(
+    total: float,
+    square: float,
+    whole: WeightSums,
+    *,
+    noises: tuple[Component, Component],
+    of: Domain,
+    level: float,
+) -> float:
+    """Return the sampling variance of Σw(x − mean): s²·Σw², with Student's correction.
+
+    ``noises``: errors of Σw(x−c) and Σw(x−c)².
+    """
+    if whole.total < 1:
+        return 0.0
+    _, half = centre(of)
+    mean = min(max(total / whole.total, -half), half)
+    second = min(max(square / whole.total, 0.0), float(half) ** 2)
+    weights = whole.total_noise
+    parts = [
+        noises[1],
+        noises[0].times(2 * mean),
+        weights.times(2 * mean**2 - second),
+    ]
+    error = math.sqrt(variance(parts)) / whole.total
+    spread = cautious_variance(max(second - mean**2, 0.0), error=error)
+    squares = whole.plausible_squares
+    freedom = max(whole.total**2 / max(squares, 1.0) - 1, 1.0)
+    normal = quantile((), level=level)
+    return spread * squares * (1 + (normal**2 + 1) / (4 * freedom)) ** 2

@@ -120,7 +120,12 @@ def test_plan_shows_sensitivity_noise_error_cost_caps_and_odds_without_the_data(
     assert ran.code == 0
     for word in ("diabetes: The count", "1 patient", "discrete Gaussian", "±20 patients (95 %)"):
         assert word in ran.out
-    for word in ("because a patient keeps", "free after", "calendar year", "1 in 100 outsiders"):
+    for word in (
+        "count: because a patient keeps",
+        "free after",
+        "calendar year",
+        "1 in 100 outsiders",
+    ):
         assert word in ran.out
 
 

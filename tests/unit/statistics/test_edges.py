@@ -143,8 +143,7 @@ def test_all_rows_in_one_bin_give_a_quantile_in_that_bin():
     noise = mechanisms(spec, to=PURE, spend=1)
     counts = (0, 0, 0, 500, 0, 0, 0, 0, 0, 0)
     for found in estimate(spec, {"histogram": counts}, to=PURE, noise=noise):
-        assert (found.lower, found.upper) == (30, 40)
-        assert 30 <= found.value <= 40
+        assert 30 <= found.lower <= found.value <= found.upper <= 40
 
 
 def test_a_withheld_cell_shows_nothing():

@@ -278,23 +278,31 @@ def test_weighted_shares_and_effective_sizes_are_covered(measure, adjacency, row
 
 
 @pytest.mark.parametrize(("measure", "adjacency"), SETTINGS)
-def test_weighted_means_are_covered_for_the_noise(measure, adjacency):
+def test_weighted_means_are_covered_for_the_patients_and_for_their_population(measure, adjacency):
     to = followed(measure=measure, adjacency=adjacency)
     rng = np.random.default_rng(5)
-    weight = rng.choice([2, 5, 10, 20, 40], size=800)
-    values = np.clip(np.rint(rng.normal(125, 20, 800)), 80, 200).astype(np.int64)
-    world = {
-        "weighted-sum": (int((weight * (values - 140)).sum()),),
-        "weights": moments(weight, lower=0, upper=40, degree=2),
-    }
-    mean, kish = np.average(values, weights=weight), weight.sum() ** 2 / (weight**2).sum()
+    weight = rng.choice([2, 5, 10, 20, 40], size=(RUNS, 800))
+    values = np.clip(np.rint(rng.normal(125, 20, (RUNS, 800))), 80, 200).astype(np.int64)
+    worlds, means, kish = [], [], []
+    for w, x in zip(weight, values, strict=True):
+        worlds.append(
+            {
+                "weighted-sum": (int((w * (x - 140)).sum()),),
+                "weighted-squares": (int((w * (x - 140) ** 2).sum()),),
+                "weights": moments(w, lower=0, upper=40, degree=2),
+            }
+        )
+        means.append(np.average(x, weights=w))
+        kish.append(w.sum() ** 2 / (w**2).sum())
+    population = np.clip(np.rint(rng.normal(125, 20, 2_000_000)), 80, 200).mean()
     spec = WeightedMean(id="x", table="participants", column="pressure")
 
     def truth(found: Estimate, run: int) -> float:
-        del run
-        return kish if found.quantity == "effective sample size" else mean
+        if found.quantity == "effective sample size":
+            return kish[run]
+        return means[run] if found.covers is Covers.NOISE else population
 
-    assert_covers(coverage(spec, [world] * RUNS, truth, to=to), most=0.97)
+    assert_covers(coverage(spec, worlds, truth, to=to), most=0.97)
 
 
 def test_an_interval_that_forgot_the_noise_of_the_person_time_would_be_found():

@@ -133,7 +133,11 @@ def answers(statistic, *, to):
             return {"weights": (*(720 * v for v in row), *(180 * v for v in row))}
         case _:
             row = (20 * 20, 2 * 20 * 20, 20 * 20)
-            return {"weighted-sum": (900 * 20 * 20,), "weights": tuple(900 * v for v in row)}
+            return {
+                "weighted-sum": (900 * 20 * 20,),
+                "weighted-squares": (900 * 20 * 30**2,),
+                "weights": tuple(900 * v for v in row),
+            }
 
 
 @pytest.mark.parametrize("measure", Measure)
@@ -238,7 +242,8 @@ def test_a_table_without_a_weight_or_with_a_signed_one_is_refused():
 
 def test_a_table_of_visits_takes_the_weight_of_the_patients_table():
     spec = WeightedMean(id="stay", table="visits", column="days", per_patient=PerPatient(rows=2))
-    total, _ = spec.questions(followed())
+    total, _, squares = spec.questions(followed())
+    assert squares.sensitivity.l1 == 2 * 40 * 15**2
     assert total.sensitivity.l1 == 2 * 40 * 15
 
 

@@ -189,6 +189,14 @@ def test_a_forecast_needs_no_planning_number_where_there_is_a_least_number_of_ro
     assert "split over the 120 periods" in found.notes[1]
 
 
+def test_a_least_number_of_rows_above_the_expected_one_is_refused():
+    spec = replace(WEEKS, n_min=200, expect=Fraction(150))
+    to = visits()
+    noise = mechanisms(spec, to=to, spend=Fraction(1))
+    with pytest.raises(ContractError, match="drawn to the middle"):
+        spec.forecast(noise, dataset=to, level=Fraction(95, 100))
+
+
 def test_bins_of_a_number_are_periods_too():
     spec = replace(WEEKS, over="hours", every=None, since=None, until=None)
     assert spec.periods(visits()) == 12

@@ -31,7 +31,7 @@ from confide.budget.ledger import Caps, LedgerTerms
 from confide.noise.entropy import Entropy
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
-from confide.plans.plan import Plan, Statistic, Study
+from confide.plans.plan import Noisy, Plan, Statistic, Study
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP
@@ -39,7 +39,7 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
 from confide.release.keys import make_keys, read_signing_key
-from confide.release.noisy import NoisyAggregates, read_payload
+from confide.release.noisy import NoisyAggregates, read_values
 from confide.release.site_ledger import site_ledger
 from confide.rows.duckdb import open_engine
 from confide.statistics import Histogram, KeySelection, Mean, Sum
@@ -51,6 +51,7 @@ Event: TypeAlias = tuple[int, float, str, str]
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**4)
 DIGITS = ("copy_high", "copy_low")
+_NO_CAP = 10**8 * NANO
 
 
 Release: TypeAlias = Callable[[Plan, Mapping[str, Any]], NoisyAggregates]
@@ -124,7 +125,21 @@ def _claim(plan: Plan) -> PrivacyLoss:
 
 
 def _gate(folder: Path, *, dataset: Dataset, entropy: Entropy) -> Release:
-    """Return the real way: a ledger in ``folder``, and a gate for each table of rows."""
+    through = passing_the_gate(folder, dataset=dataset, entropy=entropy)
+
+    def release(plan: Plan, frames: Mapping[str, Any]) -> NoisyAggregates:
+        return NoisyAggregates(plan=plan, values=tuple(through(plan, frames)))
+
+    return release
+
+
+def passing_the_gate(
+    folder: Path, *, dataset: Dataset, entropy: Entropy
+) -> Callable[[Plan, Mapping[str, Any]], Sequence[Noisy]]:
+    """Return the real way: a ledger in ``folder``, and a gate for each table of rows.
+
+    What it returns are the noisy numbers, read from the payload that was published.
+    """
     make_keys(folder)
     ledger = site_ledger(folder, signer=read_signing_key(folder))
     ledger.register(
@@ -133,11 +148,11 @@ def _gate(folder: Path, *, dataset: Dataset, entropy: Entropy) -> Release:
             unit=dataset.unit.entity,
             adjacency=dataset.adjacency,
             measure=dataset.measure,
-            caps=Caps(lifetime=100 * NANO, delta_lifetime_atto=10**18),
+            caps=Caps(lifetime=_NO_CAP, delta_lifetime_atto=10**18),
         )
     )
 
-    def release(plan: Plan, frames: Mapping[str, Any]) -> NoisyAggregates:
+    def release(plan: Plan, frames: Mapping[str, Any]) -> Sequence[Noisy]:
         with open_engine(
             Source(kind=SourceKind.FRAMES),
             base=folder,
@@ -150,7 +165,7 @@ def _gate(folder: Path, *, dataset: Dataset, entropy: Entropy) -> Release:
             )
             key = f"{len(ledger.entries(dataset.lineage))}"
             stored = gate.release(plan, analyst="audit", request_key=key)
-        return read_payload(stored.payload)
+        return read_values(stored.payload)
 
     return release
 

@@ -18,7 +18,7 @@ References:
         https://arxiv.org/abs/2207.10635
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -59,6 +59,42 @@ class Neighbours:
     present: Mapping[str, Any]
     absent: Mapping[str, Any]
     replaced: Mapping[str, Any]
+
+    def only(self, database: int) -> "Neighbours":
+        """Return one of the databases, as number 0 of a search of one."""
+
+        def chosen(table: Any) -> Any:
+            high, low = divmod(database, base(self.databases))
+            here = (table["db_high"].to_numpy() == high) & (table["db_low"].to_numpy() == low)
+            return _numbered(table.filter(here), np.zeros(int(here.sum()), np.int64), databases=1)
+
+        return self._mapped(chosen, databases=1)
+
+    def alone(self) -> "Neighbours":
+        """Return the databases without anybody but their targets."""
+
+        def targets(table: Any) -> Any:
+            person = table["pid"].fill_null(1).to_numpy()
+            return table.filter(person % (MOST_OTHERS + 1) == 0)
+
+        return self._mapped(targets, databases=self.databases)
+
+    def renamed(self, turn: int) -> "Neighbours":
+        """Return the same databases with other ids, so with another order of rows."""
+        from pyarrow import compute
+
+        def moved(table: Any) -> Any:
+            ids = compute.add(table["pid"], self.databases * turn * (MOST_OTHERS + 1))
+            return table.set_column(table.schema.get_field_index("pid"), "pid", ids)
+
+        return self._mapped(moved, databases=self.databases)
+
+    def _mapped(self, change: Callable[[Any], Any], *, databases: int) -> "Neighbours":
+        present, absent, replaced = (
+            {name: change(table) for name, table in version.items()}
+            for version in (self.present, self.absent, self.replaced)
+        )
+        return Neighbours(databases=databases, present=present, absent=absent, replaced=replaced)
 
 
 def neighbours(databases: int, *, entity: Entity, entropy: Entropy) -> Neighbours:
@@ -250,6 +286,30 @@ def _table(parts: Sequence[Rows], *, databases: int) -> Any:
     if "note" in columns:
         columns["note"] = _noted(pa.array(rows["db"]), columns["note"])
     return pa.table(columns)
+
+
+def copied(frames: Mapping[str, Any], *, copies: int) -> dict[str, Any]:
+    """Return many copies of one database in one, with persons of their own."""
+    import pyarrow as pa
+
+    found = {}
+    for name, table in frames.items():
+        rows = table.num_rows
+        copy = np.repeat(np.arange(copies), rows)
+        many = table.take(pa.array(np.tile(np.arange(rows), copies)))
+        own = many["pid"].to_numpy() % (MOST_OTHERS + 1)
+        many = many.set_column(many.schema.get_field_index("pid"), "pid", pa.array(_ids(copy, own)))
+        found[name] = _numbered(many, copy, databases=copies)
+    return found
+
+
+def _numbered(table: Any, db: NDArray[np.int64], *, databases: int) -> Any:
+    """Return a table with the digits of other database numbers."""
+    import pyarrow as pa
+
+    for name, digit in zip(("db_high", "db_low"), np.divmod(db, base(databases)), strict=True):
+        table = table.set_column(table.schema.get_field_index(name), name, pa.array(digit))
+    return table
 
 
 def _noted(db: Any, note: Any) -> Any:

@@ -30,7 +30,7 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.sensitivity import Sensitivity
 from confide.privacy.unit import Entity
 from confide.rows.duckdb import open_engine
-from confide.rows.engine import Exact
+from confide.rows.engine import Engine, Exact
 from confide.tables.aggregate import (
     Aggregate,
     KeyedAggregate,
@@ -117,8 +117,13 @@ def exact_vectors(
         hash_key=HASH_KEY,
         frames=frames,
     ) as engine:
-        asked_for = tuple(part for aggregate in aggregates for part in parts(aggregate))
-        answers = iter(engine.aggregate(asked_for, dataset=dataset).reveal_to_gate())
+        return answered(engine, aggregates, dataset=dataset)
+
+
+def answered(engine: Engine, aggregates: tuple[Measured, ...], *, dataset: Dataset) -> Vectors:
+    """Return exact vectors by an open engine."""
+    asked_for = tuple(part for aggregate in aggregates for part in parts(aggregate))
+    answers = iter(engine.aggregate(asked_for, dataset=dataset).reveal_to_gate())
     return [_whole(aggregate, answers, dataset=dataset) for aggregate in aggregates]
 
 
@@ -172,12 +177,12 @@ def search(
     }
     # A statistic may ask other questions under the other adjacency; each vector is taken once.
     wanted = list(dict.fromkeys(q.aggregate for asked in questions.values() for _, q in asked))
-    batched = tuple(_batched(aggregate, databases=drawn.databases) for aggregate in wanted)
+    at_once = tuple(batched(aggregate, databases=drawn.databases) for aggregate in wanted)
     present, absent, replaced = (
         {
-            aggregate: _by_database(vector, databases=drawn.databases)
+            aggregate: by_database(vector, databases=drawn.databases)
             for aggregate, vector in zip(
-                wanted, evaluate(frames, datasets[Adjacency.ADD_REMOVE], batched), strict=True
+                wanted, evaluate(frames, datasets[Adjacency.ADD_REMOVE], at_once), strict=True
             )
         }
         for frames in (drawn.present, drawn.absent, drawn.replaced)
@@ -197,7 +202,7 @@ def search(
     )
 
 
-def _batched(aggregate: Measured, *, databases: int) -> Measured:
+def batched(aggregate: Measured, *, databases: int) -> Measured:
     """Return the aggregate over all databases at once; keys carry their database already."""
     if isinstance(aggregate, KeyedAggregate):
         return aggregate
@@ -218,7 +223,7 @@ def _batched(aggregate: Measured, *, databases: int) -> Measured:
     return replace(aggregate, axes=(*axes, *aggregate.axes))
 
 
-def _by_database(vector: Exact, *, databases: int) -> NDArray[Any] | dict[str, int]:
+def by_database(vector: Exact, *, databases: int) -> NDArray[Any] | dict[str, int]:
     """Return shape (databases, cells); or counts by key, each of which names its database."""
     if isinstance(vector, Mapping):
         return dict(vector)

@@ -50,6 +50,7 @@ from confide.statistics.survival.derivatives import (
     survival_slopes,
     totals,
 )
+from confide.statistics.survival.shown import given_shown
 from confide.statistics.survival.table import ExitTable
 from confide.statistics.survival.uncertainty import (
     Errors,
@@ -103,9 +104,13 @@ def _errors(table: ExitTable, slopes: Array, *, axes: int = 2) -> Errors:
 def survival_band(table: ExitTable, *, level: float) -> Banded:
     """Return the share of each arm without any event to the end of each bin, (..., arms, bins)."""
     with np.errstate(invalid="ignore", over="ignore"):
-        curve, of = survival(table.exits), _errors(table, survival_slopes(table.exits))
+        slopes = survival_slopes(table.exits)
+        curve, of = survival(table.exits), _errors(table, slopes)
         risk = table.at_risk
-        ends = share_interval(curve, of, least=risk[..., :-1], most=risk[..., :1], level=level)
+        turned = given_shown(table, slopes, of, level=level)
+        ends = share_interval(
+            curve, of, least=risk[..., :-1], most=risk[..., :1], level=level, turned=turned
+        )
         return _shown(np.clip(curve, 0.0, 1.0), ends, of, kept=table.usable(), sign=1)
 
 
@@ -113,9 +118,13 @@ def hazard_band(table: ExitTable, *, level: float) -> Banded:
     """Return the cumulative hazard of any event, (..., arms, bins)."""
     with np.errstate(invalid="ignore", over="ignore"):
         curve = cumulative_hazard(table.exits)
-        of = _errors(table, hazard_slopes(table.exits))
+        slopes = hazard_slopes(table.exits)
+        of = _errors(table, slopes)
         risk = table.at_risk
-        ends = hazard_interval(curve, of, least=risk[..., :-1], most=risk[..., :1], level=level)
+        turned = given_shown(table, slopes, of, level=level)
+        ends = hazard_interval(
+            curve, of, least=risk[..., :-1], most=risk[..., :1], level=level, turned=turned
+        )
         return _shown(np.maximum(curve, 0.0), ends, of, kept=table.usable(), sign=-1)
 
 
@@ -123,9 +132,13 @@ def incidence_band(table: ExitTable, *, cause: int, level: float) -> Banded:
     """Return the share with one cause, others competing, (..., arms, bins)."""
     with np.errstate(invalid="ignore", over="ignore"):
         curve = cumulative_incidence(table.exits)[..., cause]
-        of = _errors(table, incidence_slopes(table.exits, cause=cause))
+        slopes = incidence_slopes(table.exits, cause=cause)
+        of = _errors(table, slopes)
         risk = table.at_risk
-        ends = share_interval(curve, of, least=risk[..., :-1], most=risk[..., :1], level=level)
+        turned = given_shown(table, slopes, of, level=level)
+        ends = share_interval(
+            curve, of, least=risk[..., :-1], most=risk[..., :1], level=level, turned=turned
+        )
         return _shown(np.clip(curve, 0.0, 1.0), ends, of, kept=table.usable(), sign=-1)
 
 

@@ -65,6 +65,24 @@ class ExitTable:
         """Return in which bins enough of all arms together are at risk, (..., bins)."""
         return self._enough(self.at_risk.sum(axis=-2), arms=self.exits.shape[-3])
 
+    def risk_noise(self) -> Array:
+        """Return the noise's variance of the number at risk in each bin, (bins,)."""
+        return self.count_deviation(of=self._later()) ** 2
+
+    def margin(self) -> Array:
+        """Return how far above its threshold each number at risk is, in deviations of noise."""
+        deviation = np.sqrt(self.risk_noise())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            above = (
+                self.at_risk[..., :-1] - np.maximum(LEAST_AT_RISK * deviation, 1.0)
+            ) / deviation
+        return np.maximum(np.nan_to_num(above, nan=np.inf, posinf=np.inf), 0.0)
+
+    def _later(self) -> Array:
+        """Return which cells are at risk in each bin, (bins + 1, causes + 1, bins)."""
+        bins, ways = self.exits.shape[-2:]
+        return np.repeat(np.tri(bins)[:, None, : bins - 1], ways, axis=1)
+
     def _enough(self, risk: Array, *, arms: int) -> Array:
         bins, ways = self.exits.shape[-2:]
         later = np.repeat(np.tri(bins)[:, None, :], ways, axis=1)

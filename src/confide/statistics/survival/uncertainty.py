@@ -24,11 +24,15 @@ References:
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import TypeAlias
 
 import numpy as np
 
 from confide.plans.intervals import Component
 from confide.statistics.survival.curves import Array
+
+Turned: TypeAlias = tuple[Array | float, Array | float]
+"""Factors of a quantile, downwards and upwards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +118,13 @@ def noise_slopes(slopes: Array, *, mixing: Array | None) -> Array:
 
 
 def share_interval(
-    share: Array, of: Errors, *, least: Array, most: Array, level: float
+    share: Array,
+    of: Errors,
+    *,
+    least: Array,
+    most: Array,
+    level: float,
+    turned: Turned = (1.0, 1.0),
 ) -> tuple[Array, Array]:
     """Return the interval of a share, within [0, 1].
 
@@ -124,25 +134,42 @@ def share_interval(
         least: Patients at risk at its time, a lower bound of their effective number.
         most: All patients, an upper bound.
         level: Coverage.
+        turned: Factors of the quantile downwards and upwards, see :mod:`.shown`.
     """
     inside = np.clip(share, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.nan_to_num(inside * (1 - inside) / of.sampling, nan=np.inf, posinf=np.inf)
     number = np.clip(effective, np.maximum(least, 1.0), np.maximum(most, 1.0))
-    q2 = of.quantile(level=level) ** 2
-    a, b = 1 + q2 / number, -(2 * share + q2 / number)
-    root = np.sqrt(np.maximum(b * b - 4 * a * (share**2 - q2 * of.noise), 0.0))
-    return np.clip((-b - root) / (2 * a), 0.0, 1.0), np.clip((-b + root) / (2 * a), 0.0, 1.0)
+
+    def end(factor: Array | float, *, sign: int) -> Array:
+        q2 = (of.quantile(level=level) * factor) ** 2
+        a, b = 1 + q2 / number, -(2 * share + q2 / number)
+        root = np.sqrt(np.maximum(b * b - 4 * a * (share**2 - q2 * of.noise), 0.0))
+        found: Array = np.clip((-b + sign * root) / (2 * a), 0.0, 1.0)
+        return found
+
+    return end(turned[0], sign=-1), end(turned[1], sign=1)
 
 
 def hazard_interval(
-    hazard: Array, of: Errors, *, least: Array, most: Array, level: float
+    hazard: Array,
+    of: Errors,
+    *,
+    least: Array,
+    most: Array,
+    level: float,
+    turned: Turned = (1.0, 1.0),
 ) -> tuple[Array, Array]:
     """Return the interval of a cumulative hazard, at least 0; arguments as for a share."""
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.nan_to_num(np.maximum(hazard, 0.0) / of.sampling, nan=np.inf, posinf=np.inf)
     number = np.clip(effective, np.maximum(least, 1.0), np.maximum(most, 1.0))
-    q2 = of.quantile(level=level) ** 2
-    middle = hazard + q2 / (2 * number)
-    root = np.sqrt(np.maximum(q2 * (hazard / number + q2 / (4 * number**2) + of.noise), 0.0))
-    return np.maximum(middle - root, 0.0), np.maximum(middle + root, 0.0)
+
+    def end(factor: Array | float, *, sign: int) -> Array:
+        q2 = (of.quantile(level=level) * factor) ** 2
+        middle = hazard + q2 / (2 * number)
+        root = np.sqrt(np.maximum(q2 * (hazard / number + q2 / (4 * number**2) + of.noise), 0.0))
+        found: Array = np.maximum(middle + sign * root, 0.0)
+        return found
+
+    return end(turned[0], sign=-1), end(turned[1], sign=1)

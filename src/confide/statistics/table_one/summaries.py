@@ -1,7 +1,7 @@
 """Means, standard deviations and quantiles of one column of a Table 1.
 
 A mean is a ratio with Fieller's interval; a standard deviation's is the delta method's for the
-variance, mapped by the root; a quantile's inverts the test of "C(t) = q·N" edge by edge, as for
+variance, mapped by the root; a quantile's inverts the test of "C(x) = q·N", as for
 quantiles.
 
 References:
@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 
 from confide.plans.consistency import Consistent, Weights
-from confide.plans.cumulative import interpolated, inverted, monotone
+from confide.plans.cumulative import Binned, interpolated, monotone, quantile_interval
 from confide.plans.intervals import Component, quantile, variance
 from confide.plans.pooled import Column, Found, cut, ratio
 
@@ -103,23 +103,28 @@ def place_of_quantile(
     noises: Sequence[Component],
     sampled: bool,
 ) -> Found:
-    """Return a quantile, in canonical units; its interval ends at edges."""
+    """Return a quantile with its interval, in canonical units; see :mod:`.cumulative` of plans."""
     counts = column.values[place]
     cumulative = [0.0, *itertools.accumulate(counts)]
     number = cumulative[-1]
-    sampling = Component(variance=max(number, 0.0) * q * (1 - q) if sampled else 0.0)
-    widths = []
-    for noise in noises:
-        parts = [*[noise] * column.groups, sampling]
-        widths.append(quantile(parts, level=column.level) * math.sqrt(variance(parts)))
-    low, high = inverted([c - q * number for c in cumulative], widths=widths)
-    lower, upper = edges[low], edges[high]
+    own = column.of.component({place: (1.0,) + (0.0,) * (len(counts) - 1)})
+    binned = Binned(
+        counts=counts,
+        edges=edges,
+        noises=[[noise] * column.groups for noise in noises],
+        own=own.variance * column.groups,
+        q=q,
+    )
+    low, high = quantile_interval(binned, sampled=sampled, level=column.level)
+    lower, upper = float(math.floor(low)), float(min(math.floor(high), edges[-1]))
     if number < 1:
-        return Found(value=None, error=None, lower=float(lower), upper=float(upper))
+        return Found(value=None, error=None, lower=lower, upper=max(lower, upper))
     point = interpolated(monotone(cumulative), edges, target=q * number)
+    value = min(max(point, lower), max(high, lower))
+    upper = max(upper, value)
     return Found(
-        value=min(max(point, float(lower)), float(upper)),
+        value=value,
         error=(upper - lower) / (2 * quantile((), level=column.level)),
-        lower=float(lower),
-        upper=float(upper),
+        lower=lower,
+        upper=upper,
     )
