@@ -1,5 +1,7 @@
 """The store of per-patient budgets: who is in, what they paid, windows, and what stops everything."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -264,3 +266,33 @@ def test_a_spend_of_one_unit_is_counted(site):
     site.release("a", [0], [FEMTO - UNIT])
     assert site.release("b", [0], [UNIT]).all()
     assert not site.release("c", [0], [1]).any()
+
+
+@pytest.mark.parametrize("window", [CapWindow.LIFETIME, CapWindow.CALENDAR_YEAR, CapWindow.ROLLING])
+def test_what_lost_rows_charged_is_charged_to_everybody_after_a_restore(tmp_path, window):
+    site = Site(tmp_path / "site", window=window, bound=3 * FEMTO)
+    site.release("first", [0], [FEMTO])
+    site.close()
+    shutil.copytree(site.folder, tmp_path / "backup")
+    site.open()
+    site.release("lost", [0, 1], [FEMTO, FEMTO])
+    site.close()
+    for name in ("patients", "ledger.sqlite"):  # both from the same backup; the anchor stays
+        put_back(tmp_path / "backup" / name, site.folder / name)
+    site.open()
+    site.ledger.unfreeze("the disk was replaced")
+    assert site.release("third", [0, 1], [FEMTO, FEMTO]).tolist() == [True, True]
+    assert site.release("fourth", [0, 1], [1, FEMTO]).tolist() == [False, True]
+    site.close()
+    site.open()
+    with pytest.raises(BudgetExhaustedError):  # 2 of 3 are left after what everybody was charged
+        held = site.reserve("everybody", nano=3 * NANO)
+        site.store.admit(site.ledger, entry=held.entry, bounds=site.bounds, everybody=2 * FEMTO + 1)
+
+
+def put_back(there, here):
+    if here.is_dir():
+        shutil.rmtree(here)
+        shutil.copytree(there, here)
+    else:
+        shutil.copy2(there, here)
