@@ -66,7 +66,7 @@ class Account:
         kept: Kinds in ``counters``.
         lost: By kind in ``tallies``: what lost rows may have added to anyone.
         lost_years: What lost rows added to each calendar year.
-        lost_batches: What they added in all, by how many days were confirmed before they were found.
+        lost_batches: What they added in all, by how many days were confirmed before.
     """
 
     terms: LedgerTerms

@@ -137,7 +137,8 @@ class PatientStore:
             )
             counted = Counted(everybody=0, tag=tag, stamp=self._records.stamp(entry.number))
             for after, (tally, bound) in zip(afters, tallies, strict=True):
-                tally.settle(entry.number, counted, members, after=after)
+                if entry.number not in tally.counted:  # two caps may read one window
+                    tally.settle(entry.number, counted, members, after=after)
                 self._changed.add(bound.window)
             return Charged(left_out=without, tag=tag)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from confide.budget.ledger import State
+from confide.budget.per_patient.bill import Bound
 from confide.budget.per_patient.store import PatientStore
 from confide.errors import BudgetExhaustedError, LedgerFrozenError
 from confide.privacy.amount import NANO
@@ -285,9 +286,11 @@ def test_what_lost_rows_charged_is_charged_to_everybody_after_a_restore(tmp_path
     assert site.release("fourth", [0, 1], [1, FEMTO]).tolist() == [False, True]
     site.close()
     site.open()
-    with pytest.raises(BudgetExhaustedError):  # 2 of 3 are left after what everybody was charged
-        held = site.reserve("everybody", nano=3 * NANO)
-        site.store.admit(site.ledger, entry=held.entry, bounds=site.bounds, everybody=2 * FEMTO + 1)
+    held = site.reserve("everybody", nano=3 * NANO)
+    bounds, asked = site.bounds, 2 * FEMTO + 1  # 2 of 3 are left after what everybody was charged
+    with pytest.raises(BudgetExhaustedError):
+        site.store.admit(site.ledger, entry=held.entry, bounds=bounds, everybody=asked)
+    site.close()
 
 
 def put_back(there, here):
@@ -296,3 +299,13 @@ def put_back(there, here):
         shutil.copytree(there, here)
     else:
         shutil.copy2(there, here)
+
+
+def test_two_caps_of_one_window_charge_once(tmp_path, monkeypatch):
+    site = Site(tmp_path / "site")
+    wide, tight = Bound(window=site.window, femto=2 * FEMTO), Bound(window=site.window, femto=FEMTO)
+    monkeypatch.setattr(Site, "bounds", (wide, tight))
+    site.release("selection", [0], [0], nano=NANO // 4, everybody=FEMTO // 4)
+    assert site.release("counts", [0, 1], [FEMTO, FEMTO // 2]).tolist() == [False, True]
+    assert site.release("more", [0, 1], [3 * FEMTO // 4, FEMTO // 4]).tolist() == [True, True]
+    site.close()
