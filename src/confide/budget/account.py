@@ -65,6 +65,8 @@ class Account:
         batches: What each rolling counter holds, by how many days were confirmed before.
         kept: Kinds in ``counters``.
         lost: By kind in ``tallies``: what lost rows may have added to anyone.
+        lost_years: What lost rows added to each calendar year.
+        lost_batches: What they added in all, by how many days were confirmed before.
     """
 
     terms: LedgerTerms
@@ -78,6 +80,8 @@ class Account:
     batches: dict[str, dict[int, int]] = field(default_factory=dict)
     kept: set[str] = field(default_factory=lambda: {YEAR, LIFETIME, DELTA})
     lost: dict[str, int] = field(default_factory=dict)
+    lost_years: dict[int, int] = field(default_factory=dict)
+    lost_batches: dict[int, int] = field(default_factory=dict)
 
     def open_year(self, year: int) -> None:
         """Charge to ``year`` from now on; an earlier year never opens again."""
@@ -150,8 +154,24 @@ class Account:
             batches[len(self.days)] = batches.get(len(self.days), 0) + more
         counter.spent += more
         counter.set_cap(counter.cap)
+        year = year_of(name)
+        if kind_of(name) == YEAR and year is not None:
+            self.lost_years[year] = self.lost_years.get(year, 0) + more
         if name == LIFETIME and more:
+            epoch = len(self.days)
+            self.lost_batches[epoch] = self.lost_batches.get(epoch, 0) + more
             self._may_have_been_anyone(more)
+
+    def lost_beside(self, window: str, *, when: Occasion) -> int:
+        """Return what lost rows charged every patient, as far as it counts in a window."""
+        match window:
+            case Window.CALENDAR_YEAR.value:
+                return self.lost_years.get(when.year, 0)
+            case Window.ROLLING.value:
+                batches = self.lost_batches.items()
+                return sum(units for epoch, units in batches if not self._has_left(epoch))
+            case _:
+                return sum(self.lost_batches.values())
 
     def charges(self, amount: Amount, *, when: Occasion) -> tuple[Charge, ...]:
         """Return what ``amount`` would do to every cap that is set, passed or not.

@@ -231,6 +231,11 @@ class Book:
             ):
                 yield other.entry
 
+    def lost_beside(self, number: int, *, window: str) -> int:
+        """Return what lost rows charged every patient of the lineage of a request, in a window."""
+        this = self.requests[number]
+        return self.account(this.entry.lineage).lost_beside(window, when=this.when)
+
     def charged_under(self, number: int) -> Entry | None:
         """Return the entry that was charged under a request, unless it was given back."""
         entry = self.requests.get(self.docket.submissions[number].entry)

@@ -213,6 +213,11 @@ class ChainedLedger:
         with self._journal.transaction():
             return tuple(self._journal.book.beside(number, window=window))
 
+    def lost_beside(self, number: int, *, window: str) -> int:
+        """See :meth:`Ledger.lost_beside`."""
+        with self._journal.transaction():
+            return self._journal.book.lost_beside(number, window=window)
+
     def growths(self, lineage: str) -> tuple[Growth, ...]:
         """See :meth:`Ledger.growths`."""
         with self._journal.transaction():

@@ -256,6 +256,12 @@ class Ledger(Protocol):
                 that an officer confirmed; "lifetime": all of the lineage.
         """
 
+    def lost_beside(self, number: int, *, window: str) -> int:
+        """Return in grid units what rows that are lost charged, as far as it counts in a window.
+
+        No entry tells of it any more: an officer went on after an older ledger was put back.
+        """
+
     def growths(self, lineage: str) -> tuple[Growth, ...]:
         """Return the growing releases of a lineage, oldest first."""
 

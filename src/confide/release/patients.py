@@ -19,6 +19,7 @@ from confide.budget.ledger import Ledger
 from confide.budget.per_patient.bill import Bill, Bound, Charged
 from confide.budget.per_patient.caps import patient_caps
 from confide.budget.per_patient.store import PatientStore
+from confide.budget.policy.adoption import Adopted
 from confide.errors import ContractError, EngineError, PolicyError
 from confide.noise.entropy import Entropy
 from confide.plans.individual import WholeLoss, individual_losses
@@ -38,15 +39,19 @@ def require_caps_in_force(plan: Plan, *, ledger: Ledger, store: PatientStore | N
         PolicyError: If they differ.
         ContractError: If there is no store, or patients cannot be left out of such a plan.
     """
-    wanted = patient_caps(ledger.desk.policy(plan.dataset.lineage))
-    if plan.dataset.patients != wanted:
+    policy = ledger.desk.policy(plan.dataset.lineage)
+    _require_caps_of(plan, policy=policy)
+    if patient_caps(policy):
+        individual_losses(plan)
+        _present(store)
+
+
+def _require_caps_of(plan: Plan, *, policy: Adopted | None) -> None:
+    if plan.dataset.patients != patient_caps(policy):
         raise PolicyError(
             "The plan states other caps of patients than the policy in force.",
             hint="Plan the study again under the policy that dataset.yaml names.",
         )
-    if wanted:
-        individual_losses(plan)
-        _present(store)
 
 
 def _present(store: PatientStore | None) -> PatientStore:
@@ -86,8 +91,13 @@ def rows_of(
     Raises:
         LedgerFrozenError: If the store and the ledger do not agree.
         BudgetExhaustedError: If what everybody pays passes a cap.
+        PolicyError: If another policy was adopted before the charge, with other caps of patients.
         ContractError: If there is no store.
     """
+    charged_under = (
+        ledger.desk.version(entry.lineage, digest=entry.policy) if entry.policy else None
+    )
+    _require_caps_of(plan, policy=charged_under)
     opened = _opened(entry, ledger=ledger)
     left_out = bool(plan.dataset.patients) if opened is None else opened.filtered
     if not left_out:

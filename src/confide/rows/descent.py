@@ -57,6 +57,7 @@ BLOCK = 2**15
 """Rows that are multiplied at once: sums over them stay below 2⁵³."""
 BLOCKS = 2**12
 """Blocks that are summed in 64 bits."""
+_WIDEST = 50  # bits of a width: times UNIT it stays below 2⁶³
 LARGEST_TERM = 2**6
 """Whitened terms are cut here, in units of 1; those of a row on its bounds are far below."""
 
@@ -195,10 +196,17 @@ def _terms(
         of = domain(aggregate.covariates[term.covariate], dataset=dataset)
         value = np.asarray(columns[f"e{term.covariate}"], dtype=np.int64)
         if term.level is None:
-            found.append((2 * value - of.lower - of.upper) * UNIT // (of.upper - of.lower))
+            found.append(_between(2 * value - of.lower - of.upper, width=of.upper - of.lower))
         else:
             found.append((value - of.lower == term.level) * UNIT)
     return np.column_stack(found).astype(np.float64)
+
+
+def _between(doubled: Ints, *, width: int) -> Ints:
+    """Return UNIT·doubled/width, at most UNIT; of wide bounds the lowest bits are let go first."""
+    dropped = max(0, width.bit_length() - _WIDEST)
+    whole = (doubled >> dropped) * UNIT // (width >> dropped)
+    return np.clip(whole, -UNIT, UNIT)
 
 
 def _outcome(

@@ -11,6 +11,7 @@ engine's memory or its own temporary folder, and are dropped when the release is
 left out is left out of every sum.
 """
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, NoReturn, Self, assert_never
 
@@ -70,6 +71,7 @@ class PersonSums:
         self._dataset, self._copies, self._session = dataset, copies, on
         self._statements, self._asked = tuple(stored), asked
         self._lent: list[str] = []
+        self._roster = self._index()
 
     def __repr__(self) -> str:
         return "<secret>"
@@ -79,8 +81,25 @@ class PersonSums:
 
     @property
     def roster(self) -> str:
-        """What persons are numbered by: a generation of copies; "" for this release alone."""
-        return "" if self._copies is None else self._patients().parent.name
+        """What persons are numbered by: one index of patients; "" for this release alone.
+
+        An index that was written anew may number otherwise, even of the same source: so its name is
+        that of the file itself.
+        """
+        return self._roster
+
+    def _index(self) -> str:
+        """Return the name of the index of patients as it is now."""
+        if self._copies is None:
+            return ""
+        file = self._patients()
+        stat = file.stat()
+        written = (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+        return hashlib.sha256(repr((file.parent.name, *written)).encode()).hexdigest()[:32]
+
+    def _require_same_index(self) -> None:
+        if self._index() != self._roster:
+            raise EngineError("the index of patients was replaced")
 
     def store(self) -> None:
         """Read the rows, bound them and add them up by person and cell.
@@ -98,6 +117,7 @@ class PersonSums:
                 self._drop(_raw(number))
             ((rows, cells, most),) = self._session.rows(_worst(self._table(number)))
             _guard((rows or 0, cells or 0, most or 0), bounds=statement.bounds)
+        self._require_same_index()
 
     def losses(
         self, charges: Sequence[IndividualLoss]
@@ -126,6 +146,7 @@ class PersonSums:
         else:
             query = identities(parquet(self._patients()), of="id", by="p")
         words = self._session.arrays(query)
+        self._require_same_index()
         return np.stack([words["high"], words["low"]], axis=1)
 
     def sums(self, *, without: NDArray[np.int64]) -> ExactAggregates:

@@ -15,9 +15,10 @@ from confide.plans.descent import (
     Place,
 )
 from confide.privacy.adjacency import Adjacency
-from confide.rows.descent import DescentRows
+from confide.rows.descent import DescentRows, _terms
 from confide.tables.bound_contributions import RowBound
 from confide.tables.descent import SCORE_BINS, UNIT, descent_sensitivity, scale_of
+from confide.tables.schema import LARGEST_VALUE
 from models import AGGREGATE, columns, world
 
 SIZE = 5
@@ -145,3 +146,16 @@ def test_more_rows_than_a_patient_may_have_are_refused():
     found = columns(3, np.random.default_rng(2), rows=2)
     with pytest.raises(Exception, match="contribution bound not enforced"):
         DescentRows(AGGREGATE, found, dataset=world())
+
+
+def test_a_number_within_the_widest_bounds_keeps_its_place_between_them():
+    narrow = world()
+    age, *others = narrow.tables[0].columns
+    wide = replace(age, lower=-LARGEST_VALUE, upper=LARGEST_VALUE)
+    of = replace(narrow, tables=(replace(narrow.tables[0], columns=(wide, *others)),))
+    values = np.array(
+        [-LARGEST_VALUE, -LARGEST_VALUE // 2, 0, 3 * LARGEST_VALUE // 4, LARGEST_VALUE]
+    )
+    found = columns(len(values), np.random.default_rng(1)) | {"e0": values}
+    terms = _terms(AGGREGATE, found, dataset=of)
+    assert terms[:, 1].tolist() == [-UNIT, -UNIT // 2, 0, 3 * UNIT // 4, UNIT]

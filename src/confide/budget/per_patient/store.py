@@ -11,6 +11,7 @@ patient paid:
 - a membership file: what it says.  Committed entries hold its tag;
 - burned, and no file: no noise was drawn, and everybody is charged the whole loss of the plan;
 - charged by a plan that leaves nobody out: everybody is charged the whole loss;
+- charged by a row that was lost, which an officer accepted: everybody is charged the whole loss;
 - a file that no entry explains, or a committed entry without its file: nothing more is granted.
 
 *Privacy:* the decision reads what others wrote, and is written, under one lock: two releases cannot
@@ -45,7 +46,11 @@ from confide.budget.per_patient.records import Records
 from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
 from confide.budget.per_patient.tally import Counted, Tally, tally_of
 from confide.errors import LedgerFrozenError
-from confide.privacy.individual import CapWindow
+from confide.privacy.amount import NANO
+from confide.privacy.individual import FEMTO, CapWindow
+
+LOST = 0
+"""Stands for the rows that were lost, among numbers of entries."""
 
 
 class PatientStore:
@@ -132,7 +137,8 @@ class PatientStore:
             )
             counted = Counted(everybody=0, tag=tag, stamp=self._records.stamp(entry.number))
             for after, (tally, bound) in zip(afters, tallies, strict=True):
-                tally.settle(entry.number, counted, members, after=after)
+                if entry.number not in tally.counted:  # two caps may read one window
+                    tally.settle(entry.number, counted, members, after=after)
                 self._changed.add(bound.window)
             return Charged(left_out=without, tag=tag)
 
@@ -254,6 +260,9 @@ class PatientStore:
         self._records.require_explained(entries)
         known = {each.number: each for each in entries}
         wanted = self._records.counted(ledger.beside(entry.number, window=window.value))
+        lost = ledger.lost_beside(entry.number, window=window.value)
+        if lost:
+            wanted[LOST] = Counted(everybody=lost * (FEMTO // NANO))
         tally = self._tallies.get(window) or self._cached(window)
         if any(wanted.get(n, has).tag != has.tag for n, has in tally.counted.items()):
             tally = Tally()
@@ -263,8 +272,8 @@ class PatientStore:
             self._changed.add(window)
         for number, counted in wanted.items():
             present = tally.counted.get(number)
-            if present is None or present.stamp != counted.stamp:
-                members = self._told(known[number], counted)
+            if present is None or present != counted:
+                members = self._told(known.get(number), counted)
                 if present is not None:  # the file was touched: it is still what its tag says
                     tally.remove(number, members)
                 tally.add(number, counted, members)

@@ -1,9 +1,12 @@
 """The store of per-patient budgets: who is in, what they paid, windows, and what stops everything."""
 
+import shutil
+
 import numpy as np
 import pytest
 
 from confide.budget.ledger import State
+from confide.budget.per_patient.bill import Bound
 from confide.budget.per_patient.store import PatientStore
 from confide.errors import BudgetExhaustedError, LedgerFrozenError
 from confide.privacy.amount import NANO
@@ -264,3 +267,45 @@ def test_a_spend_of_one_unit_is_counted(site):
     site.release("a", [0], [FEMTO - UNIT])
     assert site.release("b", [0], [UNIT]).all()
     assert not site.release("c", [0], [1]).any()
+
+
+@pytest.mark.parametrize("window", [CapWindow.LIFETIME, CapWindow.CALENDAR_YEAR, CapWindow.ROLLING])
+def test_what_lost_rows_charged_is_charged_to_everybody_after_a_restore(tmp_path, window):
+    site = Site(tmp_path / "site", window=window, bound=3 * FEMTO)
+    site.release("first", [0], [FEMTO])
+    site.close()
+    shutil.copytree(site.folder, tmp_path / "backup")
+    site.open()
+    site.release("lost", [0, 1], [FEMTO, FEMTO])
+    site.close()
+    for name in ("patients", "ledger.sqlite"):  # both from the same backup; the anchor stays
+        put_back(tmp_path / "backup" / name, site.folder / name)
+    site.open()
+    site.ledger.unfreeze("the disk was replaced")
+    assert site.release("third", [0, 1], [FEMTO, FEMTO]).tolist() == [True, True]
+    assert site.release("fourth", [0, 1], [1, FEMTO]).tolist() == [False, True]
+    site.close()
+    site.open()
+    held = site.reserve("everybody", nano=3 * NANO)
+    bounds, asked = site.bounds, 2 * FEMTO + 1  # 2 of 3 are left after what everybody was charged
+    with pytest.raises(BudgetExhaustedError):
+        site.store.admit(site.ledger, entry=held.entry, bounds=bounds, everybody=asked)
+    site.close()
+
+
+def put_back(there, here):
+    if here.is_dir():
+        shutil.rmtree(here)
+        shutil.copytree(there, here)
+    else:
+        shutil.copy2(there, here)
+
+
+def test_two_caps_of_one_window_charge_once(tmp_path, monkeypatch):
+    site = Site(tmp_path / "site")
+    wide, tight = Bound(window=site.window, femto=2 * FEMTO), Bound(window=site.window, femto=FEMTO)
+    monkeypatch.setattr(Site, "bounds", (wide, tight))
+    site.release("selection", [0], [0], nano=NANO // 4, everybody=FEMTO // 4)
+    assert site.release("counts", [0, 1], [FEMTO, FEMTO // 2]).tolist() == [False, True]
+    assert site.release("more", [0, 1], [3 * FEMTO // 4, FEMTO // 4]).tolist() == [True, True]
+    site.close()
