@@ -12,8 +12,9 @@ two to four times the error (docs/design/015).
 *Law:* with w = (−β, 1) the error of β is A⁻¹(Xᵀe + Ew), to first order: sampling covariance
 σ²A⁻¹ and noise Σ s_c²(A⁻¹W_c w)(A⁻¹W_c w)ᵀ.  To second order noise in A draws β towards 0 by
 Σ s_c²·A⁻¹W_cA⁻¹W_c w, and the residual sum of squares is too small by Σ s_c²(W_c w)ᵀA⁻¹(W_c w);
-both are known from the released numbers and added back.  With λ > 0 the estimate is drawn towards
-the public centre by an unknown amount, so it has no interval.
+both are known from the released numbers and added back.  What is too small is a quadratic form of
+the noise, zᵀQz, of variance 2‖Q‖², which counts in R², where the noise of Σy² cancels.  With λ > 0
+the estimate is drawn towards the public centre by an unknown amount, so it has no interval.
 
 *Utility:* with the noise off β, its errors and intervals are those of ordinary least squares.
 
@@ -50,6 +51,7 @@ class Fit:
         rows_noise: How each released number's noise enters it.
         residual: Residual sum of squares.
         residual_noise: How each released number's noise enters it.
+        residual_bend: Variance of what the noise does to it to second order.
         total: Sum of squares about the mean.
         total_noise: How each released number's noise enters it.
         usable: Whether there is an estimate at all.
@@ -63,6 +65,7 @@ class Fit:
     rows_noise: Array
     residual: float
     residual_noise: Array
+    residual_bend: float
     total: float
     total_noise: Array
     usable: bool
@@ -114,6 +117,7 @@ def fit(moments: Moments) -> Fit:
         np.einsum("c,ci,ij,cj->", s2, pulls, inverse, pulls)
     )
     residual_noise = np.einsum("i,cij,j->c", w, moments.weights, w)
+    bend = inverse @ np.einsum("c,ci,cj->ij", s2, pulls, pulls)
     error = math.sqrt(float(s2 @ residual_noise**2))
     freedom = max(rows - terms, 1.0)
     variance = (residual + math.hypot(residual, 2 * error)) / 2 / freedom
@@ -127,6 +131,7 @@ def fit(moments: Moments) -> Fit:
         rows_noise=moments.weights[:, 0, 0],
         residual=residual,
         residual_noise=residual_noise,
+        residual_bend=2 * float(np.trace(bend @ bend)),
         total=total,
         total_noise=total_noise,
         usable=rows > terms + 10 * math.sqrt(_count_variance(moments)),
@@ -163,6 +168,7 @@ def _nothing(moments: Moments) -> Fit:
         rows_noise=moments.weights[:, 0, 0],
         residual=0.0,
         residual_noise=nothing,
+        residual_bend=0.0,
         total=0.0,
         total_noise=nothing,
         usable=False,
