@@ -5,6 +5,7 @@ import math
 import multiprocessing
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -598,6 +599,8 @@ class Burning:
 
     def start_reading(self, held) -> None: ...
 
+    def cancel(self, held) -> None: ...
+
     def burn(self, held, *, incident) -> None: ...
 
 
@@ -621,7 +624,8 @@ def what_is_told(kind: type[Gate]) -> str:
         ledger=parts, engine=parts, entropy=SystemEntropy(), report_incident=lambda *_: None
     )
     try:
-        gate._answer(plan, None, before=None, progress=lambda _: None)
+        held = SimpleNamespace(entry=SimpleNamespace(policy="", continues=None))
+        gate._answer(plan, held, before=None, progress=lambda _: None)
     except (ReleaseFailedError, ValueError) as told:
         chain = [told, told.__cause__, *([] if told.__suppress_context__ else [told.__context__])]
         return " ".join(map(str, chain))

@@ -205,8 +205,8 @@ class ChainedLedger:
         """See :meth:`Ledger.entries`."""
         with self._journal.transaction():
             self._journal.book.account(lineage)
-            entries = (held.entry for held in self._journal.book.requests.values())
-            return tuple(entry for entry in entries if entry.lineage == lineage)
+            held = self._journal.book.requests.values()
+            return tuple(each.entry for each in held if each.entry.lineage == lineage)
 
     def beside(self, number: int, *, window: str) -> tuple[Entry, ...]:
         """See :meth:`Ledger.beside`."""
@@ -385,14 +385,11 @@ class ChainedLedger:
     def _end_if_dead(self, number: int) -> None:
         with self._journal.transaction():
             held = self._journal.held(number)  # as it is now, under the lock
-            if self._journal.store.is_alive(held.owner):
-                return
-            if held.entry.state is State.READING:
+            alive = self._journal.store.is_alive(held.owner)
+            if not alive and held.entry.state is State.READING:
                 self._move(number, kind="burned", incident="the process that read is gone")
-            elif held.entry.state is State.RESERVED:
+            elif not alive and held.entry.state is State.RESERVED:
                 self._cancel(number, reason="the process is gone and had not read")
-
-    # --- guards ---
 
     def _require_owner(self, reservation: Reservation) -> None:
         held = self._journal.held(reservation.entry.number)

@@ -14,9 +14,9 @@ from confide.attacks.audit.generated_schema import schema
 from confide.attacks.audit.searched import statistics_of_patients
 from confide.attacks.audit.sensitivity_search import (
     HASH_KEY,
-    _batched,
     _by_database,
     _whole,
+    batched,
     exact_vectors,
 )
 from confide.noise.discrete_laplace import DiscreteLaplace
@@ -43,8 +43,8 @@ def asked(databases):
     found = {}
     for statistic in statistics_of_patients():
         for question in statistic.questions(of):
-            batched = _batched(question.aggregate, databases=databases)
-            found.setdefault(batched, question.sensitivity)
+            whole = batched(question.aggregate, databases=databases)
+            found.setdefault(whole, question.sensitivity)
     return of, found
 
 
