@@ -206,7 +206,7 @@ def _between(doubled: Ints, *, width: int) -> Ints:
     """Return UNIT·doubled/width, at most UNIT; of wide bounds the lowest bits are let go first."""
     dropped = max(0, width.bit_length() - _WIDEST)
     whole = (doubled >> dropped) * UNIT // (width >> dropped)
-    return np.asarray(np.clip(whole, -UNIT, UNIT))
+    return np.asarray(np.clip(whole, -UNIT, UNIT), dtype=np.int64)
 
 
 def _outcome(
