@@ -19,18 +19,22 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from statistics import NormalDist
 
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, one_row_each, question
+from confide.plans.descent import walk
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.intervals import Component, quantile, variance
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
+from confide.statistics.logistic.evaluation import Evaluation, Measure, evaluated
 from confide.statistics.logistic.fit import DROWNED, Fit, fitted
 from confide.tables.bound_contributions import RowBound
 from confide.tables.descent import (
     RESIDUAL,
+    SCORE_BINS,
     UNIT,
     DescentAggregate,
     Family,
@@ -147,7 +151,6 @@ class LogisticRegression:
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
         """Return odds ratios, coefficients, those that predict, and the number of rows."""
-        del simulation
         aggregate, answers = self.aggregate(dataset), vector(noisy[MODEL])
         sigma = math.sqrt(additive(mechanisms[MODEL]).variance())
         found = fitted(aggregate, answers, sigma=sigma, dataset=dataset)
@@ -161,7 +164,57 @@ class LogisticRegression:
             estimates += self._of_term(found, place, label=label, step=step)
         scale = scale_of(aggregate, dataset=dataset)
         width = 1.96 * sigma / (scale.moments * UNIT**2)
-        return (*estimates, self._rows(found, width=width))
+        rows = self._rows(found, width=width)
+        if not scale.scores:
+            return (*estimates, rows)
+        counts = [value / scale.scores for value in answers[-2 * SCORE_BINS :]]
+        theta = walk(aggregate, answers, sigma=sigma, dataset=dataset).theta
+        held = evaluated(
+            counts,
+            theta=theta,
+            noise=sigma / scale.scores,
+            family=aggregate.family,
+            simulation=simulation,
+        )
+        return (*estimates, rows, *self._evaluation(held))
+
+    def _evaluation(self, found: Evaluation) -> list[Estimate]:
+        """Return what is published of the held-out patients."""
+        level = float(self.level)
+        normal = NormalDist().inv_cdf((1 + level) / 2)
+
+        def published(quantity: str, key: str, one: Measure) -> Estimate:
+            width = normal * one.error
+            return Estimate(
+                statistic=self.id,
+                quantity=quantity,
+                key=(key,),
+                value=one.value if found.usable else None,
+                standard_error=one.error if found.usable else None,
+                lower=max(one.lower, one.value - width) if found.usable else None,
+                upper=min(one.upper, one.value + width) if found.usable else None,
+                level=level,
+                covers=Covers.SAMPLING_AND_NOISE,
+                unit="1",
+                flags=() if found.usable else (TOO_FEW,),
+            )
+
+        edges = [f"{risk:.3g}" for risk in found.risks]
+        ranges = [f"{a} to {b}" for a, b in zip(["0", *edges], [*edges, "1"], strict=True)]
+        return [
+            published("auc", "held out", found.auc),
+            published("calibration slope", "held out", found.slope),
+            published("calibration intercept", "held out", found.intercept),
+            published("brier score", "held out", found.brier),
+            *(
+                published("observed share", f"risk {key}", one)
+                for key, one in zip(ranges, found.shares, strict=True)
+            ),
+            *(
+                published("net benefit", f"risk {key}", one)
+                for key, one in zip(edges, found.benefits, strict=True)
+            ),
+        ]
 
     def _of_term(
         self, found: Fit, place: int, *, label: str, step: tuple[float, str]
