@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.files.schema import FILES, json_schema
+from confide.release.form_check import schema
 
 HERE = Path(__file__).parent
 CLI_PAGE = "reference/cli.md"
@@ -16,13 +17,13 @@ HELP_START, HELP_END = "<!-- help: ", "<!-- end of help -->"
 
 def schemas() -> dict[str, str]:
     """Return the text of every JSON Schema, by path below docs/."""
-    return {
-        f"reference/{name}.schema.json": json.dumps(
-            json_schema(name), indent=2, ensure_ascii=False, sort_keys=True
-        )
-        + "\n"
-        for name in FILES
+    return {f"reference/{name}.schema.json": _text(json_schema(name)) for name in FILES} | {
+        "reference/certificate.schema.json": _text(schema())
     }
+
+
+def _text(schema: Any) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def commands() -> tuple[tuple[str, ...], ...]:

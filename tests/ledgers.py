@@ -1,5 +1,6 @@
 """Ledgers, requests and clocks for tests."""
 
+import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +11,9 @@ from confide.budget.amount import Amount
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import Caps, ChargeRequest, LedgerTerms, Reservation
 from confide.budget.ledger_time import Clock
+from confide.budget.postgres_store import PostgresStore
 from confide.budget.sqlite_store import SQLiteStore
+from confide.budget.store import Store
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.measure import Measure
@@ -87,16 +90,32 @@ def request(
     )
 
 
+def schema_of(folder: Path) -> str:
+    """The schema that stands for a folder; a name that is safe in SQL."""
+    return "t" + hashlib.sha256(bytes(folder)).hexdigest()[:24]
+
+
+def open_store(folder: Path, *, url: str = "", host: Path | None = None) -> Store:
+    if not url:
+        return SQLiteStore(folder / "ledger.sqlite")
+    mine = host or folder
+    mine.mkdir(mode=0o700, exist_ok=True)
+    return PostgresStore(url, schema=schema_of(folder), folder=mine)
+
+
 def open_ledger(
     folder: Path,
     *,
     clock: Clock | None = None,
     recompute: Callable[[str], Amount] = amount_of,
     signer: SiteKey | None = None,
+    url: str = "",
+    host: Path | None = None,
 ) -> ChainedLedger:
+    """Open the SQLite ledger of a folder; or with ``url`` the one on that server, from a host."""
     return ChainedLedger(
-        SQLiteStore(folder / "ledger.sqlite"),
-        anchor=folder / "anchor",
+        open_store(folder, url=url, host=host),
+        anchor=(host or folder) / "anchor",
         signer=signer or SiteKey(),
         recompute=recompute,
         clock=clock,

@@ -15,6 +15,7 @@
     │   ├── MismatchError                     another unit, adjacency or measure than the ledger's
     │   └── BurnedError                       the request died while reading: it stays charged
     ├── LedgerFrozenError (RuntimeError)      the chain or its anchor does not match
+    ├── LedgerUnreachableError (ConnectionError)  its database cannot be reached
     ├── EngineError (RuntimeError)            reading failed; names the class of failure, never data
     ├── ReleaseFailedError (RuntimeError)     after reading began: a constant text
     └── VerificationError (ValueError)        a certificate or an output is not what it says
@@ -151,6 +152,10 @@ class BurnedError(PolicyError):
 
 class LedgerFrozenError(ConfideError, RuntimeError):
     """The ledger does not match its hash chain or anchor."""
+
+
+class LedgerUnreachableError(ConfideError, ConnectionError):
+    """The ledger's database cannot be reached, or was lost; a charge that was made stays."""
 
 
 class EngineError(ConfideError, RuntimeError):

@@ -2,21 +2,21 @@
 
 Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide`` (mode 0700):
 ``ledger.sqlite``, ``anchor.jsonl``, ``signing.key``, ``signing.pub``, ``hash.key``,
-``incidents.log``, and the copies of ``confide prepare`` in ``prepared``.
+``incidents.log``, ``commitments.jsonl``, ``snapshots.json``, and the copies of ``confide prepare``
+in ``prepared``.
 """
 
 import contextlib
 import functools
-import getpass
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from confide.budget.chained_ledger import ChainedLedger
-from confide.budget.ledger import LedgerTerms, Spent
+from confide.budget.ledger import Spent, StoredRelease
 from confide.budget.per_patient.store import PatientStore
-from confide.budget.workflow.rules import Claim, Refused
+from confide.budget.place import exists
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
 from confide.files.study import DeclaredStudy, ask_from, read_study
@@ -27,16 +27,21 @@ from confide.plans.allocate import Ask, forecast, make_plan
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer
+from confide.release.approval import analyst_of, authority_of
 from confide.release.certificate import Issuer
+from confide.release.commitment import published
 from confide.release.gate import Gate
 from confide.release.incidents import log_incident
-from confide.release.keys import make_keys, read_order_key, read_signing_key
+from confide.release.keys import make_keys, read_order_key
 from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
-from confide.release.site_ledger import ANCHOR, LEDGER, PATIENTS, site_ledger, site_patients
+from confide.release.rotation import signing_key
+from confide.release.site_ledger import ANCHOR, PATIENTS, site_ledger, site_patients
+from confide.release.snapshot import Snapshot
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
+from confide.tables.source import SourceKind
 
 if TYPE_CHECKING:
     from confide.rows.prepared.build import Preparation
@@ -59,10 +64,12 @@ class Workspace:
         self._engine: Engine | None = None
         self._patients: PatientStore | None = None
         self._folder = declared.base / FOLDER
-        self._signer = read_signing_key(self._folder)
-        self.ledger = site_ledger(self._folder, signer=self._signer)
+        self._signer = signing_key(self._folder, place=declared.ledger)
+        self.ledger = site_ledger(
+            self._folder, signer=self._signer, place=declared.ledger, anchor=declared.anchor
+        )
         try:
-            self.ledger.register(_terms(declared))
+            self.ledger.register(declared.terms())
             if declared.policy is not None:
                 self.ledger.desk.follow(declared.dataset.lineage, policy=declared.policy)
         except BaseException:
@@ -147,16 +154,17 @@ class Workspace:
             ContractError: If the source lacks what the plan names; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        try:
-            stored = self._gate().release(
-                plan,
-                analyst=analyst or self.analyst(plan),
-                request_key=request or plan.digest()[:32],
-                progress=progress,
-            )
-        except BudgetExhaustedError as refusal:
-            raise told_in_epsilon(refusal, plan=plan) from None
-        return certified(stored, issuer=self._issuer(), signer=self._signer)
+        with self._snapshot() as snapshot:
+            try:
+                stored = self._gate().release(
+                    plan,
+                    analyst=analyst or self.analyst(plan),
+                    request_key=request or plan.digest()[:32],
+                    progress=snapshot.watched(progress),
+                )
+            except BudgetExhaustedError as refusal:
+                raise told_in_epsilon(refusal, plan=plan) from None
+            return self._certified(stored, snapshot=snapshot)
 
     def advance(
         self,
@@ -171,13 +179,27 @@ class Workspace:
         Arguments are those of :meth:`release`; of the plan, only ``through`` and the snapshot may
         have changed.  Raises what :meth:`confide.release.gate.Gate.advance` does.
         """
-        stored = self._gate().advance(
-            plan,
-            analyst=analyst or self.analyst(plan),
-            request_key=request or plan.digest()[:32],
-            progress=progress,
+        with self._snapshot() as snapshot:
+            stored = self._gate().advance(
+                plan,
+                analyst=analyst or self.analyst(plan),
+                request_key=request or plan.digest()[:32],
+                progress=snapshot.watched(progress),
+            )
+            return self._certified(stored, snapshot=snapshot)
+
+    def _snapshot(self) -> Snapshot:
+        return Snapshot(files=source_files(self.declared), folder=self._folder)
+
+    def _certified(self, stored: StoredRelease, *, snapshot: Snapshot) -> Release:
+        opening = snapshot.opening(stored.entry)
+        return certified(
+            stored,
+            issuer=self._issuer(),
+            signer=self._signer,
+            authority=authority_of(self.ledger, stored.entry),
+            commitment=None if opening is None else published(opening),
         )
-        return certified(stored, issuer=self._issuer(), signer=self._signer)
 
     def _gate(self) -> Gate:
         leaves_out = bool(self.declared.dataset.patients) or (self._folder / PATIENTS).exists()
@@ -200,11 +222,7 @@ class Workspace:
         return offers(self.ledger, plan)
 
     def reuse(self, plan: Plan) -> ReusedRelease:
-        """Return a release made of published ones; never opens the source, charges nothing.
-
-        Raises:
-            ContractError: If they do not answer every statistic; the message names those.
-        """
+        """Return a release made of published ones, if they answer the plan; charges nothing."""
         return reused_release(self.ledger, plan, issuer=self._issuer(), signer=self._signer)
 
     def _issuer(self) -> Issuer:
@@ -224,20 +242,7 @@ class Workspace:
 
     def analyst(self, plan: Plan) -> str:
         """Return for whom a plan is run: whose request was approved, or the user's login."""
-        lineage, digest = plan.dataset.lineage, plan.digest()
-        return self.ledger.desk.requester(lineage, plan_digest=digest) or login()
-
-    def admission(self, plan: Plan) -> int | Refused:
-        """Return the request that would admit a plan, 0 where none is needed, or why not."""
-        study = plan.study
-        claim = Claim(
-            analyst=self.analyst(plan),
-            plan_digest=plan.digest(),
-            tier=study.tier,
-            project=study.project,
-            release=study.release,
-        )
-        return self.ledger.desk.admission(plan.dataset.lineage, claim=claim)
+        return analyst_of(self.ledger, plan)
 
     def spent(self, plan: Plan | None = None) -> Spent:
         """Return the use of every cap, or of those that a plan falls under."""
@@ -249,12 +254,10 @@ class Workspace:
 
     def close(self) -> None:
         """Release the engine and the ledger."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
-        if self._patients is not None:
-            self._patients.close()
-            self._patients = None
+        for part in (self._engine, self._patients):
+            if part is not None:
+                part.close()
+        self._engine = self._patients = None
         self.ledger.close()
 
     def __enter__(self) -> Self:
@@ -287,23 +290,14 @@ class Workspace:
         return self._engine
 
 
-def _terms(declared: DeclaredDataset) -> LedgerTerms:
-    dataset = declared.dataset
-    return LedgerTerms(
-        lineage=dataset.lineage,
-        unit=dataset.unit.entity,
-        adjacency=dataset.adjacency,
-        measure=dataset.measure,
-        caps=declared.caps,
-    )
+def source_files(declared: DeclaredDataset) -> tuple[Path, ...]:
+    """Return the files of a source; none where it is in memory.  No row is read."""
+    from confide.rows.sources.prepare import prepared
 
-
-def login() -> str:
-    """Return who asks where nobody is named: the user's login."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"
+    if declared.source.kind is SourceKind.FRAMES:
+        return ()
+    found = prepared(declared.source, base=declared.base, dataset=declared.dataset, frames=None)
+    return found.files
 
 
 def initialise(folder: Path) -> Path:
@@ -339,11 +333,16 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[ChainedLedger, DeclaredDa
     """
     declared = read_dataset(Path(dataset))
     folder = declared.base / FOLDER
-    if not (folder / LEDGER).exists() and not (folder / ANCHOR).exists():
+    if not exists(declared.ledger, folder=folder) and not (folder / ANCHOR).exists():
         raise ContractError(
             "There is no ledger yet.", hint="It is made when a study is planned or run."
         )
-    ledger = site_ledger(folder, signer=read_signing_key(folder))
+    ledger = site_ledger(
+        folder,
+        signer=signing_key(folder, place=declared.ledger),
+        place=declared.ledger,
+        anchor=declared.anchor,
+    )
     try:
         yield ledger, declared
     finally:

@@ -1,6 +1,7 @@
 """A clean single-threaded process that forks, kills and races; prints one JSON line.
 
-Run as ``python ledger_worker.py kill|race FOLDER SIZE``; never imports DuckDB.
+Run as ``python ledger_worker.py kill|race|crowd FOLDER SIZE [URL]``; never imports DuckDB.  With
+the URL of a PostgreSQL server the ledgers are there.
 """
 
 import collections
@@ -10,11 +11,17 @@ import json
 import os
 import signal
 import sys
+import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 
 from confide.budget.ledger import Reservation, State, StoredRelease
-from confide.errors import BudgetExhaustedError, BurnedError
-from ledgers import LINEAGE, TENTH, open_ledger, request, terms, used
+from confide.errors import BudgetExhaustedError, BurnedError, PolicyError
+from ledgers import LINEAGE, TENTH, request, terms, used
+from ledgers import open_ledger as open_anywhere
+
+open_ledger = functools.partial(open_anywhere, url=sys.argv[4] if len(sys.argv) > 4 else "")
 
 POINTS = (
     "before T1 commits",
@@ -74,7 +81,7 @@ def retry(folder, key):
     """Ask again with the same key, as a client does; return what happened."""
     ledger = open_ledger(folder)
     try:
-        answer = ledger.reserve(request(key, nano=1000))
+        answer = reserve_patiently(ledger, request(key, nano=1000))
         match answer:
             case StoredRelease():
                 deliver(folder, key, answer.payload)
@@ -90,6 +97,20 @@ def retry(folder, key):
         return "burned"
     finally:
         ledger.close()
+
+
+def reserve_patiently(ledger, asked):
+    """Reserve; a server may take a moment to see that a killed client is gone."""
+    for _ in range(1_000):
+        try:
+            return ledger.reserve(asked)
+        except BurnedError:
+            raise
+        except PolicyError as error:
+            if "in progress" not in str(error):
+                raise
+            time.sleep(0.01)
+    raise AssertionError
 
 
 def in_child(work):
@@ -142,6 +163,7 @@ def audit(folder, keys):
         bad["uncharged"] += bool(answers) and charged[key] < 1000
         bad["two_answers"] += len(answers) > 1
     assert used(ledger)["lifetime"] == sum(charged.values())
+    ledger.verify_chain()
     ledger.close()
     return bad
 
@@ -179,7 +201,71 @@ def race(folder, each):
     return {"granted": sum(ends)}
 
 
+def crowd(folder, repeats):
+    """64 connections in 4 processes, each asking twice for one of 50 slots, many times over.
+
+    Each time has a lineage of its own; nobody knows which of the others has asked already.
+    """
+    folder.mkdir(mode=0o700)
+    ledger = open_ledger(folder)
+    for turn in range(repeats):
+        of = terms(lifetime=50 * TENTH, year=None, release=None)
+        ledger.register(replace(of, lineage=f"turn-{turn}"))
+    start, go = os.pipe()
+    children = [
+        in_child(functools.partial(hall, folder, start, number, repeats)) for number in range(4)
+    ]
+    os.write(go, b"g" * 4)
+    ends = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    assert ends == [0, 0, 0, 0]
+    granted = collections.Counter()
+    for turn in range(repeats):
+        entries = ledger.entries(f"turn-{turn}")
+        assert len(entries) == 128
+        granted[sum(entry.state in {State.READING, State.BURNED} for entry in entries)] += 1
+        lifetime = next(
+            s for s in ledger.spent(f"turn-{turn}").scopes if s.scope.value == "lifetime"
+        )
+        assert lifetime.used == lifetime.cap == 50 * TENTH
+    ledger.verify_chain()
+    ledger.close()
+    return {"granted": sorted(granted), "times": granted.total()}
+
+
+def hall(folder, start, process, repeats):
+    """16 connections of one process; a thread each, all at one turn at the same time."""
+    together, failures = threading.Barrier(16), []
+
+    def ask(place):
+        try:
+            mine = open_ledger(folder)
+            if together.wait(timeout=300) == 0:
+                os.read(start, 1)
+            for turn in range(repeats):
+                together.wait(timeout=300)
+                for again in range(2):
+                    key = f"{turn}-{process}-{place}-{again}"
+                    asked = replace(request(key, nano=TENTH), lineage=f"turn-{turn}")
+                    try:
+                        mine.start_reading(mine.reserve(asked))
+                    except BudgetExhaustedError:
+                        continue
+        except BaseException as error:
+            failures.append(error)
+            together.abort()
+            raise
+
+    threads = [threading.Thread(target=ask, args=(place,)) for place in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if not failures:
+        os._exit(0)  # without closing: what was granted stays reading until the parent has counted
+    return 1
+
+
 if __name__ == "__main__":
     gc.disable()
-    act = {"kill": kill, "race": race}[sys.argv[1]]
+    act = {"kill": kill, "race": race, "crowd": crowd}[sys.argv[1]]
     print(json.dumps(act(Path(sys.argv[2]), int(sys.argv[3]))))  # noqa: T201

@@ -3,12 +3,15 @@
 import json
 import shutil
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
 from confide.budget.chain import Event, row_hash
 from confide.budget.ledger import Caps
+from confide.budget.workflow.submission import Verdict
 from confide.errors import ConfideError, LedgerFrozenError
+from ledger_policies import ADA, BO, CY, asked_by, asks, uncapped, with_people
 from ledgers import (
     LINEAGE,
     NANO,
@@ -33,6 +36,7 @@ def original(tmp_path_factory):
     ledger = open_ledger(folder, clock=HandClock())
     ledger.register(terms())
     ledger.amend_caps(LINEAGE, caps=Caps(lifetime=NANO, calendar_year=NANO // 2), reason="board")
+    under_a_policy(ledger)
     released(ledger, "a", b"answer")
     ledger.cancel(ledger.reserve(request("b")))
     with pytest.raises(ConfideError):
@@ -46,6 +50,21 @@ def original(tmp_path_factory):
     released(ledger, "e", b"last answer")
     ledger.close()
     return folder
+
+
+def under_a_policy(ledger):
+    """Every kind of row that a policy adds, in a lineage of its own."""
+    south, theirs = "south-ehr", {"lineage": "south-ehr", "tier": "routine"}
+    ledger.register(uncapped(south))
+    ledger.desk.adopt(south, policy=with_people())
+    ledger.desk.confirm_day(south, day="2027-06-01", reason="start")
+    submission = ledger.desk.submit(replace(asks("routine"), lineage=south), signer=ADA)
+    ledger.desk.decide(submission.number, verdict=Verdict.APPROVE, signer=BO)
+    held = ledger.reserve(asked_by(key="south", nano=1000, **theirs))
+    ledger.start_reading(held)
+    entry = ledger.publish(ledger.commit(held, payload=b"south"))
+    ledger.desk.withhold(entry.number, signer=CY, reason="bins")
+    ledger.desk.endorse(south, policy=with_people(version=2), signer=CY)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from confide.budget.policy.policy import Enforce
 from confide.errors import BudgetExhaustedError, InvalidParameterError, MismatchError, PolicyError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
+from ledger_policies import BO, CY, DI, LIFE, asked_by, cap, policy, uncapped, with_people
 from ledgers import LINEAGE, NANO, TENTH, HandClock, released, request, terms
-from policies import BO, CY, DI, LIFE, asked_by, cap, policy, uncapped, with_people
 
 
 def run(ledger, analyst="ada", key="k", *, nano=TENTH, **others):

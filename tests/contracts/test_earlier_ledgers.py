@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from confide.errors import BudgetExhaustedError
+from ledger_policies import cap, policy
 from ledgers import LINEAGE, TENTH, HandClock, open_ledger, released, remaining, request, used
-from policies import cap, policy
 
 EARLIER = Path(__file__).with_name("earlier")
 

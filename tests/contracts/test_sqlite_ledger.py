@@ -1,5 +1,7 @@
 from contracts.ledger_contract import LedgerContract
 from contracts.policy_contract import PolicyContract
+from contracts.race_contract import RaceContract
+from contracts.workflow_contract import WorkflowContract
 from ledgers import open_ledger
 
 
@@ -11,3 +13,12 @@ class TestSQLiteLedger(LedgerContract):
 class TestSQLiteLedgerUnderAPolicy(PolicyContract):
     def open(self, folder, clock):
         return open_ledger(folder, clock=clock)
+
+
+class TestSQLiteWorkflow(WorkflowContract):
+    def open(self, folder, clock):
+        return open_ledger(folder, clock=clock)
+
+
+class TestSQLiteRace(RaceContract):
+    opener = "ledgers:open_ledger"

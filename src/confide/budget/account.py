@@ -60,6 +60,7 @@ class Account:
         tallies: Those in the book alone, because no cap was ever set on their kind.
         caps: What holds now.
         policy: Adopted last; None while the caps of dataset.yaml hold.
+        versions: Every policy that was ever adopted, by digest.
         days: Confirmed days, in order.
         batches: What each rolling counter holds, by how many days were confirmed before.
         kept: Kinds in ``counters``.
@@ -72,6 +73,7 @@ class Account:
     tallies: dict[str, Counter] = field(default_factory=dict)
     caps: tuple[HeldCap, ...] = ()
     policy: Adopted | None = None
+    versions: dict[str, Adopted] = field(default_factory=dict)
     days: list[str] = field(default_factory=list)
     batches: dict[str, dict[int, int]] = field(default_factory=dict)
     kept: set[str] = field(default_factory=lambda: {YEAR, LIFETIME, DELTA})
@@ -97,6 +99,7 @@ class Account:
     def adopt(self, adopted: Adopted) -> None:
         """Let a policy hold from now on; what was spent before counts under its caps."""
         self.policy, self.caps = adopted, adopted.held()
+        self.versions[adopted.digest] = adopted
         for kind in {cap.kind for cap in self.caps} - self.kept - {RELEASE}:
             self.kept.add(kind)
             moved = [name for name in self.tallies if kind_of(name) == kind]

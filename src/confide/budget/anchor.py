@@ -66,7 +66,7 @@ class Anchor:
         finally:
             os.close(file)
         if is_new:
-            _sync_folder(self._path.parent)
+            sync_folder(self._path.parent)
 
 
 def _parse(line: bytes) -> SignedHead | None:
@@ -89,7 +89,8 @@ def _cut_torn_line(file: int) -> int:
     return end
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

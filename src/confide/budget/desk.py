@@ -49,6 +49,14 @@ class Desk:
             account = self._journal.book.accounts.get(lineage)
             return None if account is None else account.policy
 
+    def version(self, lineage: str, *, digest: str) -> Adopted:
+        """Return a policy that was adopted, in force or replaced."""
+        with self._journal.transaction():
+            versions = self._journal.book.account(lineage).versions
+            if digest not in versions:
+                raise UnknownNameError("policy", digest, known=versions)
+            return versions[digest]
+
     def adopt(self, lineage: str, *, policy: Policy, reason: str = "") -> None:
         """Let a version of a policy hold from now on; the same one again changes nothing.
 
@@ -280,14 +288,14 @@ class Desk:
             return stands, missing(submission, policy=present.policy, at=self._now())
 
     def requester(self, lineage: str, *, plan_digest: str) -> str | None:
-        """Return for whom a plan is run: who has its approval, or had it; None when nobody has."""
+        """Return for whom a plan is run: who has approval, or asked last; None if nobody did."""
         with self._journal.transaction():
             found = None
             for submission in self._journal.book.docket.of(lineage):
                 if submission.asked.plan_digest == plan_digest:
+                    found = submission.requester
                     if self._stands(submission) is Standing.APPROVED:
-                        return submission.requester
-                    found = submission.requester if submission.entry else found
+                        return found
             return found
 
     def admission(self, lineage: str, *, claim: Claim) -> int | Refused:

@@ -98,7 +98,7 @@ def inspect(
             most=store.most_behind,
         )
     )
-    _check_charges(found, recompute=recompute)
+    check_charges(found, recompute=recompute)
     return found
 
 
@@ -220,7 +220,7 @@ def _note_spent(found: Inspection, head: SignedHead) -> None:
         scopes[scope] = max(scopes.get(scope, 0), units)
 
 
-def _check_charges(found: Inspection, *, recompute: Callable[[str], Amount]) -> None:
+def check_charges(found: Inspection, *, recompute: Callable[[str], Amount]) -> None:
     """Recompute the loss of every entry since an officer last looked."""
     for held in found.book.requests.values():
         entry = held.entry

@@ -46,7 +46,7 @@ from confide.errors import (
 )
 
 _RESTORE = (
-    "Restore a backup: confide ledger restore FOLDER --reason ... "
+    "Restore a backup: confide ledger restore FOLDER. "
     "Leave anchor.jsonl where it is: what it saw spent stays spent."
 )
 _ACCEPT = "An officer finds out why, then runs: confide ledger unfreeze --reason ..."
@@ -65,7 +65,7 @@ class Journal:
         clock: Clock,
     ) -> None:
         """Migrate the store and inspect all of it; see :class:`ChainedLedger`."""
-        self._signer, self._recompute, self._clock = signer, recompute, clock
+        self.signer, self._recompute, self._clock = signer, recompute, clock
         self._anchor = Anchor(anchor)
         self._process = os.getpid()
         self.book = Book()
@@ -84,7 +84,7 @@ class Journal:
     @property
     def public_key(self) -> str:
         """The key that signs, in hexadecimal."""
-        return self._signer.public_key.hex()
+        return self.signer.public_key.hex()
 
     @property
     def is_frozen(self) -> bool:
@@ -189,7 +189,7 @@ class Journal:
         signed = is_head_signed(self.store, self.book, public_key=self.public_key)
         if not signed or (most is not None and len(missing) > most):
             raise LedgerFrozenError("The anchor is not where the ledger is.")
-        self._anchor.append(*(sign_head(head, signer=self._signer) for head in missing))
+        self._anchor.append(*(sign_head(head, signer=self.signer) for head in missing))
 
     def append(self, kind: str, **fields: Any) -> Event:
         """Add a row to the chain and to the book."""
@@ -213,7 +213,7 @@ class Journal:
 
     def _sign(self) -> SignedHead:
         """Sign the book's head into the database."""
-        head = sign_head(unsigned_head(self.book, key=self.public_key), signer=self._signer)
+        head = sign_head(unsigned_head(self.book, key=self.public_key), signer=self.signer)
         self.store.write_head(book=self.book, signature=head.signature)
         return head
 
@@ -224,17 +224,17 @@ class Journal:
     def rotate(self, new: Signer, *, reason: str) -> None:
         """Let ``new`` sign from now on; the row is the old key's word for it."""
         require_reason(reason, what="rotating the signing key")
-        old, place = self._signer, 0
+        old, place = self.signer, 0
         names = {"old": old.public_key.hex(), "new": new.public_key.hex()}
         try:
             with self.transaction():
                 place = self.book.number + 1
                 message = rotation_message(number=place, previous=self.book.hash, **names)
                 self.append("key-rotated", reason=reason, proof=old.sign(message).hex(), **names)
-                self._signer = new
+                self.signer = new
         except BaseException:
             if self._durable < place:
-                self._signer = old
+                self.signer = old
             raise
 
     def inspect(self) -> Inspection:

@@ -37,8 +37,10 @@ class Door:
             fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Release the file."""
-        os.close(self._file)
+        """Release the file; again is harmless."""
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
 
 
 class Lease:

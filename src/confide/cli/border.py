@@ -7,7 +7,7 @@ might hold a value, goes to a local log that only this user can read, and a rand
 exit   meaning
 =====  ======================================================
 0      done
-1      bug, or a release that failed after reading began
+1      bug, a release that failed after reading began, or no way to the ledger's database
 2      usage: an option, a path, a missing extra
 3      policy refuses
 4      approval missing
@@ -38,6 +38,7 @@ from confide.errors import (
     ConfideError,
     EngineError,
     LedgerFrozenError,
+    LedgerUnreachableError,
     MissingExtraError,
     PolicyError,
     ReleaseFailedError,
@@ -67,7 +68,7 @@ def exit_code(error: ConfideError) -> int:
             return VERIFICATION
         case MissingExtraError():
             return USAGE
-        case ReleaseFailedError() | EngineError():
+        case ReleaseFailedError() | EngineError() | LedgerUnreachableError():
             return BUG
         case _:
             return CONTRACT

@@ -84,7 +84,12 @@ def deliver(
             release = go(plan, request=key, progress=progress)
             save(release, out, progress=progress, outlines=outlines)
             progress("verify")
-            checked = verify(release.certificate, folder=out, pinned_key=workspace.public_key)
+            checked = verify(
+                release.certificate,
+                folder=out,
+                pinned_key=workspace.public_key,
+                payload=release.noisy.payload(),
+            )
     failed = [check.name for check in checked.checks if not check.holds]
     if failed:
         raise VerificationError(

@@ -29,9 +29,17 @@ def show_ledger(dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet 
     with open_ledger(dataset) as (held, declared):
         lineage = declared.dataset.lineage
         spent, entries = held.spent(lineage), held.entries(lineage)
+        adopted = held.desk.policy(lineage)
     body = {
         "lineage": lineage,
         "measure": spent.measure.value,
+        "policy": None
+        if adopted is None
+        else {
+            "id": adopted.policy.id,
+            "version": adopted.policy.version,
+            "sha256": adopted.digest,
+        },
         "caps": _caps(spent),
         "entries": [_entry(each) for each in entries],
     }
@@ -39,15 +47,32 @@ def show_ledger(dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet 
 
 
 @ledger.command("verify")
-def verify_ledger(dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet = False) -> None:
+def verify_ledger(
+    dataset: Dataset = HERE,
+    *,
+    anchor: Annotated[
+        Path | None, typer.Option(help="Heads noted in another place, to compare with.")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="An exported chain to check instead; needs no ledger.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="The signing.pub that you trust, for --export.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Check every row of the chain, every copy and every signed head."""
-    from confide.workspace import open_ledger
+    from confide.cli.upkeep.verify import exported, held
 
-    with open_ledger(dataset) as (held, _):
-        held.verify_chain()
-        head = held.head()
-    body = {"holds": True, "rows": head.number, "head": head.hash}
-    show = f"The chain is whole: {head.number} rows, head {head.hash[:16]}…"
+    body = held(dataset, anchor=anchor) if export is None else exported(export, key=key)
+    pinned = {
+        True: f" Signed by {body['signer']}, which you have pinned.",
+        False: f" Signed by {body['signer']}, which you have not pinned.",
+    }
+    show = f"The chain is whole: {body['rows']} rows, head {body['head'][:16]}…"
+    if export is not None:
+        show += pinned[body["pinned"]]
     Output(json=as_json, quiet=quiet).result("ledger-verify", body, show=lambda: say(show))
 
 
@@ -162,6 +187,10 @@ def _caps(spent: "Spent") -> list[dict[str, Any]]:
     return rows
 
 
+def _under(policy: dict[str, Any] | None) -> str:
+    return "" if policy is None else f" under {policy['id']}, version {policy['version']}"
+
+
 def _entry(entry: "Entry") -> dict[str, Any]:
     return {
         "number": entry.number,
@@ -171,7 +200,7 @@ def _entry(entry: "Entry") -> dict[str, Any]:
         "request": entry.request_key,
         "plan": entry.plan_digest,
         "amount": entry.amount.text(entry.measure),
-        "state": entry.state.value,
+        "state": "withheld" if entry.withheld else entry.state.value,
     }
 
 
@@ -189,7 +218,7 @@ def _show(body: dict[str, Any]) -> None:
             )
             for cap in body["caps"]
         ],
-        title=f"Budget of {body['lineage']}",
+        title=f"Budget of {body['lineage']}{_under(body['policy'])}",
         right=(1, 2, 3),
     )
     table(

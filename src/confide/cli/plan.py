@@ -48,9 +48,19 @@ def plan(
 
 
 def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
-    """Return everything that is known of a plan before it runs."""
-    from confide.cli.deliver import loss_body
+    """Return everything that is known of a plan before it runs; opens the source for its names."""
     from confide.cli.reuse import offered
+
+    return {
+        **preview_plan(planned, workspace=workspace),
+        "offers": offered(planned, workspace=workspace),
+        "reading": _reading(planned, workspace=workspace),
+    }
+
+
+def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
+    """Return what follows from a plan and the ledger alone, without the source."""
+    from confide.cli.deliver import loss_body
 
     dataset = planned.dataset
     spent = workspace.spent(planned)
@@ -74,16 +84,15 @@ def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
         "fits": all(cap["fits"] for cap in caps),
         "released-as": released,
         "approval": approval(planned, workspace=workspace),
-        "offers": offered(planned, workspace=workspace),
-        "reading": _reading(planned, workspace=workspace),
     }
 
 
 def approval(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
     """Return whether the policy admits the plan now, and if not why and what would help."""
     from confide.budget.workflow.rules import Refused
+    from confide.release.approval import admission
 
-    answer = workspace.admission(planned)
+    answer = admission(workspace.ledger, planned, analyst=workspace.analyst(planned))
     if isinstance(answer, Refused):
         return {
             "admitted": False,
@@ -236,9 +245,10 @@ def show_plan(body: dict[str, Any]) -> None:
             say(f"  {each['id']}: {note}")
         if each.get("parts"):
             _show_parts(each)
-    for line, count in Counter(body["reading"]).items():
+    for line, count in Counter(body.get("reading", [])).items():
         say(f"  {_times(line, count)}", style="dim")
-    show_offered(body["offers"], of=len(body["statistics"]))
+    if "offers" in body:
+        show_offered(body["offers"], of=len(body["statistics"]))
     table(
         ("cap", "limit", "spent", "this", "free after"),
         [_cap_row(cap) for cap in body["caps"]],

@@ -33,19 +33,36 @@ def show(
             f"{directory.name} does not verify ({failed}); its numbers are not shown.",
             hint=f"Run: confide verify {directory}",
         )
-    statistics, estimates = _published(certificate, directory)
-    known = [each.id for each in statistics]
+    tables = (
+        _tables(certificate, directory) if checked.rebuilt else _printed(certificate, directory)
+    )
+    known = [each["id"] for each in tables]
     if statistic and statistic not in known:
         raise UnknownNameError("statistic", statistic, known=known)
-    tables = [
-        _table(each, [e for e in estimates if e.statistic == each.id])
-        for each in statistics
-        if not statistic or each.id == statistic
-    ]
+    tables = [each for each in tables if not statistic or each["id"] == statistic]
     body = {"release": certificate["id"], "verifies": True, "tables": tables}
     output = Output(json=as_json, quiet=quiet)
     output.result("show", body, show=lambda: _show(tables))
     output.note(f"Verifies. Signed by {checked.signer}, which you have not pinned.")
+
+
+def _tables(certificate: Any, directory: Path) -> list[dict[str, Any]]:
+    statistics, estimates = _published(certificate, directory)
+    return [_table(each, [e for e in estimates if e.statistic == each.id]) for each in statistics]
+
+
+def _printed(certificate: Any, directory: Path) -> list[dict[str, Any]]:
+    """Return the certified tables as they lie in the folder, where noisy.json is withheld."""
+    import csv
+
+    found = []
+    for output in certificate["outputs"]:
+        if "columns" in output:
+            with (directory / output["path"]).open(encoding="utf-8", newline="") as file:
+                head, *rows = list(csv.reader(file))
+            name = Path(output["path"]).stem
+            found.append({"id": name, "title": name, "columns": head, "rows": rows})
+    return found
 
 
 def _published(

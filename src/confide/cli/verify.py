@@ -1,12 +1,18 @@
 """``confide verify``: everything in a certificate that can be re-derived, is; needs no data."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from confide.cli.output import Json, Output, Quiet, say
 from confide.errors import VerificationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from confide.release.checks import Check
 
 FAILED = 6
 
@@ -15,6 +21,18 @@ def verify(
     certificate: Annotated[Path, typer.Argument(help="A certificate.json, or its folder.")],
     *,
     key: Annotated[Path | None, typer.Option(help="The signing.pub that you trust.")] = None,
+    chain: Annotated[
+        Path | None, typer.Option(help="An exported chain, or a copy of anchor.jsonl.")
+    ] = None,
+    earlier: Annotated[
+        list[Path] | None, typer.Option(help="An earlier version that it supersedes; repeatable.")
+    ] = None,
+    noisy: Annotated[
+        Path | None, typer.Option(help="noisy.json, where a house rule withholds it.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="For the steward: dataset.yaml, to ask its ledger.")
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -22,14 +40,22 @@ def verify(
     from confide.release.verify import read_certificate
     from confide.release.verify import verify as check
 
-    path = certificate / "certificate.json" if certificate.is_dir() else certificate
-    pinned = None if key is None else _pinned(key)
-    found = check(read_certificate(path), folder=path.parent, pinned_key=pinned)
+    path = certificate_path(certificate)
+    held = read_certificate(path)
+    pinned = None if key is None else _pinned(key, held)
+    payload = None if noisy is None else _read(noisy)
+    asked = () if ledger is None else tuple(_asked(held, ledger))
+    if payload is None and ledger is not None:
+        payload = stored_payload(held, ledger)
+    found = check(held, folder=path.parent, pinned_key=pinned, payload=payload)
+    more = (*_versions(held, earlier or ()), *_in_chain(held, chain), *asked)
+    found = replace(found, checks=(*found.checks, *more))
     body: dict[str, Any] = {
         "certificate": str(path),
         "holds": found.holds,
         "signer": found.signer,
         "pinned": found.pinned,
+        "rebuilt": found.rebuilt,
         "checks": [
             {"name": each.name, "holds": each.holds, "detail": each.detail} for each in found.checks
         ],
@@ -40,9 +66,77 @@ def verify(
         raise typer.Exit(FAILED)
 
 
-def _pinned(path: Path) -> str:
+def certificate_path(given: Path) -> Path:
+    """Return the certificate that a path names: itself, or the one in its folder."""
+    return given / "certificate.json" if given.is_dir() else given
+
+
+def stored_payload(certificate: Any, dataset: Path) -> bytes | None:
+    """Return the noisy payload of a certificate from the ledger of a data set."""
+    from confide.release.against_ledger import payload_of
+    from confide.workspace import open_ledger
+
+    with open_ledger(dataset) as (held, declared):
+        return payload_of(certificate, ledger=held, lineage=declared.dataset.lineage)
+
+
+def _asked(certificate: Any, dataset: Path) -> "Iterator[Check]":
+    from confide.release.against_ledger import ledger_checks
+    from confide.workspace import FOLDER, open_ledger, source_files
+
+    with open_ledger(dataset) as (held, declared):
+        yield from ledger_checks(
+            certificate,
+            ledger=held,
+            lineage=declared.dataset.lineage,
+            folder=declared.base / FOLDER,
+            files=source_files(declared),
+        )
+
+
+def _in_chain(certificate: Any, path: Path | None) -> "Iterator[Check]":
+    from confide.release.against_chain import chain_checks, read_chain
+
+    if path is None:
+        return
+    rows, heads = read_chain(path)
+    key = str(certificate["signature"].get("key", ""))
+    yield from chain_checks(certificate, rows=rows, heads=heads, key=key)
+
+
+def _versions(certificate: Any, earlier: "Sequence[Path]") -> "Iterator[Check]":
+    from confide.release.verify import read_certificate
+    from confide.release.versions import versions, versions_check
+
+    held = [read_certificate(certificate_path(each)) for each in earlier]
+    found = versions(certificate, earlier=held)
+    if len(found) > 1 or held:
+        yield versions_check(found)
+
+
+def _read(path: Path) -> bytes:
     try:
-        return path.read_text("ascii").strip()
+        return path.read_bytes()
+    except OSError:
+        raise VerificationError(f"{path.name} cannot be read.") from None
+
+
+def _pinned(path: Path, certificate: Any) -> str:
+    """Return the pinned key that signed, or the first one if none of them did."""
+    keys = pinned_keys(path)
+    signature = certificate.get("signature") if isinstance(certificate, dict) else None
+    signer = signature.get("key") if isinstance(signature, dict) else None
+    return next((key for key in keys if key == signer), keys[0])
+
+
+def pinned_keys(path: Path) -> list[str]:
+    """Return the public keys of a signing.pub or signing.old.pub, one a line.
+
+    Raises:
+        VerificationError: If it cannot be read as that.
+    """
+    try:
+        return path.read_text("ascii").split() or [""]
     except (OSError, UnicodeDecodeError):
         raise VerificationError(
             f"{path.name} cannot be read as a public key.",
@@ -57,6 +151,7 @@ def _show(body: dict[str, Any]) -> None:
         say(f"{mark} {check['name']}{detail}", style=style)
     pinned = "which you have pinned" if body["pinned"] else "which you have not pinned"
     if body["holds"]:
-        say(f"Verifies. Signed by {body['signer']}, {pinned}.", style="bold")
+        verifies = "Verifies" if body["rebuilt"] else "Verifies as far as it is published"
+        say(f"{verifies}. Signed by {body['signer']}, {pinned}.", style="bold")
     else:
         say("Does not verify.", style="bold red")

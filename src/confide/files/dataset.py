@@ -10,11 +10,13 @@ from pathlib import Path
 
 from pydantic import Field
 
-from confide.budget.ledger import Caps
+from confide.budget.ledger import Caps, LedgerTerms
 from confide.budget.per_patient.caps import patient_caps
+from confide.budget.place import Place, SQLitePlace
 from confide.budget.policy.policy import Policy
 from confide.errors import ContractError
 from confide.files.columns import TableSection, read_table, with_category_files
+from confide.files.ledger import LedgerSection, read_anchor, read_place
 from confide.files.spines import ShapeFile, SpineSection, read_spines, shape_files
 from confide.files.texts import Counting, Exact, Positive, Section, beside, read_section
 from confide.files.values import DerivedSection, PerPatientSection, with_values
@@ -94,6 +96,7 @@ class DatasetFile(Section):
     caps: CapsSection | None = None
     policy: str = ""
     issuer: IssuerSection = Field(default_factory=IssuerSection)
+    ledger: LedgerSection = Field(default_factory=LedgerSection)
     population_at_most: Counting = 10**10
     population: Counting | None = None
     tables: dict[str, TableSection]
@@ -116,6 +119,8 @@ class DeclaredDataset:
         memory_limit: For the engine, such as "2GB".
         threads: For the engine.
         shapes: Where outlines of areas are, by spine and level; for figures alone.
+        ledger: Where the budget is kept.
+        anchor: File of signed heads; None for the one in the workspace folder.
         policy: What the file under ``policy`` says; None where there are ``caps``.
     """
 
@@ -128,7 +133,19 @@ class DeclaredDataset:
     memory_limit: str = "2GB"
     threads: int = 2
     shapes: Mapping[tuple[str, str], ShapeFile] = field(default_factory=dict)
+    ledger: Place = field(default_factory=SQLitePlace)
+    anchor: Path | None = None
     policy: Policy | None = None
+
+    def terms(self) -> LedgerTerms:
+        """Return what the ledger is told of the data set when it is opened."""
+        return LedgerTerms(
+            lineage=self.dataset.lineage,
+            unit=self.dataset.unit.entity,
+            adjacency=self.dataset.adjacency,
+            measure=self.dataset.measure,
+            caps=self.caps,
+        )
 
 
 def read_dataset(path: Path) -> DeclaredDataset:
@@ -179,6 +196,8 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         memory_limit=file.source.memory_limit,
         threads=file.source.threads,
         shapes=shape_files(file.spines, path=path),
+        ledger=read_place(file.ledger),
+        anchor=read_anchor(file.ledger, base=path.parent),
         policy=policy,
     )
 

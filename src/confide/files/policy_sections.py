@@ -37,6 +37,18 @@ def _approvals(value: object) -> object:
     return {"roles": value} if isinstance(value, list) else value
 
 
+def _previews(value: object) -> str:
+    if value != "true":
+        raise ValueError("expected true: a preview reads no data and costs nothing")
+    return "true"
+
+
+def _spends(value: object) -> str:
+    if value != "false":
+        raise ValueError("expected false: only a person's key signs a decision to spend")
+    return "false"
+
+
 YesNo = Annotated[
     bool, BeforeValidator(_yes_or_no), WithJsonSchema({"enum": ["true", "false", True, False]})
 ]
@@ -190,8 +202,12 @@ class PersonSection(Section):
 class AgentsSection(Section):
     """What software may do by itself: preview, and never spend."""
 
-    may_preview: Literal["true"] = "true"
-    may_spend: Literal["false"] = "false"
+    may_preview: Annotated[
+        str, BeforeValidator(_previews), WithJsonSchema({"enum": ["true", True]})
+    ] = "true"
+    may_spend: Annotated[
+        str, BeforeValidator(_spends), WithJsonSchema({"enum": ["false", False]})
+    ] = "false"
 
 
 class WorkflowSection(Section):

@@ -6,7 +6,7 @@ See docs/reference/study.md; the JSON Schema is generated from the models here.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -16,14 +16,18 @@ from confide.files.error_target import read_target
 from confide.files.kinds import AnyStatistic, StatisticSection
 from confide.files.period import PeriodSection, in_period, named_study
 from confide.files.public_tables import with_public_files
+from confide.files.superseded import superseded
 from confide.files.texts import Section, beside, read_section
 from confide.files.where import read_where
 from confide.files.yaml_text import read_yaml
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import PerPatient
+from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Plan, Statistic, Study
 from confide.tables.filter import All, Everything, Predicate
 from confide.tables.schema import Dataset
+
+HouseRuleName: TypeAlias = Literal["cms", "opensafely", "uk-llc", "acro"]
 
 
 class AboutStudy(Section):
@@ -37,6 +41,9 @@ class AboutStudy(Section):
     tier: str = ""
     project: str = ""
     release: str = ""
+    region: str = ""
+    licence: str = ""
+    supersedes: str | None = None
 
 
 class CohortSection(Section):
@@ -57,6 +64,13 @@ class SpendSection(Section):
     at_most: AmountSection
 
 
+class SmallCellsSection(Section):
+    """A house rule, and whether the raw noisy counts are published beside it."""
+
+    rule: HouseRuleName
+    noisy: Literal["published", "withheld"] = "withheld"
+
+
 class StudyFile(Section):
     """The sections of study.yaml."""
 
@@ -65,6 +79,7 @@ class StudyFile(Section):
     cohorts: dict[str, CohortSection] = Field(default_factory=dict)
     statistics: list[AnyStatistic]
     spend: SpendSection | None = None
+    small_cells: HouseRuleName | Literal["none"] | SmallCellsSection = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +118,9 @@ def read_study(
         nano = amount_nano(file.spend.at_most, dataset=dataset, place="spend → at-most")
     cohorts = {name: cohort.where for name, cohort in file.cohorts.items()}
     repeats = file.study.period
-    about = file.study.model_dump(exclude={"period"})
+    about = file.study.model_dump(exclude={"period", "supersedes"})
+    about["supersedes"] = superseded(file.study.supersedes, of=path)
+    about["small_cells"] = _small_cells(file.small_cells)
     study = named_study(about, section=repeats, period=period)
     asks = [read_ask(section, cohorts=cohorts, dataset=dataset) for section in file.statistics]
     return DeclaredStudy(
@@ -114,6 +131,16 @@ def read_study(
         nano=nano,
         declared=declared,
     )
+
+
+def _small_cells(section: str | SmallCellsSection) -> SmallCells | None:
+    match section:
+        case "none":
+            return None
+        case str():
+            return SmallCells(rule=HouseRule(section))
+        case SmallCellsSection():
+            return SmallCells(rule=HouseRule(section.rule), noisy=NoisyFile(section.noisy))
 
 
 def _cut(ask: Ask, *, section: PeriodSection | str, period: str, dataset: Dataset) -> Ask:

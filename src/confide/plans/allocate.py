@@ -23,7 +23,7 @@ References:
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -35,6 +35,7 @@ from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.calibrate_to_error import DEFAULT_LEVEL, ErrorTarget, met
 from confide.plans.estimates import Forecast
+from confide.plans.mechanisms import additive
 from confide.plans.plan import (
     Measurement,
     Mechanism,
@@ -43,6 +44,7 @@ from confide.plans.plan import (
     Statistic,
     Study,
 )
+from confide.plans.small_cells import counts_cells, mistakes_text
 from confide.privacy.amount import ATTO, NANO, decimal_text, split
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
@@ -339,5 +341,11 @@ def _shares(rest: Sequence[Ask]) -> dict[str, Fraction]:
 
 
 def forecast(plan: Plan, statistic: Statistic, *, level: Fraction = DEFAULT_LEVEL) -> Forecast:
-    """Return the forecast of one statistic of the plan."""
-    return statistic.forecast(plan.mechanisms(statistic.id), dataset=plan.dataset, level=level)
+    """Return the forecast of one statistic of the plan, with what its house rule will withhold."""
+    found = statistic.forecast(plan.mechanisms(statistic.id), dataset=plan.dataset, level=level)
+    if plan.study.small_cells is None:
+        return found
+    rule = plan.study.small_cells.rule
+    counts = [additive(m.mechanism) for m in plan.of(statistic.id) if counts_cells(m)]
+    notes = dict.fromkeys(mistakes_text(rule, noise=noise) for noise in counts)
+    return replace(found, notes=(*found.notes, *notes))

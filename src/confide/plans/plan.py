@@ -29,6 +29,7 @@ from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, digest, encode
 from confide.plans.estimates import Estimate, Forecast
+from confide.plans.house_rule import SmallCells
 from confide.plans.simulation import Simulation
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
@@ -117,6 +118,19 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Superseded:
+    """The earlier release that a study replaces.
+
+    Attributes:
+        id: Of its certificate.
+        payload_sha256: Of its noisy payload, which fixes its plan and all of its numbers.
+    """
+
+    id: str
+    payload_sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
     """Why the release is made; shown to approvers and readers.
 
@@ -129,6 +143,10 @@ class Study:
         tier: Importance, of those in the policy; decides who approves.
         project: To which it belongs, of those that the policy caps.
         release: Planned release of the policy that it is.
+        region: Where the patients are from.
+        licence: Under which the numbers may be used.
+        supersedes: The release that this one replaces.
+        small_cells: House rule for small noisy counts.
     """
 
     id: str
@@ -139,6 +157,10 @@ class Study:
     tier: str = ""
     project: str = ""
     release: str = ""
+    region: str = ""
+    licence: str = ""
+    supersedes: Superseded | None = None
+    small_cells: SmallCells | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

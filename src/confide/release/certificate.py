@@ -3,6 +3,9 @@
 Canonical JSON (RFC 8785), signed with Ed25519.  Its body is a function of the noisy payload, the
 ledger's entry and the issuer, so a verifier rebuilds it and compares; amounts are texts.
 
+Version 1 is no longer issued and verifies for good; version 2 says more (:mod:`.statement`,
+:mod:`.hazards`, :mod:`.limits`) and commits to the snapshot (:mod:`.commitment`).
+
 References:
     [RFC8785] Rundgren, Jordan, Erdtman. JSON canonicalization scheme. 2020.
         https://www.rfc-editor.org/rfc/rfc8785
@@ -33,10 +36,14 @@ from confide.privacy.group import group_loss
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.odds import membership_advantage
+from confide.release.authority import NO_AUTHORITY, Authority
 from confide.release.export import tables
 from confide.release.facts import public_facts
+from confide.release.hazards import Stated, hazards
 from confide.release.keys import SigningKey
+from confide.release.limits import forecasts, limits
 from confide.release.noisy import NoisyAggregates
+from confide.release.statement import house_rule, measured, output, promised, release_of
 
 GROUP_SIZES = (2, 5)
 NOISY_PATH = "noisy.json"
@@ -75,10 +82,23 @@ def certificate(
     estimates: Sequence[Estimate],
     entry: Entry,
     issuer: Issuer,
-    software: Mapping[str, str],
+    software: Mapping[str, Json],
     signer: SigningKey,
+    authority: Authority = NO_AUTHORITY,
+    commitment: Json = None,
 ) -> Json:
-    """Return the signed certificate of a release with its estimates."""
+    """Return the signed certificate of a release with its estimates.
+
+    Args:
+        noisy: The payload.
+        estimates: ``noisy.estimates()``, made once because they take longest.
+        entry: Of the ledger.
+        issuer: Who signs.
+        software: What made the release.
+        signer: The site's key.
+        authority: Under what the release was allowed.
+        commitment: To the snapshot that was read; None where none was made.
+    """
     facts = {
         "id": f"{entry.lineage}/{entry.number}",
         "issued": entry.at,
@@ -87,11 +107,16 @@ def certificate(
             "contact": issuer.contact,
             "key": signer.name,
         },
-        "authority": {"analyst": entry.analyst, "request": entry.request_key},
-        "accounting": _accounting(entry),
+        "authority": {
+            "analyst": entry.analyst,
+            "request": entry.request_key,
+            **authority.to_json(),
+        },
+        "accounting": accounting_of(entry),
         "software": dict(software),
     }
-    body = facts | derived(noisy, estimates=estimates)
+    scopes = tuple(charge.name for charge in entry.charges)
+    body = facts | derived(noisy, estimates=estimates, scopes=scopes, commitment=commitment)
     return signed(body, signer=signer)
 
 
@@ -108,13 +133,48 @@ def signed(body: Json, *, signer: SigningKey) -> Json:
     }
 
 
-def derived(noisy: NoisyAggregates, *, estimates: Sequence[Estimate]) -> dict[str, Json]:
-    """Return every part of a certificate that follows from the noisy payload alone.
+def derived(
+    noisy: NoisyAggregates,
+    *,
+    estimates: Sequence[Estimate],
+    scopes: tuple[str, ...],
+    commitment: Json = None,
+) -> dict[str, Json]:
+    """Return every part of a certificate that follows from payload, charges and commitment.
 
     Args:
         noisy: The payload.
         estimates: ``noisy.estimates()``, made once because they take longest.
+        scopes: Names of the caps that were charged, as the ledger holds them.
+        commitment: As stated; only whether there is one counts for the rest.
     """
+    plan, old = noisy.plan, derived_first(noisy, estimates=estimates)
+    expected = forecasts(plan)
+    stated = Stated(
+        plan=plan, shown=shown_loss(plan), scopes=scopes, committed=commitment is not None
+    )
+    house = house_rule(plan)
+    return old | {
+        "certificate": "2",
+        "release": release_of(plan.study, product="statistics"),
+        "data": old["data"] | ({} if commitment is None else {"commitment": commitment}),
+        "guarantee": old["guarantee"] | promised(plan),
+        "mechanisms": [
+            first | measured(measurement, plan=plan)
+            for first, measurement in zip(old["mechanisms"], plan.measurements, strict=True)
+        ],
+        "outputs": [
+            output(o["path"], o["sha256"], plan=plan, estimates=estimates, expected=expected)
+            for o in old["outputs"]
+        ],
+        "limits": limits(plan, expected=expected),
+        "hazards": hazards(stated),
+        **({} if house is None else {"small-cells": house}),
+    }
+
+
+def derived_first(noisy: NoisyAggregates, *, estimates: Sequence[Estimate]) -> dict[str, Json]:
+    """Return every part of a certificate of version 1 that follows from the noisy payload."""
     plan = noisy.plan
     return {
         "certificate": "1",
@@ -252,7 +312,8 @@ def _error(noise: Mechanism) -> dict[str, str]:
             assert_never(noise)
 
 
-def _accounting(entry: Entry) -> Json:
+def accounting_of(entry: Entry) -> Json:
+    """Return what a certificate says of the entry of the ledger."""
     return {
         "entry": entry.number,
         "previous": entry.previous,

@@ -40,7 +40,8 @@ def signature_check(certificate: Json) -> Check:
         same = signature["key"] == certificate["issuer"]["key"]
     except (ConfideError, KeyError, ValueError, TypeError):
         good = same = False
-    return Check(name="signature", holds=good and same, detail="" if good else "does not match")
+    detail = "" if good else "does not match: something was changed after it was signed"
+    return Check(name="signature", holds=good and same, detail=detail)
 
 
 def plan_checks(plan: Plan) -> Iterator[Check]:
@@ -68,10 +69,11 @@ def file_checks(outputs: Json, *, folder: Path) -> Iterator[Check]:
     """
     for output in outputs:
         path = Path(output["path"])
+        said = "was changed, or is not the table that follows from the noisy numbers"
         try:
             found = hashlib.sha256((folder / path).read_bytes()).hexdigest()
         except OSError:
             yield Check(name=str(path), holds=False, detail="missing")
             continue
         same = found == output["sha256"]
-        yield Check(name=str(path), holds=same, detail="" if same else "was changed")
+        yield Check(name=str(path), holds=same, detail="" if same else said)

@@ -75,9 +75,9 @@ def _derived(derived: Derived, *, dataset: Dataset) -> Json:
     match derived.of:
         case BinOf(of=of, edges=edges):
             ends = ", ".join(_number(edge, of=of, dataset=dataset) for edge in edges)
-            text = f"bins of {_name(of, dataset=dataset)}: {ends}"
+            text = f"bins of {expression_text(of, dataset=dataset)}: {ends}"
         case other:
-            text = _name(other, dataset=dataset)
+            text = expression_text(other, dataset=dataset)
     return {"name": derived.name, "value": text, "source": DECLARED}
 
 
@@ -89,48 +89,50 @@ def _spine(spine: Spine) -> Json:
 
 
 def _such(where: Predicate, *, dataset: Dataset) -> str:
-    return "" if where == Everything() else f" where {_condition(where, dataset=dataset)}"
+    return "" if where == Everything() else f" where {condition_text(where, dataset=dataset)}"
 
 
-def _condition(predicate: Predicate, *, dataset: Dataset) -> str:
+def condition_text(predicate: Predicate, *, dataset: Dataset) -> str:
+    """Return a condition in words."""
     match predicate:
         case Everything():
             return "anything"
         case Between(of=of, lower=None, upper=None):
-            return f"{_name(of, dataset=dataset)} is known"
+            return f"{expression_text(of, dataset=dataset)} is known"
         case Between(of=of, lower=lower, upper=upper):
             low = "" if lower is None else f" from {_number(lower, of=of, dataset=dataset)}"
             high = "" if upper is None else f" to {_number(upper, of=of, dataset=dataset)}"
-            return f"{_name(of, dataset=dataset)}{low}{high}"
+            return f"{expression_text(of, dataset=dataset)}{low}{high}"
         case IsIn(of=of, values=values):
             labels = ", ".join(_number(value, of=of, dataset=dataset) for value in values)
-            return f"{_name(of, dataset=dataset)} in [{labels}]"
+            return f"{expression_text(of, dataset=dataset)} in [{labels}]"
         case All(of=parts):
-            return f"({' and '.join(_condition(part, dataset=dataset) for part in parts)})"
+            return f"({' and '.join(condition_text(part, dataset=dataset) for part in parts)})"
         case AnyOf(of=parts):
-            return f"({' or '.join(_condition(part, dataset=dataset) for part in parts)})"
+            return f"({' or '.join(condition_text(part, dataset=dataset) for part in parts)})"
         case Not(of=part):
-            return f"not {_condition(part, dataset=dataset)}"
+            return f"not {condition_text(part, dataset=dataset)}"
         case _:
             assert_never(predicate)
 
 
-def _name(expression: Expression, *, dataset: Dataset) -> str:
+def expression_text(expression: Expression, *, dataset: Dataset) -> str:
+    """Return an expression in words."""
     match expression:
         case ColumnOf(table=table, column=column):
             return f"{table}.{column}"
         case ValueOf(name=name):
             return name
         case BinOf(of=of):
-            return f"bin of {_name(of, dataset=dataset)}"
+            return f"bin of {expression_text(of, dataset=dataset)}"
         case PartOf(of=of, part=part):
-            return f"{part.value} of {_name(of, dataset=dataset)}"
+            return f"{part.value} of {expression_text(of, dataset=dataset)}"
         case Holds(of=predicate):
-            return f"({_condition(predicate, dataset=dataset)})"
+            return f"({condition_text(predicate, dataset=dataset)})"
         case OrMissing(of=of):
-            return f"{_name(of, dataset=dataset)} or missing"
+            return f"{expression_text(of, dataset=dataset)} or missing"
         case QualityOf(of=of):
-            return f"quality of {_name(of, dataset=dataset)}"
+            return f"quality of {expression_text(of, dataset=dataset)}"
         case _:
             assert_never(expression)
 

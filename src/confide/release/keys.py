@@ -21,9 +21,11 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
+from confide.budget.anchor import sync_folder
 from confide.errors import ContractError
 
 SIGNING, PUBLIC, ORDER = "signing.key", "signing.pub", "hash.key"
+PENDING, OLD = "signing.key.new", "signing.old.pub"
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -75,11 +77,96 @@ def make_keys(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not (folder / SIGNING).exists():
         private = Ed25519PrivateKey.generate()
-        pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        _write(folder / SIGNING, pem)
+        _write(folder / SIGNING, _pem(private))
         _write(folder / PUBLIC, SigningKey(private).name.encode() + b"\n")
     if not (folder / ORDER).exists():
         _write(folder / ORDER, os.urandom(32).hex().encode() + b"\n")
+
+
+def make_person_key(path: Path) -> str:
+    """Write a new Ed25519 key of one person, with mode 0600, and return its public half as hex.
+
+    Raises:
+        ContractError: If there is a file already; keys are not written over.
+    """
+    if path.exists():
+        raise ContractError(
+            f"{path.name} exists, and a key is not written over.", hint="Choose another --out."
+        )
+    private = Ed25519PrivateKey.generate()
+    _write(path, private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return SigningKey(private).public_key.hex()
+
+
+def read_person_key(path: Path) -> SigningKey:
+    """Return a person's key.
+
+    Raises:
+        ContractError: If it is missing, readable by others, or not an Ed25519 key.
+    """
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        private = load_pem_private_key(_read(path, make="confide request key --out"), password=None)
+    except (ValueError, TypeError):
+        private = None
+    if not isinstance(private, Ed25519PrivateKey):
+        raise ContractError(
+            f"{path.name} is not an Ed25519 key.",
+            hint=f"Run: confide request key --out {path.name}",
+        )
+    return SigningKey(private)
+
+
+def make_pending_key(folder: Path) -> SigningKey:
+    """Write a signing key that is not in force yet, and return it."""
+    private = Ed25519PrivateKey.generate()
+    (folder / PENDING).unlink(missing_ok=True)
+    _write(folder / PENDING, _pem(private))
+    sync_folder(folder)
+    return SigningKey(private)
+
+
+def read_pending_key(folder: Path) -> SigningKey:
+    """Return the signing key that is not in force yet."""
+    return _signing_key(folder / PENDING)
+
+
+def drop_pending_key(folder: Path) -> None:
+    """Forget a signing key that never came into force."""
+    (folder / PENDING).unlink(missing_ok=True)
+    sync_folder(folder)
+
+
+def install_pending_key(folder: Path) -> None:
+    """Put the pending key in the place of the old one; after a crash, again does no harm."""
+    old, new = read_signing_key(folder), read_pending_key(folder)
+    names = retired_keys(folder)
+    if old.name not in names:
+        _replace(folder / OLD, "".join(f"{name}\n" for name in (*names, old.name)))
+    _replace(folder / PUBLIC, f"{new.name}\n")
+    (folder / PENDING).replace(folder / SIGNING)
+    sync_folder(folder)
+
+
+def retired_keys(folder: Path) -> tuple[str, ...]:
+    """Return the public keys that this site signed with before, oldest first."""
+    try:
+        return tuple((folder / OLD).read_text("ascii").split())
+    except FileNotFoundError:
+        return ()
+
+
+def _pem(private: Ed25519PrivateKey) -> bytes:
+    return private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _replace(path: Path, text: str) -> None:
+    """Replace a file as a whole."""
+    beside = path.with_name(f"{path.name}.tmp")
+    beside.unlink(missing_ok=True)
+    _write(beside, text.encode("ascii"))
+    beside.replace(path)
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -97,9 +184,13 @@ def read_signing_key(folder: Path) -> SigningKey:
     Raises:
         ContractError: If it is missing, unreadable, or readable by others.
     """
+    return _signing_key(folder / SIGNING)
+
+
+def _signing_key(path: Path) -> SigningKey:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    private = load_pem_private_key(_read(folder / SIGNING), password=None)
+    private = load_pem_private_key(_read(path), password=None)
     if not isinstance(private, Ed25519PrivateKey):
         raise ContractError("The signing key is not an Ed25519 key.")
     return SigningKey(private)
@@ -117,11 +208,12 @@ def read_order_key(folder: Path) -> bytes:
     return key
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, *, make: str = "confide init") -> bytes:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        raise ContractError(f"There is no {path.name}.", hint="Run: confide init") from None
+        hint = f"Run: {make}" + (f" {path.name}" if make.endswith("--out") else "")
+        raise ContractError(f"There is no {path.name}.", hint=hint) from None
     if mode & 0o077:
         raise ContractError(
             f"{path.name} can be read by others.", hint=f"Run: chmod 600 {path.name}"

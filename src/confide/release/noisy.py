@@ -6,7 +6,7 @@ what a retry returns, and what every published number is recomputed from.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from confide.errors import ContractError, VerificationError
@@ -15,6 +15,7 @@ from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.simulation import Simulation
+from confide.plans.small_cells import under_rule
 from confide.statistics import read_plan
 from confide.tables.aggregate import (
     KeyedAggregate,
@@ -66,17 +67,18 @@ class NoisyAggregates:
         simulation = Simulation(payload_digest=self.digest())
         estimates: list[Estimate] = []
         for statistic in self.plan.statistics:
-            noisy: Mapping[str, Noisy] = {
-                measurement.name: value
+            measured = [
+                (measurement, value)
                 for measurement, value in zip(self.plan.measurements, self.values, strict=True)
                 if measurement.statistic == statistic.id
-            }
-            estimates += statistic.estimate(
-                noisy,
+            ]
+            found = statistic.estimate(
+                {measurement.name: value for measurement, value in measured},
                 mechanisms=self.plan.mechanisms(statistic.id),
                 dataset=self.plan.dataset,
                 simulation=simulation,
             )
+            estimates += under_rule(self.plan.study, found, measured, dataset=self.plan.dataset)
         return flagged(estimates, dataset=self.plan.dataset)
 
 

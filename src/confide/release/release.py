@@ -7,6 +7,7 @@ from confide.errors import UnknownNameError
 from confide.plans.canonical import Json
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Plan, Statistic
+from confide.release.authority import NO_AUTHORITY, Authority
 from confide.release.certificate import Issuer, certificate
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates, read_payload
@@ -46,7 +47,14 @@ class Release:
         return found
 
 
-def certified(stored: StoredRelease, *, issuer: Issuer, signer: SigningKey) -> Release:
+def certified(
+    stored: StoredRelease,
+    *,
+    issuer: Issuer,
+    signer: SigningKey,
+    authority: Authority = NO_AUTHORITY,
+    commitment: Json = None,
+) -> Release:
     """Return a stored answer with its estimates and its signed certificate."""
     noisy = read_payload(stored.payload)
     estimates = noisy.estimates()
@@ -60,5 +68,7 @@ def certified(stored: StoredRelease, *, issuer: Issuer, signer: SigningKey) -> R
             issuer=issuer,
             software=software(),
             signer=signer,
+            authority=authority,
+            commitment=commitment,
         ),
     )

@@ -15,15 +15,18 @@ from confide.budget.ledger import Ledger, State
 from confide.errors import ConfideError, ContractError, UnknownNameError
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
 from confide.plans.estimates import Estimate
+from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer, Earlier, Same, Summed, answer
 from confide.plans.simulation import Simulation
+from confide.plans.small_cells import under_rule
 from confide.release.certificate import Issuer, guarantee_of, signed
 from confide.release.export import tables_of
 from confide.release.facts import public_facts
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates, flagged, read_payload
 from confide.release.software import software
+from confide.release.statement import release_of
 from confide.tables.schema import Dataset
 
 FORMAT = "confide-reused-1"
@@ -33,6 +36,8 @@ BECAUSE = (
     "a function of noisy answers that were charged when they were released: post-processing costs "
     "nothing [DR14, prop. 2.1]"
 )
+WITHHELD = "The house rule withholds noisy counts, which a release made of earlier ones would hold."
+PUBLISH = "Write small-cells: {rule: ..., noisy: published}, or run without --reuse."
 AUDIENCES = ("internal", "registered", "public")
 """From the narrowest to the widest."""
 
@@ -114,7 +119,14 @@ class Reused:
         estimates = [
             estimate
             for each in self.answers
-            for estimate in each.estimates(dataset=self.dataset, simulation=simulation)
+            for estimate in under_rule(
+                self.study,
+                each.estimates(dataset=self.dataset, simulation=simulation),
+                [(earlier.measurement, earlier.noisy) for earlier in each.sources]
+                if isinstance(each, Same)
+                else (),
+                dataset=self.dataset,
+            )
         ]
         return flagged(estimates, dataset=self.dataset)
 
@@ -157,8 +169,10 @@ def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tupl
             noisy = read_payload(stored.payload)
         except ConfideError:  # of a format that is read no more: not offered
             continue
-        if admits(noisy.plan.study.audience, reader=audience) and is_same_data(
-            noisy.plan.dataset, dataset
+        if (
+            admits(noisy.plan.study.audience, reader=audience)
+            and is_same_data(noisy.plan.dataset, dataset)
+            and shows_noisy(noisy.plan.study)
         ):
             found.append(
                 Source(
@@ -170,6 +184,11 @@ def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tupl
                 )
             )
     return tuple(found)
+
+
+def shows_noisy(study: Study) -> bool:
+    """Return whether a study's raw noisy numbers may lie in a published folder."""
+    return study.small_cells is None or study.small_cells.noisy is NoisyFile.PUBLISHED
 
 
 def admits(audience: str, *, reader: str) -> bool:
@@ -197,6 +216,8 @@ def is_same_data(one: Dataset, other: Dataset) -> bool:
 
 def offers(ledger: Ledger, plan: Plan) -> dict[str, Answer | ContractError]:
     """Return how each statistic of a plan follows from published releases, or why it does not."""
+    if not shows_noisy(plan.study):
+        return {each.id: ContractError(WITHHELD, hint=PUBLISH) for each in plan.statistics}
     sources = earlier_releases(ledger, dataset=plan.dataset, audience=plan.study.audience)
     return _answers(plan.statistics, sources, dataset=plan.dataset)
 
@@ -226,6 +247,8 @@ def reuse(
     Raises:
         ContractError: If they do not answer every statistic; the message names those.
     """
+    if not shows_noisy(study):
+        raise ContractError(WITHHELD, hint=PUBLISH)
     found = _answers(statistics, sources, dataset=dataset)
     lacking = [str(reason) for reason in found.values() if isinstance(reason, ContractError)]
     if lacking:
@@ -277,14 +300,7 @@ def derived_reuse(reused: Reused) -> dict[str, Json]:
     return {
         "certificate": "1",
         "id": f"{dataset.lineage}/reuse-{sha256[:16]}",
-        "release": {
-            "study": study.id,
-            "title": study.title,
-            "purpose": study.purpose,
-            "product": PRODUCT,
-            "audience": study.audience,
-            "period": study.period,
-        },
+        "release": _release(study),
         "data": {
             "dataset": dataset.id,
             "lineage": dataset.lineage,
@@ -307,6 +323,12 @@ def derived_reuse(reused: Reused) -> dict[str, Json]:
             for path, content in sorted(files.items())
         ],
     }
+
+
+def _release(study: Study) -> Json:
+    """Return what a study says of itself, without what it leaves out."""
+    full = release_of(study, product=PRODUCT)
+    return {name: each for name, each in full.items() if name != "cadence"}
 
 
 def _source(source: Source) -> Json:

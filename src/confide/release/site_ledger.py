@@ -5,20 +5,32 @@ from pathlib import Path
 from confide.budget.amount import Amount
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.per_patient.store import PatientStore
-from confide.budget.sqlite_store import SQLiteStore
+from confide.budget.place import Place, SQLitePlace, open_store
 from confide.plans.events import recompute
 from confide.release.keys import SigningKey, read_order_key
 
-LEDGER = "ledger.sqlite"
 ANCHOR = "anchor.jsonl"
 PATIENTS = "patients"
 
 
-def site_ledger(folder: Path, *, signer: SigningKey) -> ChainedLedger:
-    """Open the ledger in a folder, or make a new one, and check all of it."""
+def site_ledger(
+    folder: Path,
+    *,
+    signer: SigningKey,
+    place: Place | None = None,
+    anchor: Path | None = None,
+) -> ChainedLedger:
+    """Open a site's ledger, or make a new one, and check all of it.
+
+    Args:
+        folder: The workspace folder.
+        signer: The site's key.
+        place: Where the ledger is; a SQLite file in the folder when None.
+        anchor: File of signed heads; one in the folder when None.
+    """
     return ChainedLedger(
-        SQLiteStore(folder / LEDGER),
-        anchor=folder / ANCHOR,
+        open_store(place or SQLitePlace(), folder=folder),
+        anchor=anchor or folder / ANCHOR,
         signer=signer,
         recompute=recomputed,
     )

@@ -1,14 +1,29 @@
-"""Which software made a release: version, and the SHA-256 of every source file of the package."""
+"""Which software made a release: version, commit, source files and libraries."""
 
+import contextlib
 import functools
 import hashlib
 import platform
-from importlib import resources
+import re
+from importlib import metadata, resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from confide.plans.canonical import Json, digest
+
+CHECKS = (
+    "before charging: measurements and sensitivities derived again from the statistics",
+    "before charging: loss computed again from noise and sensitivity, at most the charge",
+    "on opening the ledger: every row, payload, copy and signed head; losses recomputed",
+)
+"""What was checked before a row was read; each stops the release when it fails."""
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 @functools.cache
-def software() -> dict[str, str]:
+def software() -> dict[str, Json]:
     """Return what a certificate says of the software."""
     from confide import __version__
 
@@ -20,7 +35,46 @@ def software() -> dict[str, str]:
         "version": __version__,
         "source-sha256": total.hexdigest(),
         "python": platform.python_version(),
-    }
+        "lock-sha256": digest(libraries()),
+        "libraries": libraries(),
+        "checks": list(CHECKS),
+    } | ({} if (found := commit(Path(__file__).parents[3])) is None else {"commit": found})
+
+
+@functools.cache
+def libraries() -> dict[str, str]:
+    """Return the installed versions of what the package requires, by name."""
+    try:
+        required = metadata.requires("confide") or []
+    except metadata.PackageNotFoundError:  # run from a source tree
+        required = []
+    names = {match.group() for each in required if (match := _NAME.match(each))}
+    found = {}
+    for name in sorted(names):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def commit(root: Path) -> str | None:
+    """Return the commit that a source tree is at; None where the package runs from elsewhere.
+
+    What runs is named by ``source-sha256``, also if files differ from the commit.
+    """
+    try:
+        place = root / ".git"
+        if place.is_file():  # of a further worktree
+            place = root / place.read_text("utf-8").removeprefix("gitdir:").strip()
+        head = (place / "HEAD").read_text("utf-8").strip()
+        name = head.removeprefix("ref:").strip()
+        shared = place / "commondir"
+        stores = [place, place / shared.read_text("utf-8").strip()] if shared.exists() else [place]
+        for store in stores if head.startswith("ref:") else ():
+            if (store / name).is_file():
+                head = (store / name).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return head if _COMMIT.fullmatch(head) else None
 
 
 def _sources(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:

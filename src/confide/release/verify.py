@@ -3,7 +3,11 @@
 The noisy payload holds the plan and the noisy integers.  From it the verifier rebuilds every
 sensitivity (from the statistics and the schema), every loss (from noise and sensitivity), the
 guarantee, the error quantiles, every estimate and every table, and compares.  What remains is the
-ledger's word (entry, caps) and the issuer's, which the signature covers.
+ledger's word (entry, caps) and the issuer's, which the signature covers; :mod:`.against_ledger`
+compares it with the chain, for those who have it.
+
+Where a house rule keeps noisy.json out of the folder, form, signature, sums, scales, error
+quantiles and files are checked, and the answer says that the numbers were not derived again.
 
 *Privacy:* reads published files only.
 """
@@ -19,11 +23,17 @@ from confide.budget.ledger import Scope
 from confide.errors import ConfideError, VerificationError
 from confide.plans.canonical import Json
 from confide.plans.growth import grown_to
+from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Plan
 from confide.privacy.amount import ATTO, NANO
-from confide.release.certificate import NOISY_PATH, derived
+from confide.release.arithmetic import arithmetic_checks, exact
+from confide.release.certificate import NOISY_PATH, derived, derived_first
 from confide.release.checks import Check, file_checks, plan_checks, signature_check
+from confide.release.form import VERSION
+from confide.release.form_check import form_problem
+from confide.release.lines import differences, told
 from confide.release.noisy import NoisyAggregates, read_payload
+from confide.release.software import software
 from confide.release.verify_reuse import is_reuse, reuse_checks
 
 STATED = frozenset({"id", "issued", "issuer", "authority", "accounting", "software", "signature"})
@@ -44,11 +54,13 @@ class Verification:
         checks: In the order they were made.
         signer: The public key that signed.
         pinned: Whether the reader had pinned that key.
+        rebuilt: Whether the numbers were derived again; not where noisy.json is withheld.
     """
 
     checks: tuple[Check, ...]
     signer: str
     pinned: bool
+    rebuilt: bool = True
 
     @property
     def holds(self) -> bool:
@@ -56,13 +68,20 @@ class Verification:
         return all(check.holds for check in self.checks)
 
 
-def verify(certificate: Json, *, folder: Path, pinned_key: str | None = None) -> Verification:
+def verify(
+    certificate: Json,
+    *,
+    folder: Path,
+    pinned_key: str | None = None,
+    payload: bytes | None = None,
+) -> Verification:
     """Check a certificate against the files beside it.
 
     Args:
         certificate: As read from certificate.json.
         folder: Where noisy.json and tables/ are.
         pinned_key: Public key that the reader trusts; None when there is none.
+        payload: The noisy payload, where a house rule keeps it out of the folder.
 
     Raises:
         VerificationError: If the certificate is not one at all.
@@ -70,35 +89,106 @@ def verify(certificate: Json, *, folder: Path, pinned_key: str | None = None) ->
     if not isinstance(certificate, dict) or not isinstance(certificate.get("signature"), dict):
         raise VerificationError("This is not a signed certificate.")
     signer = str(certificate["signature"].get("key", ""))
-    checks = list(_checks(certificate, folder=folder))
+    if payload is None:
+        payload = _payload(folder)
+    checks = list(_checks(certificate, folder=folder, payload=payload))
     if pinned_key is not None:
         same = signer == pinned_key.strip()
         checks.append(
             Check(name="signer", holds=same, detail="" if same else "another key than the pinned")
         )
-    return Verification(checks=tuple(checks), signer=signer, pinned=pinned_key is not None)
+    return Verification(
+        checks=tuple(checks),
+        signer=signer,
+        pinned=pinned_key is not None,
+        rebuilt=payload is not None or is_reuse(certificate),
+    )
 
 
-def _checks(certificate: Json, *, folder: Path) -> Iterator[Check]:
+def _payload(folder: Path) -> bytes | None:
+    try:
+        return (folder / NOISY_PATH).read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _checks(certificate: Json, *, folder: Path, payload: bytes | None) -> Iterator[Check]:
     yield signature_check(certificate)
     if is_reuse(certificate):
         yield from reuse_checks(certificate, folder=folder)
         return
-    try:
-        noisy = read_payload((folder / NOISY_PATH).read_bytes())
-    except FileNotFoundError:
-        yield Check(name="noisy payload", holds=False, detail=f"{NOISY_PATH} is missing")
+    full = certificate.get("certificate") == VERSION
+    if full:
+        problem = form_problem(certificate)
+        yield Check(name="form", holds=not problem, detail=problem)
+        yield from arithmetic_checks(certificate)
+    if payload is None:
+        yield from _without_payload(certificate, folder=folder)
         return
+    try:
+        noisy = read_payload(payload)
     except ConfideError as broken:
         yield Check(name="noisy payload", holds=False, detail=str(broken))
         return
     yield Check(name="noisy payload", holds=True)
     yield from plan_checks(noisy.plan)
-    follows = derived(noisy, estimates=noisy.estimates())
+    estimates = noisy.estimates()
+    follows = (
+        derived(
+            noisy,
+            estimates=estimates,
+            scopes=_scopes(certificate),
+            commitment=_commitment(certificate),
+        )
+        if full
+        else derived_first(noisy, estimates=estimates)
+    )
     yield from _rebuilt(certificate, follows)
     yield _entry(certificate, noisy, follows=follows)
     yield _charges(certificate, noisy.plan)
-    yield from file_checks(follows["outputs"], folder=folder)
+    yield from file_checks(published(follows["outputs"]), folder=folder)
+
+
+def published(outputs: Json) -> list[Json]:
+    """Return those outputs that lie in the folder."""
+    return [output for output in outputs if output.get("published", True)]
+
+
+def _without_payload(certificate: Json, *, folder: Path) -> Iterator[Check]:
+    """Check what can be checked where the noisy payload is not at hand."""
+    try:
+        house = certificate["small-cells"]["noisy-file"] == NoisyFile.WITHHELD.value
+        outputs = [each for each in published(certificate["outputs"]) if _is_table(each["path"])]
+        total = sum((exact(m["charge"].get("delta", "0")) for m in certificate["mechanisms"]), 0)
+        spend = certificate["guarantee"]["spend"]
+        amount = exact(spend.get("rho", spend.get("epsilon")))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        yield Check(name="noisy payload", holds=False, detail=f"{NOISY_PATH} is missing")
+        return
+    if not house or len(outputs) != len(published(certificate["outputs"])):
+        yield Check(name="noisy payload", holds=False, detail=f"{NOISY_PATH} is missing")
+        return
+    withheld = "withheld by the house rule: the numbers were not derived again"
+    yield Check(name="noisy payload", holds=True, detail=withheld)
+    yield _added(certificate, nano=amount, atto=Fraction(total), grown=False)
+    yield from file_checks(outputs, folder=folder)
+
+
+def _is_table(path: Json) -> bool:
+    """Return whether a path that only the certificate names is one that a release can have."""
+    return isinstance(path, str) and re.fullmatch(r"tables/[A-Za-z0-9][\w.-]*", path) is not None
+
+
+def _scopes(certificate: Json) -> tuple[str, ...]:
+    try:
+        return tuple(str(charge["scope"]) for charge in certificate["accounting"]["charges"])
+    except (KeyError, TypeError):
+        return ()
+
+
+def _commitment(certificate: Json) -> Json:
+    data = certificate.get("data")
+    return data.get("commitment") if isinstance(data, dict) else None
 
 
 def _entry(certificate: Json, noisy: NoisyAggregates, *, follows: Mapping[str, Json]) -> Check:
@@ -120,33 +210,48 @@ def _entry(certificate: Json, noisy: NoisyAggregates, *, follows: Mapping[str, J
 
 def _rebuilt(certificate: Json, follows: Mapping[str, Json]) -> Iterator[Check]:
     for name, part in follows.items():
-        same = certificate.get(name) == part
-        yield Check(name=name, holds=same, detail="" if same else "differs from what follows")
+        wrong = next(differences(certificate.get(name), part, line=name), None)
+        detail = "" if wrong is None else told(wrong) + _other_software(certificate)
+        yield Check(name=name, holds=wrong is None, detail=detail)
+
+
+def _other_software(certificate: Json) -> str:
+    """Return the remark that other software made a certificate than reads it."""
+    made = certificate.get("software")
+    made, ours = made if isinstance(made, dict) else {}, software()
+    if made.get("source-sha256") == ours["source-sha256"]:
+        return ""
+    return f"; it was made by version {str(made.get('version'))[:20]}, this is {ours['version']}"
 
 
 def _charges(certificate: Json, plan: Plan) -> Check:
     """Add the charges up again; a lifetime is always charged, and each scope once."""
+    nano, atto = Fraction(plan.nano, NANO), Fraction(plan.atto, ATTO)
+    return _added(certificate, nano=nano, atto=atto, grown=grown_to(plan) is not None)
+
+
+def _added(certificate: Json, *, nano: Fraction, atto: Fraction, grown: bool) -> Check:
     problem, seen = "", set()
     try:
-        free = _continues(certificate["accounting"], plan)
+        free = _continues(certificate["accounting"], grown=grown)
         for charge in certificate["accounting"]["charges"]:
             before, share, after, cap = (
                 _amount(charge[name]) for name in ("before", "amount", "after", "cap")
             )
             scope = charge["scope"].partition("/")[0]
             delta = scope == Scope.LIFETIME_DELTA.value
-            expected = Fraction(plan.atto, ATTO) if delta else Fraction(plan.nano, NANO)
-            expected = Fraction(0) if free else expected
+            expected = Fraction(0) if free else atto if delta else nano
             adds_up = before + share == after <= cap and share == expected
-            if (
-                not adds_up
-                or (charge["scope"], charge.get("id")) in seen
-                or (scope == Scope.RELEASE.value and before)
-            ):
-                problem = f"the charge of {charge['scope']} does not add up"
-            seen.add((charge["scope"], charge.get("id")))
+            name = (charge["scope"], charge.get("id"))
+            if not adds_up or name in seen or (scope == Scope.RELEASE.value and before):
+                problem = (
+                    f"the charge of {charge['scope']} does not add up: before + amount = after ≤ "
+                    "cap, and the amount is what the plan costs (what was left of the cap is not "
+                    "what is stated)"
+                )
+            seen.add(name)
         charged = {name for name, _ in seen}
-        least = {Scope.LIFETIME.value} | ({Scope.LIFETIME_DELTA.value} if plan.atto else set())
+        least = {Scope.LIFETIME.value} | ({Scope.LIFETIME_DELTA.value} if atto else set())
         if any(cap for _, cap in seen):  # a policy may bound years or releases alone
             least -= {Scope.LIFETIME.value}
         if least - charged:
@@ -156,12 +261,12 @@ def _charges(certificate: Json, plan: Plan) -> Check:
     return Check(name="charges", holds=not problem, detail=problem)
 
 
-def _continues(accounting: Json, plan: Plan) -> bool:
+def _continues(accounting: Json, *, grown: bool) -> bool:
     """Return whether an earlier entry was charged for this one: only a growing release may be."""
     if "continues" not in accounting:
         return False
     earlier = 0 < accounting["continues"] < accounting["entry"]
-    if not earlier or grown_to(plan) is None:
+    if not earlier or not grown:
         raise ValueError
     return True
 

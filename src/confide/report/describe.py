@@ -282,7 +282,9 @@ def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
         spread = math.sqrt(len(numbers) * additive(measurement.mechanism).variance()) / each
         total = round(Fraction(sum(numbers), each))
         found.append(Total(value=total, deviation=spread, once=_once(measurement)))
-    return min(found, key=lambda total: total.deviation, default=None)
+    least = min(found, key=lambda each: each.deviation, default=None)
+    house = noisy.plan.study.small_cells
+    return None if least is None or (house and least.value < house.rule.least) else least
 
 
 def _worth(measurement: Measurement, dataset: Dataset) -> int | None:

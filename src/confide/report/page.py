@@ -15,6 +15,7 @@ from confide.budget.ledger import Scope
 from confide.plans.plan import Statistic
 from confide.release.certificate import shown_loss
 from confide.release.release import Release
+from confide.release.reused import shows_noisy
 from confide.report.chart import Figure
 from confide.report.document import document
 from confide.report.drawing import Drawing
@@ -277,6 +278,8 @@ def _cap_text(release: Release, line: ChargeLine, *, words: Words) -> str:
 def _verify(release: Release, *, words: Words) -> Html:
     key = str(release.certificate["issuer"]["key"])
     steps = words.each("page.verify-steps")
+    said = words.say("page.verify-withheld")
+    withheld = () if shows_noisy(release.plan.study) else (tag("p", said),)
     return tag(
         "section",
         tag("h2", words.say("page.verify"), id="verify"),
@@ -284,5 +287,6 @@ def _verify(release: Release, *, words: Words) -> Html:
         tag("p", words.say("page.key"), ": ", tag("code", key)),
         tag("p", words.say("page.command"), ": ", tag("code", words.say("page.verify-command"))),
         tag("p", words.say("page.verify-text")),
+        *withheld,
         aria_labelledby="verify",
     )

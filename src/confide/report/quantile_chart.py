@@ -24,7 +24,8 @@ def quantiles(subject: Subject) -> Drawn:
     """Return each group's distribution with its quantiles below."""
     statistic = subject.statistic
     keys = distinct(cell.key for cell in subject.cells)
-    if not isinstance(statistic, Quantiles) or len(keys) > _MOST_RIDGES:
+    house = subject.release.plan.study.small_cells  # bars would show small bins
+    if not isinstance(statistic, Quantiles) or len(keys) > _MOST_RIDGES or house:
         return _many_quantiles(subject)
     series = distinct(cell.quantity for cell in subject.cells)
     names = {quantity: quantity_text(quantity, words=subject.words) for quantity in series}

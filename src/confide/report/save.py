@@ -14,6 +14,7 @@ from confide.plans.canonical import canonical_bytes
 from confide.release.certificate import NOISY_PATH
 from confide.release.export import tables
 from confide.release.release import Release
+from confide.release.reused import shows_noisy
 from confide.report.chart import EMPTY, Figure, figure
 from confide.report.drawing import Drawing, draw
 from confide.report.folder import CERTIFICATE, METHODS, REPORT, require_place, write_folder
@@ -61,7 +62,7 @@ def contents(
 ) -> dict[str, bytes]:
     """Return every file of the folder by its path; the same bytes for the same release and map."""
     progress("tables")
-    files = {NOISY_PATH: release.noisy.payload()}
+    files = {NOISY_PATH: release.noisy.payload()} if shows_noisy(release.plan.study) else {}
     shared, drawn = tables_and_figures(release, words=words, progress=progress, outlines=outlines)
     files |= shared
     progress("report")

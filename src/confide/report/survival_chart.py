@@ -259,8 +259,9 @@ def _risk_table(
             for time in times:
                 if float(time) in ticks:
                     cell = found.get((quantity, (*arm, event, time)))
+                    withheld = cell is not None and cell.value is None
                     count = 0.0 if cell is None or cell.value is None else cell.value
-                    number = fixed(count, decimals=0)
+                    number = "–" if withheld else fixed(count, decimals=0)
                     numbers.append({"time": float(time), "text": number, "level": level})
             level += 1
         level += _BETWEEN

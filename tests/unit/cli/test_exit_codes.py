@@ -120,8 +120,8 @@ def test_a_deleted_ledger_is_restored_and_not_unfrozen(tmp_path):
     for words in (("plan", clinic.study), ("ledger", "show", clinic.dataset)):
         ran = confide(*words)
         assert ran.code == 6
-        assert "missing or empty, though its anchor knows it" in ran.err
-        assert "Restore ledger.sqlite from a backup" in ran.err
+        assert "missing or empty, though the anchor knows them" in ran.err
+        assert "confide ledger restore" in ran.err
         assert "unfreeze" not in ran.err
     assert confide("ledger", "unfreeze", clinic.dataset, "--reason", "anew").code == 6
     ledger.write_bytes(kept)

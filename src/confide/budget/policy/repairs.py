@@ -105,7 +105,10 @@ def _cap(cap: PolicyCap, *, tried: "_Tried") -> Repair | None:
     def enough(steps: int) -> bool:
         return fits(rows(raised(steps), spent=tried.spent), tried.floors)
 
-    after = None if cap.priority <= NEVER else least(enough, above=int(before * NANO))
+    others = [row for row in tried.written if row.cap != cap.id]
+    if cap.priority <= NEVER or not fits(others, tried.floors):
+        return None
+    after = least(enough, above=int(before * NANO))
     if after is None:
         return None
     return Repair(

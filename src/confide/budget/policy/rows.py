@@ -15,6 +15,8 @@ the ledger charges so; profiles lower it only with ``participation: {default: pr
 nobody is left out.  Limits are rounded down, floors up.
 """
 
+import functools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,6 +26,7 @@ from typing import assert_never
 from confide.budget.policy.policy import (
     CapScope,
     Enforce,
+    Limit,
     Noise,
     Participation,
     PlannedRelease,
@@ -33,7 +36,7 @@ from confide.budget.policy.policy import (
 )
 from confide.budget.policy.windows import windows
 from confide.errors import ContractError
-from confide.privacy.amount import NANO, nano
+from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.privacy.odds import epsilon_for_odds
 
@@ -78,9 +81,9 @@ class Row:
                 break
         return found
 
-    def used(self, spends: Mapping[str, int] | Mapping[str, Fraction]) -> Fraction:
-        """Return what the row adds up to."""
-        total = Fraction(0)
+    def used(self, spends: Mapping[str, int] | Mapping[str, Fraction]) -> Fraction | int:
+        """Return what the row adds up to; a whole number of whole spends."""
+        total: Fraction | int = 0
         for name, times in self.counted(spends).items():
             total += times * spends[name]
         return total
@@ -138,6 +141,17 @@ def _rows_of(cap: PolicyCap, *, policy: Policy, spent: Mapping[str, int]) -> Ite
             assert_never(cap.scope)
 
 
+def limit_of(cap: PolicyCap, *, policy: Policy) -> int:
+    """Return a cap's limit in 1e-9 of the measure; remembered, since an ε as ρ is searched for."""
+    delta = policy.report_delta - policy.selection_delta
+    return _units(cap.limit, policy.measure, delta)
+
+
+@functools.lru_cache(maxsize=4096)
+def _units(limit: Limit, measure: Measure, delta: Fraction) -> int:
+    return limit.units(measure=measure, delta=delta)
+
+
 def release_limit(cap: PolicyCap, *, release: PlannedRelease, policy: Policy) -> int | None:
     """Return what a cap allows one release; None where it says nothing about it.
 
@@ -146,10 +160,10 @@ def release_limit(cap: PolicyCap, *, release: PlannedRelease, policy: Policy) ->
     """
     factor = cap.limit.odds_factor
     if policy.measure is Measure.PURE or factor is None:
-        return policy.units(cap)
+        return limit_of(cap, policy=policy)
     if release.noise not in PURE_NOISE:
         return None
-    return nano(epsilon_for_odds(factor).epsilon ** 2 / 2)
+    return math.floor(epsilon_for_odds(factor).epsilon ** 2 / 2 * NANO)
 
 
 def profiles_of(cap: PolicyCap, *, policy: Policy) -> tuple[Profile, ...]:
@@ -190,7 +204,7 @@ def _windowed(
                 window=held.name,
                 runs={release.id: release.runs for release in held.releases},
                 most=min(most or total, total),
-                limit=policy.units(cap),
+                limit=limit_of(cap, policy=policy),
                 spent=spent.get(f"{cap.id}@{held.name}", spent.get(cap.id, 0)),
             )
 

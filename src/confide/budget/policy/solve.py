@@ -6,7 +6,7 @@ can be read off exactly; a solver in floats would have to be checked after anywa
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from confide.budget.policy.allocate import Allocation, allocate
 from confide.budget.policy.change import Repair
@@ -29,6 +29,7 @@ class Solution:
         allocation: The division; None when there is a conflict.
         conflicts: Why there is none: one irreducible set for each cap that is passed.
         repairs: Each of them is enough by itself; the smallest change of its kind.
+        spent: What was spent before, as it was passed in.
     """
 
     policy: Policy
@@ -37,6 +38,7 @@ class Solution:
     allocation: Allocation | None
     conflicts: tuple[Conflict, ...] = ()
     repairs: tuple[Repair, ...] = ()
+    spent: Mapping[str, int] = field(default_factory=dict)
 
 
 def solve(policy: Policy, *, spent: Mapping[str, int] = NOTHING) -> Solution:
@@ -54,12 +56,13 @@ def solve(policy: Policy, *, spent: Mapping[str, int] = NOTHING) -> Solution:
     found = conflicts(written, least)
     if not found:
         division = allocate(policy, written=written, floors=least)
-        return Solution(policy=policy, rows=written, floors=least, allocation=division)
+        return Solution(policy=policy, rows=written, floors=least, allocation=division, spent=spent)
     return Solution(
         policy=policy,
         rows=written,
         floors=least,
         allocation=None,
+        spent=spent,
         conflicts=found,
         repairs=(
             *single_repairs(policy, found=found, spent=spent),

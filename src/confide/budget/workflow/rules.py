@@ -175,7 +175,7 @@ def admitted(
         return 0
     best: Refused | None = None
     for submission in unused:
-        if submission.asked.plan_digest != claim.plan_digest:
+        if not _is_about(submission, claim):
             continue
         stands = standing(submission, adopted=adopted, at=at, entry=None)
         if stands is Standing.APPROVED and submission.requester == claim.analyst:
@@ -221,6 +221,17 @@ def _differs(planned: PlannedRelease, *, tier: str, project: str) -> str:
     if planned.project != project:
         return f"project {planned.project!r}, the study says {project!r}"
     return ""
+
+
+def _is_about(submission: Submission, claim: Claim) -> bool:
+    """Return whether a request is for the same plan, in the same tier, project and release."""
+    asked = submission.asked
+    return (asked.plan_digest, asked.tier, asked.project, asked.release) == (
+        claim.plan_digest,
+        claim.tier,
+        claim.project,
+        claim.release,
+    )
 
 
 def _why_not(

@@ -24,7 +24,8 @@ def show_patient(
     """Show what one patient was charged by each release; the look is recorded first."""
     from confide.privacy.amount import NANO, decimal_text
     from confide.privacy.individual import FEMTO
-    from confide.workspace import login, open_workspace
+    from confide.release.approval import login
+    from confide.workspace import open_workspace
 
     output = Output(json=as_json, quiet=quiet)
     with open_workspace(dataset) as site:

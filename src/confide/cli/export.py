@@ -1,0 +1,120 @@
+"""``confide export``: a certificate in the forms that registries, checkers and journals ask for."""
+
+import enum
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from confide.cli.output import Json, Output, Quiet
+from confide.errors import ContractError, VerificationError
+
+if TYPE_CHECKING:
+    from confide.release.verify import Verification
+
+
+class Form(enum.Enum):
+    """What a certificate can be exported as."""
+
+    REGISTRY = "deployments-registry"
+    ACRO = "acro"
+    METHODS = "methods"
+    NOISY = "noisy"
+
+
+def export(
+    certificate: Annotated[Path, typer.Argument(help="A certificate.json, or its folder.")],
+    *,
+    form: Annotated[Form, typer.Option("--as", help="Which form.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write.")] = None,
+    noisy: Annotated[
+        Path | None, typer.Option(help="noisy.json, where a house rule withholds it.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="For the steward: dataset.yaml, to ask its ledger.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a certificate as a registry record, a checker's results, or a methods paragraph.
+
+    Only what verifies is exported. `noisy` hands an authority the raw noisy numbers that a house
+    rule keeps out of the folder.
+    """
+    from confide.cli.verify import certificate_path, stored_payload
+    from confide.release.verify import read_certificate, verify
+
+    path = certificate_path(certificate)
+    held = read_certificate(path)
+    payload = None if noisy is None else noisy.read_bytes()
+    if payload is None and ledger is not None:
+        payload = stored_payload(held, ledger)
+    _require(verify(held, folder=path.parent, payload=payload), path)
+    text = _text(held, form=form, folder=path.parent, payload=payload)
+    if out is not None:
+        out.write_text(text, "utf-8")
+    body: dict[str, Any] = {"form": form.value, "file": None if out is None else str(out)}
+    body |= {} if out is not None else {"content": text}
+
+    def show() -> None:
+        typer.echo(text.rstrip("\n") if out is None else f"Written to {out}.")
+
+    Output(json=as_json, quiet=quiet).result("export", body, show=show)
+
+
+def _require(found: "Verification", path: Path) -> None:
+    failed = ", ".join(check.name for check in found.checks if not check.holds)
+    if failed:
+        raise VerificationError(
+            f"{path.name} does not verify ({failed}); it is not exported.",
+            hint=f"Run: confide verify {path}",
+        )
+
+
+def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None) -> str:
+    from confide.release.deployment_record import deployment_record
+    from confide.release.form import VERSION
+    from confide.release.output_check import results
+
+    if held.get("certificate") != VERSION or "accounting" not in held:
+        raise ContractError(
+            "This certificate says too little to be exported.",
+            hint="Run its study again: the stored answer is delivered at no charge, with a "
+            "certificate of today.",
+        )
+    match form:
+        case Form.REGISTRY:
+            return _json(deployment_record(held))
+        case Form.ACRO:
+            paths = [each["path"] for each in held["outputs"] if "columns" in each]
+            return _json(results(held, tables={p: (folder / p).read_bytes() for p in paths}))
+        case Form.METHODS:
+            return _methods(held, folder=folder, payload=payload)
+        case Form.NOISY:
+            return _payload(folder, payload).decode()
+
+
+def _methods(held: Any, *, folder: Path, payload: bytes | None) -> str:
+    from confide.release.noisy import read_payload
+    from confide.release.release import Release
+    from confide.report.methods import methods
+    from confide.report.words import load_words
+
+    noisy = read_payload(_payload(folder, payload))
+    release = Release(noisy=noisy, estimates=noisy.estimates(), certificate=held)
+    return methods(release, words=load_words("en"))
+
+
+def _payload(folder: Path, payload: bytes | None) -> bytes:
+    try:
+        return (folder / "noisy.json").read_bytes() if payload is None else payload
+    except FileNotFoundError:
+        raise ContractError(
+            "A house rule keeps noisy.json out of this folder.",
+            hint="Give it with --noisy, or as the steward --ledger dataset.yaml.",
+        ) from None
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"

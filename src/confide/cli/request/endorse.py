@@ -1,0 +1,25 @@
+"""``confide request endorse``: sign the next version of a policy."""
+
+from confide.cli.output import Json, Output, Quiet, say
+from confide.cli.request.options import HERE, Dataset, Key
+
+
+def endorse(
+    dataset: Dataset = HERE, *, key: Key, as_json: Json = False, quiet: Quiet = False
+) -> None:
+    """Sign the policy that dataset.yaml names, so that it may replace the one in force."""
+    from confide.errors import ContractError
+    from confide.release.keys import read_person_key
+    from confide.workspace import open_ledger
+
+    signer = read_person_key(key)
+    with open_ledger(dataset) as (held, declared):
+        policy = declared.policy
+        if policy is None:
+            raise ContractError(
+                "dataset.yaml names no policy.", hint="Write policy: policy.yaml instead of caps:."
+            )
+        person = held.desk.endorse(declared.dataset.lineage, policy=policy, signer=signer)
+    text = f"{person.name} signed policy {policy.id}, version {policy.version}."
+    body = {"policy": policy.id, "version": policy.version, "person": person.name}
+    Output(json=as_json, quiet=quiet).result("request-endorse", body, show=lambda: say(text))

@@ -1,0 +1,34 @@
+"""``confide request show``: what is asked, what it would cost, and what was decided."""
+
+import json
+
+from confide.cli.output import Json, Output, Quiet
+from confide.cli.request.options import HERE, Dataset, Number
+
+
+def show(
+    number: Number, dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet = False
+) -> None:
+    """Show a request as those who decide see it: plan, errors, charges; reads no data."""
+    from confide.cli.plan import preview_plan, show_plan
+    from confide.cli.request.words import request_body, show_decisions
+    from confide.errors import UnknownNameError
+    from confide.statistics import read_plan
+    from confide.workspace import open_workspace
+
+    with open_workspace(dataset) as workspace:
+        desk = workspace.ledger.desk
+        found = {s.number: s for s in desk.submissions(workspace.declared.dataset.lineage)}
+        if number not in found:
+            raise UnknownNameError("request", str(number), known=map(str, found))
+        plan = read_plan(json.loads(found[number].asked.plan_json))
+        preview = preview_plan(plan, workspace=workspace)
+        body = request_body(found[number], standing=desk.stands(number))
+
+    def print_all() -> None:
+        show_plan(preview)
+        show_decisions(body)
+
+    Output(json=as_json, quiet=quiet).result(
+        "request", {**body, "preview": preview}, show=print_all
+    )

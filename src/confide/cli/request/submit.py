@@ -1,0 +1,45 @@
+"""``confide request submit``: ask for approval of a study."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from confide.cli.output import Json, Output, Period, Quiet, say
+from confide.cli.request.options import Key
+
+
+def submit(
+    study: Annotated[Path, typer.Argument(help="A study.yaml.")],
+    *,
+    key: Key,
+    note: Annotated[str, typer.Option(help="For those who decide.")] = "",
+    revises: Annotated[int, typer.Option(help="Request that this one takes the place of.")] = 0,
+    period: Period = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Ask those whom the study's tier names to approve it; shows what they will see."""
+    from confide.cli.plan import preview_plan, show_plan
+    from confide.cli.request.words import request_body
+    from confide.release.asking import asked_for
+    from confide.release.keys import read_person_key
+    from confide.workspace import open_study
+
+    output, signer = Output(json=as_json, quiet=quiet), read_person_key(key)
+    workspace, declared = open_study(study, period=period)
+    with workspace:
+        plan = declared.plan()
+        asked = asked_for(plan, note=note, revises=revises)
+        submission = workspace.ledger.desk.submit(asked, signer=signer)
+        standing = workspace.ledger.desk.stands(submission.number)
+        preview = preview_plan(plan, workspace=workspace)
+    body = {**request_body(submission, standing=standing), "preview": preview}
+
+    def show() -> None:
+        show_plan(preview)
+        say(f"Request {submission.number} is submitted.", style="bold")
+        if standing[1]:
+            say(f"Waiting for approval by {', '.join(standing[1])}.")
+
+    output.result("request", body, show=show)

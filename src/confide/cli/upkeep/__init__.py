@@ -1,0 +1,1 @@
+"""Commands that keep a ledger running: backups, keys, second places."""

@@ -1,0 +1,30 @@
+"""``confide ledger backup``: a copy of the chain and the answers."""
+
+import datetime as dt
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from confide.cli.output import Json, Output, Quiet, say
+
+HERE = Path("dataset.yaml")
+Dataset = Annotated[Path, typer.Argument(help="A dataset.yaml.")]
+Folder = Annotated[Path, typer.Argument(help="Folder of the backup.")]
+
+
+def backup(
+    folder: Folder, dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet = False
+) -> None:
+    """Copy the chain and the answers into a new folder, with a signed manifest; no keys."""
+    from confide.budget.backup import write_backup
+    from confide.workspace import open_ledger
+
+    at = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    with open_ledger(dataset) as (held, _):
+        chain = write_backup(held, folder, signer=held.signer, at=at)
+    body = {"folder": str(folder), "rows": chain.head.number, "head": chain.head.hash}
+    show = f"Backed up {chain.head.number} rows into {folder}, head {chain.head.hash[:16]}…"
+    output = Output(json=as_json, quiet=quiet)
+    output.result("ledger-backup", body, show=lambda: say(show))
+    output.note("Keep signing.key and hash.key elsewhere: they are not in it.")

@@ -1,0 +1,73 @@
+"""``confide ledger restore``: a backup instead of a ledger that is damaged, missing or older."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from confide.cli.output import Json, Output, Quiet, say
+
+if TYPE_CHECKING:
+    from confide.budget.backup import Restored
+
+HERE = Path("dataset.yaml")
+
+
+def restore(
+    folder: Annotated[Path, typer.Argument(help="Folder of the backup.")],
+    dataset: Annotated[Path, typer.Argument(help="A dataset.yaml.")] = HERE,
+    *,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Put a backup in the place of a ledger that is damaged, missing or older."""
+    done = _restored(folder, dataset)
+    frozen = _frozen_because(dataset)
+    body = {"rows": done.rows, "aside": done.aside, "frozen": bool(frozen), "findings": frozen}
+
+    def show() -> None:
+        say(f"Restored {done.rows} rows.")
+        if done.aside:
+            say(f"What was there is kept as {done.aside}.")
+        if frozen:
+            say(frozen)
+            say("Find out what came after the backup, then run:")
+            say(f"  confide ledger unfreeze {dataset} --reason ...")
+
+    Output(json=as_json, quiet=quiet).result("ledger-restore", body, show=show)
+
+
+def _restored(folder: Path, dataset: Path) -> "Restored":
+    from confide.budget.backup import read_backup
+    from confide.budget.backup import restore as put_back
+    from confide.budget.place import open_store
+    from confide.files.dataset import read_dataset
+    from confide.release.keys import retired_keys
+    from confide.release.rotation import signing_key
+    from confide.release.site_ledger import ANCHOR, recomputed
+    from confide.workspace import initialise
+
+    declared = read_dataset(dataset)
+    inside = initialise(declared.base)
+    signer = signing_key(inside, place=declared.ledger)
+    keys = {name.removeprefix("ed25519:") for name in (signer.name, *retired_keys(inside))}
+    held = read_backup(folder, keys=keys, recompute=recomputed)
+    store = open_store(declared.ledger, folder=inside)
+    try:
+        anchor = declared.anchor or inside / ANCHOR
+        return put_back(store, held, anchor=anchor, public_key=signer.public_key.hex())
+    finally:
+        store.close()
+
+
+def _frozen_because(dataset: Path) -> str:
+    """Return what was found in a ledger that is frozen; "" if it is whole."""
+    from confide.errors import LedgerFrozenError
+    from confide.workspace import open_ledger
+
+    with open_ledger(dataset) as (ledger, _):
+        try:
+            ledger.verify_chain()
+        except LedgerFrozenError as frozen:
+            return str(frozen)
+    return ""

@@ -1,0 +1,72 @@
+"""What ``confide ledger verify`` checks: the ledger that is here, or a chain that was exported."""
+
+from pathlib import Path
+from typing import Any
+
+from confide.errors import ContractError, VerificationError
+
+
+def held(dataset: Path, *, anchor: Path | None) -> dict[str, Any]:
+    """Check the ledger of a data set, against noted heads too if a file of them is named.
+
+    Raises:
+        LedgerFrozenError: If the ledger is not whole.
+        VerificationError: If it is not what was noted.
+    """
+    from confide.budget.anchor import Anchor
+    from confide.budget.export import unlike
+    from confide.release.keys import retired_keys
+    from confide.workspace import FOLDER, open_ledger
+
+    with open_ledger(dataset) as (ledger, declared):
+        ledger.verify_chain()
+        chain, key = ledger.chain(), ledger.signer.public_key.hex()
+    if anchor is not None:
+        heads = Anchor(anchor).heads()
+        if not heads:
+            raise ContractError(
+                f"{anchor.name} holds no head.", hint="Note them with: confide ledger anchor --out"
+            )
+        old = (name.removeprefix("ed25519:") for name in retired_keys(declared.base / FOLDER))
+        found = unlike(chain, heads, keys={key, *old})
+        if found:
+            raise VerificationError(
+                f"The ledger is not what was noted. {' '.join(found)}",
+                hint="An older copy may have been put back together with its anchor.",
+            )
+    head = chain.head
+    return {
+        "holds": True,
+        "rows": head.number,
+        "head": head.hash,
+        "signer": f"ed25519:{key}",
+        "pinned": False,
+    }
+
+
+def exported(path: Path, *, key: Path | None) -> dict[str, Any]:
+    """Check an exported chain; needs no ledger, no key of the site, and no data.
+
+    Raises:
+        VerificationError: If it does not hold.
+    """
+    from confide.budget.export import check_chain, read_chain
+    from confide.cli.verify import pinned_keys
+    from confide.release.site_ledger import recomputed
+
+    keys = [] if key is None else pinned_keys(key)
+    chain = read_chain(path.read_bytes(), name=path.name)
+    signer = f"ed25519:{chain.head.key}"
+    trusted = next((name for name in keys if name == signer), keys[0] if keys else None)
+    check_chain(
+        chain,
+        recompute=recomputed,
+        key=None if trusted is None else trusted.removeprefix("ed25519:"),
+    )
+    return {
+        "holds": True,
+        "rows": chain.head.number,
+        "head": chain.head.hash,
+        "signer": signer,
+        "pinned": bool(keys),
+    }

@@ -1,0 +1,141 @@
+"""A certificate against the ledger's chain, as exported or as its anchor shows it; needs no data.
+
+Two kinds of file are read, one JSON object a line: rows of the chain (``number``, ``previous``,
+``hash``, ``body``), from which every hash is computed anew; and signed heads, as in anchor.jsonl,
+which show no request and can be published: a head with the number of the entry must have its hash.
+
+*Privacy:* rows hold plans, charges and digests of noisy answers.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from confide.budget.chain import GENESIS, Event, SignedHead, canonical, is_signed, row_hash
+from confide.budget.ledger import Scope
+from confide.errors import VerificationError
+from confide.plans.canonical import Json
+from confide.privacy.amount import ATTO, NANO, decimal_text
+from confide.release.checks import Check
+
+
+def read_chain(path: Path) -> tuple[tuple[Event, ...], tuple[SignedHead, ...]]:
+    """Return the rows and the signed heads that a file holds.
+
+    Raises:
+        VerificationError: If it holds neither, or cannot be read.
+    """
+    rows, heads = [], []
+    try:
+        for line in path.read_text("utf-8").splitlines():
+            value = json.loads(line) if line.strip() else None
+            match value:
+                case None:
+                    continue
+                case {"number": n, "previous": str(p), "hash": str(h), "body": body}:
+                    text = body if isinstance(body, str) else canonical(body)
+                    rows.append(Event(number=int(n), body=text, previous=p, hash=h))
+                case {"number": n, "signature": str()}:
+                    heads.append(SignedHead(**(value | {"number": int(n)})))
+                case _:
+                    raise VerificationError(f"{path.name} holds a line that is no row and no head.")
+    except (OSError, ValueError, TypeError, RecursionError) as broken:
+        if isinstance(broken, VerificationError):
+            raise
+        raise VerificationError(
+            f"{path.name} cannot be read as a chain.",
+            hint="Give the file of `confide ledger export`, or a copy of anchor.jsonl.",
+        ) from None
+    if not rows and not heads:
+        raise VerificationError(f"{path.name} holds no row of a chain.")
+    return tuple(rows), tuple(heads)
+
+
+def chain_checks(
+    certificate: Json, *, rows: Sequence[Event], heads: Sequence[SignedHead], key: str
+) -> Iterator[Check]:
+    """Yield whether the entry of a certificate is in the chain, as it says.
+
+    Args:
+        certificate: Of a release that was charged.
+        rows: Of the chain; may be a part of it, without gaps.
+        heads: Signed.
+        key: Public key of the certificate's issuer.
+    """
+    accounting = certificate.get("accounting")
+    accounting = accounting if isinstance(accounting, dict) else {}
+    if rows:
+        problem = _unlinked(rows)
+        yield Check(name="chain", holds=not problem, detail=problem)
+        problem = _row_problem(certificate, accounting, rows=rows)
+        yield Check(name="ledger row", holds=not problem, detail=problem)
+    if heads:
+        problem = _head_problem(accounting, heads=heads, key=key)
+        yield Check(name="signed head", holds=not problem, detail=problem)
+
+
+def _unlinked(rows: Sequence[Event]) -> str:
+    previous = GENESIS if rows[0].number == 1 else rows[0].previous
+    for place, row in enumerate(rows):
+        if row.number != rows[0].number + place or row.previous != previous:
+            return f"row {rows[0].number + place} is missing or out of order"
+        if row.hash != row_hash(previous, body=row.body):
+            return f"row {row.number} was changed after it was written"
+        previous = row.hash
+    return ""
+
+
+def _row_problem(certificate: Json, accounting: Json, *, rows: Sequence[Event]) -> str:
+    number = accounting.get("entry")
+    row = next((each for each in rows if each.number == number), None)
+    if row is None:
+        return f"the chain has no row {number}: it ends before the release, or is of other data"
+    if (row.hash, row.previous) != (accounting.get("hash"), accounting.get("previous")):
+        return f"accounting.hash is not that of row {number}: the certificate is of another history"
+    try:
+        wrong = _unlike(certificate, accounting, fields=row.fields())
+        paid = [e.fields() for e in rows if e.number > row.number]
+        stored = [f["sha256"] for f in paid if _commits(f, entry=row.number)]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return f"row {number} cannot be read"
+    if wrong:
+        return f"{wrong} is not what row {number} says (the ledger was charged otherwise)"
+    if stored != [accounting.get("payload-sha256")]:
+        return "accounting.payload-sha256 is not the answer that the ledger stored"
+    return ""
+
+
+def _commits(fields: Json, *, entry: int) -> bool:
+    return bool(fields["kind"] == "committed" and fields.get("entry") == str(entry))
+
+
+def _unlike(certificate: Json, accounting: Json, *, fields: Json) -> str:
+    """Return the first line of a certificate that its row contradicts."""
+    said = {
+        "authority.analyst": (certificate["authority"]["analyst"], fields["analyst"]),
+        "authority.request": (certificate["authority"]["request"], fields["request-key"]),
+        "data.lineage": (certificate["data"]["lineage"], fields["lineage"]),
+        "plan.sha256": (certificate["plan"]["sha256"], fields["plan-digest"]),
+        "issued": (certificate["issued"], fields["at"]),
+        "accounting.charges": (accounting["charges"], [_charge(c) for c in fields["charges"]]),
+    }
+    return next((line for line, (one, other) in said.items() if one != other), "")
+
+
+def _charge(charge: Json) -> Json:
+    per_one = ATTO if charge["scope"] == Scope.LIFETIME_DELTA.value else NANO
+    names = ("amount", "before", "after", "cap")
+    return {"scope": charge["scope"]} | {
+        name: decimal_text(int(charge[name]), per_one=per_one) for name in names
+    }
+
+
+def _head_problem(accounting: Json, *, heads: Sequence[SignedHead], key: str) -> str:
+    head = next((each for each in heads if each.number == accounting.get("entry")), None)
+    if head is None:
+        return f"no head has the number {accounting.get('entry')}"
+    if head.hash != accounting.get("hash"):
+        return "accounting.hash is not that of the signed head: it is of another history"
+    if not is_signed(head, keys=(key.partition(":")[2],)):
+        return "the head is not signed by the issuer of the certificate"
+    return ""

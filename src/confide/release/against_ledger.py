@@ -1,0 +1,98 @@
+"""A certificate against the ledger that it was made from, for the steward.
+
+Compares the row, opens the commitment to the snapshot, and tells whether a later release supersedes
+this one.
+
+*Privacy:* says whether the source's files are still those that were read; that is for the steward,
+who holds them, and is printed nowhere else.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from confide.budget.ledger import Entry, Ledger, State
+from confide.errors import ConfideError, LedgerFrozenError
+from confide.plans.canonical import Json
+from confide.release.certificate import accounting_of
+from confide.release.checks import Check
+from confide.release.commitment import opening_of, published, snapshot_digest
+from confide.release.lines import differences
+from confide.release.noisy import read_payload
+
+
+def ledger_checks(
+    certificate: Json, *, ledger: Ledger, lineage: str, folder: Path, files: tuple[Path, ...]
+) -> Iterator[Check]:
+    """Yield what ledger and steward's folder say of a certificate.
+
+    Args:
+        certificate: Of a release that was charged.
+        ledger: Of the data set.
+        lineage: Of the data set.
+        folder: The steward's.
+        files: Of the source as it is now.
+    """
+    try:
+        ledger.verify_chain()
+        yield Check(name="chain", holds=True)
+    except LedgerFrozenError as frozen:
+        yield Check(name="chain", holds=False, detail=str(frozen))
+    entry = _entry(certificate, ledger=ledger, lineage=lineage)
+    if entry is None:
+        detail = "the ledger has no such entry: the certificate is of another history"
+        yield Check(name="ledger row", holds=False, detail=detail)
+        return
+    wrong = next(
+        differences(certificate["accounting"], accounting_of(entry), line="accounting"), None
+    )
+    detail = "" if wrong is None else f"{wrong.line} says {wrong.one!r}, the ledger {wrong.other!r}"
+    yield Check(name="ledger row", holds=not detail, detail=detail)
+    yield _snapshot(certificate, entry=entry, folder=folder, files=files)
+    later = superseding(ledger, lineage=lineage).get(str(certificate.get("id")))
+    detail = f"superseded by {later}" if later else ""
+    yield Check(name="latest version", holds=True, detail=detail)
+
+
+def payload_of(certificate: Json, *, ledger: Ledger, lineage: str) -> bytes | None:
+    """Return the noisy payload that the ledger stored for a certificate."""
+    entry = _entry(certificate, ledger=ledger, lineage=lineage)
+    if entry is None or not entry.payload_sha256:
+        return None
+    return ledger.stored(entry.number).payload
+
+
+def superseding(ledger: Ledger, *, lineage: str) -> Mapping[str, str]:
+    """Return the id of the release that supersedes each release that one does."""
+    found = {}
+    for entry in ledger.entries(lineage):
+        if entry.state is not State.PUBLISHED:
+            continue
+        try:
+            study = read_payload(ledger.stored(entry.number).payload).plan.study
+        except ConfideError:  # of a format that is read no more
+            continue
+        if study.supersedes is not None:
+            found[study.supersedes.id] = f"{lineage}/{entry.number}"
+    return found
+
+
+def _entry(certificate: Json, *, ledger: Ledger, lineage: str) -> Entry | None:
+    accounting = certificate.get("accounting")
+    number = accounting.get("entry") if isinstance(accounting, dict) else None
+    return next((each for each in ledger.entries(lineage) if each.number == number), None)
+
+
+def _snapshot(certificate: Json, *, entry: Entry, folder: Path, files: tuple[Path, ...]) -> Check:
+    stated = certificate["data"].get("commitment")
+    opening = opening_of(folder, entry=entry.hash)
+    if stated is None:
+        return Check(name="snapshot", holds=opening is None, detail="nothing was committed to")
+    if opening is None:
+        detail = "its nonce is not in commitments.jsonl, so it cannot be opened"
+        return Check(name="snapshot", holds=False, detail=detail)
+    if stated != published(opening):
+        detail = "data.commitment is not the one that was made for this entry"
+        return Check(name="snapshot", holds=False, detail=detail)
+    same = snapshot_digest(files, folder=folder) == opening.snapshot
+    detail = "" if same else "opens; the files of the source have changed since"
+    return Check(name="snapshot", holds=True, detail=detail)

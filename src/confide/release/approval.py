@@ -1,0 +1,54 @@
+"""Whether a policy admits a plan, and under whose decisions an answer was given.
+
+*Privacy:* made of the plan and the ledger; nothing here reads data.
+"""
+
+import getpass
+
+from confide.budget.ledger import Entry, Ledger
+from confide.budget.workflow.rules import Claim, Refused
+from confide.budget.workflow.submission import Verdict
+from confide.plans.plan import Plan
+from confide.release.authority import NO_AUTHORITY, Authority, Decision, PolicyNamed
+
+
+def analyst_of(ledger: Ledger, plan: Plan) -> str:
+    """Return for whom a plan is run: whose request was approved, or the user's login."""
+    asked = ledger.desk.requester(plan.dataset.lineage, plan_digest=plan.digest())
+    return login() if asked is None else asked
+
+
+def login() -> str:
+    """Return the user's login."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"
+
+
+def admission(ledger: Ledger, plan: Plan, *, analyst: str) -> int | Refused:
+    """Return the request that would admit a plan now, 0 where none is needed, or why not."""
+    study = plan.study
+    claim = Claim(
+        analyst=analyst,
+        plan_digest=plan.digest(),
+        tier=study.tier,
+        project=study.project,
+        release=study.release,
+    )
+    return ledger.desk.admission(plan.dataset.lineage, claim=claim)
+
+
+def authority_of(ledger: Ledger, entry: Entry) -> Authority:
+    """Return the policy under which an entry was charged, and the approvals that admitted it."""
+    if not entry.policy:
+        return NO_AUTHORITY
+    adopted = ledger.desk.version(entry.lineage, digest=entry.policy)
+    named = PolicyNamed(id=adopted.policy.id, version=adopted.policy.version, sha256=adopted.digest)
+    decisions = [
+        Decision(role=each.role, decision="approved", at=each.at, why=each.reason)
+        for submission in ledger.desk.submissions(entry.lineage)
+        for each in submission.decisions
+        if submission.number == entry.submission and each.verdict is Verdict.APPROVE
+    ]
+    return Authority(policy=named, decisions=tuple(decisions))

@@ -1,0 +1,159 @@
+"""A hiding commitment to the snapshot that was read: the steward can open it, nobody else.
+
+The value is SHA-256(nonce ‖ d), where d is the SHA-256 of the snapshot's files and the nonce is 32
+fresh bytes of the operating system.  It *binds*: finding other files with the same value means a
+collision of SHA-256.  It *hides*: without the nonce the value is as good as random.
+
+*Privacy:* a bare digest of the data would confirm a guess of all rows but one, and equal digests
+would tell that nobody's record changed between two releases.  A fresh nonce each time prevents
+both; so a nonce is never used for two releases, and nonce and digest stay in the steward's folder
+(0600), never in the ledger, in a certificate or in a message.
+
+*Utility:* a file is digested once as long as its path, size and time stay the same; in a thread of
+its own while the rows are read.
+
+References:
+    [HM96] Halevi, Micali. Practical and provably-secure commitment schemes from collision-free
+        hashing. CRYPTO 1996. https://doi.org/10.1007/3-540-68697-5_16
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from confide.errors import ContractError
+from confide.plans.canonical import Json, canonical_bytes
+
+SCHEME = "SHA-256(32-byte nonce ‖ SHA-256 of the snapshot)"
+OPENINGS, DIGESTS = "commitments.jsonl", "snapshots.json"
+NONCE = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Opening:
+    """What the steward keeps; it prints as the entry alone.
+
+    Attributes:
+        entry: Hash of the ledger's entry.
+        nonce: 32 secret bytes.
+        snapshot: SHA-256 of the files, 32 bytes.
+    """
+
+    entry: str
+    nonce: bytes
+    snapshot: bytes
+
+    def value(self) -> str:
+        """Return the commitment, 64 hexadecimal digits."""
+        return hashlib.sha256(self.nonce + self.snapshot).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Opening(entry={self.entry[:16]!r})"
+
+
+def published(opening: Opening) -> Json:
+    """Return what a certificate says of the snapshot."""
+    return {"scheme": SCHEME, "value": opening.value()}
+
+
+def standing(files: Iterable[Path]) -> tuple[tuple[str, int, int], ...]:
+    """Return path, size and time of files: whether they changed, without reading them."""
+    found = []
+    for path in files:
+        for part in (path, path.with_name(f"{path.name}.wal")):  # a DuckDB file may have a log
+            if part.exists():
+                stat = part.stat()
+                found.append((str(part), stat.st_size, stat.st_mtime_ns))
+    return tuple(sorted(found))
+
+
+def snapshot_digest(files: Iterable[Path], *, folder: Path) -> bytes | None:
+    """Return the SHA-256 of a snapshot's files, or None if there are none or they change meanwhile.
+
+    Args:
+        files: Of the source.
+        folder: The steward's, where digests of files are kept.
+    """
+    files = tuple(files)
+    before = standing(files)
+    if not before:
+        return None
+    known = _known(folder)
+    fresh = {}
+    for path, size, time in before:
+        held = known.get(path)
+        same = held is not None and held[:2] == [size, time]
+        fresh[path] = held if held is not None and same else [size, time, _digest(Path(path))]
+    if standing(files) != before:
+        return None
+    if any(known.get(path) != each for path, each in fresh.items()):
+        _replace(folder / DIGESTS, json.dumps(known | fresh).encode())
+    named = [[Path(path).name, each[2]] for path, each in sorted(fresh.items())]
+    return hashlib.sha256(canonical_bytes(named)).digest()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _known(folder: Path) -> dict[str, list[int | str]]:
+    with contextlib.suppress(OSError, ValueError):
+        held = json.loads((folder / DIGESTS).read_bytes())
+        if isinstance(held, dict):
+            return {path: each for path, each in held.items() if isinstance(each, list)}
+    return {}
+
+
+def commit(folder: Path, *, entry: str, snapshot: bytes) -> Opening:
+    """Draw a nonce for a release and keep it, on disk before this returns.
+
+    Raises:
+        ContractError: If that entry has one: a second value for one release would say nothing.
+    """
+    if opening_of(folder, entry=entry) is not None:
+        raise ContractError("This release is committed to already.")
+    opening = Opening(entry=entry, nonce=os.urandom(NONCE), snapshot=snapshot)
+    line = {
+        "entry": entry,
+        "nonce": opening.nonce.hex(),
+        "snapshot-sha256": snapshot.hex(),
+        "value": opening.value(),
+    }
+    file = os.open(folder / OPENINGS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(file, b"\n" + json.dumps(line).encode() + b"\n")  # after a torn line, if any
+        os.fsync(file)
+    finally:
+        os.close(file)
+    return opening
+
+
+def opening_of(folder: Path, *, entry: str) -> Opening | None:
+    """Return what is kept for an entry; None if it was never committed to."""
+    try:
+        lines = (folder / OPENINGS).read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        return None
+    for line in lines:
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            held: Mapping[str, str] = json.loads(line)
+            if held["entry"] == entry:
+                return Opening(
+                    entry=entry,
+                    nonce=bytes.fromhex(held["nonce"]),
+                    snapshot=bytes.fromhex(held["snapshot-sha256"]),
+                )
+    return None
+
+
+def _replace(path: Path, content: bytes) -> None:
+    part = path.with_name(f".{path.name}.part")
+    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(file, "wb") as out:
+        out.write(content)
+    part.replace(path)

@@ -1,0 +1,69 @@
+"""The snapshot of a release under way: digested beside the reading, committed to afterwards.
+
+Digesting starts when reading does, in a thread (hashing leaves the interpreter free), and only if
+rows are read at all: an answer that the ledger holds already keeps the commitment it had.
+
+*Privacy:* see :mod:`.commitment`; a failure here never stops a release, and says nothing of rows.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from confide.budget.ledger import Entry
+from confide.release.commitment import Opening, commit, opening_of, snapshot_digest
+
+READ = "read"
+"""Stage of the gate at which rows are read."""
+
+
+class Snapshot:
+    """Files of a source while a release is made of them."""
+
+    def __init__(self, *, files: tuple[Path, ...], folder: Path) -> None:
+        self._files = files
+        self._folder = folder
+        self._digest: Future[bytes | None] | None = None
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="snapshot")
+
+    def watched(self, progress: Callable[[str], None]) -> Callable[[str], None]:
+        """Return a listener that starts to digest when reading begins."""
+
+        def told(stage: str) -> None:
+            if stage == READ:
+                self._digest = self._thread.submit(
+                    snapshot_digest, self._files, folder=self._folder
+                )
+            progress(stage)
+
+        return told
+
+    def opening(self, entry: Entry) -> Opening | None:
+        """Return the commitment of an entry: the one it has, or a new one if rows were just read.
+
+        None where the source is in memory, or its files changed while they were read, or an earlier
+        delivery was cut off before it had committed.
+        """
+        held = opening_of(self._folder, entry=entry.hash)
+        if held is not None or self._digest is None:
+            return held
+        try:
+            digest = self._digest.result()
+        except OSError:  # a file went away: nothing to commit to
+            return None
+        if digest is None:
+            return None
+        return commit(self._folder, entry=entry.hash, snapshot=digest)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,167 @@
+"""Policies and approvals broken where it matters; each must be caught by a test of the contracts."""
+
+from dataclasses import replace
+
+import pytest
+
+from confide.budget.account import Account
+from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.ledger import StoredRelease
+from confide.budget.policy import adoption
+from confide.budget.workflow import docket, rules
+from confide.errors import LedgerFrozenError
+from contracts.test_sqlite_ledger import TestSQLiteLedgerUnderAPolicy as Caps
+from contracts.test_sqlite_ledger import TestSQLiteWorkflow as Workflow
+from ledger_policies import uncapped, with_people
+from ledgers import LINEAGE, HandClock, open_ledger
+
+pytestmark = pytest.mark.mutant
+
+
+def fails(check, *arguments):
+    """Whether a test fails, by an assertion or by what the ledger raises."""
+    try:
+        check(*arguments)
+    except (AssertionError, LedgerFrozenError, AttributeError, pytest.fail.Exception):
+        return True
+    return False
+
+
+@pytest.fixture
+def opened(tmp_path):
+    ledgers = []
+
+    def open_one(*, people=True):
+        clock = HandClock()
+        ledger = open_ledger(tmp_path / str(len(ledgers)), clock=clock)
+        ledger.register(uncapped())
+        if people:
+            ledger.desk.adopt(LINEAGE, policy=with_people())
+        ledgers.append(ledger)
+        return ledger, clock
+
+    yield open_one
+    for ledger in ledgers:
+        ledger.close()
+
+
+def about_any_plan(submission, claim):
+    return submission.asked.tier == claim.tier
+
+
+def about_any_tier(submission, claim):
+    return submission.asked.plan_digest == claim.plan_digest
+
+
+@pytest.mark.parametrize(
+    ("check", "room", "name", "broken"),
+    [
+        ("test_an_approval_is_of_one_plan", rules, "_is_about", about_any_plan),
+        ("test_an_approval_is_of_one_tier", rules, "_is_about", about_any_tier),
+        ("test_an_approval_expires", rules, "_is_expired", lambda *_: False),
+        (
+            "test_a_decision_that_its_person_did_not_sign_is_never_taken_in",
+            docket,
+            "is_signature",
+            lambda *_, **__: True,
+        ),
+        (
+            "test_only_those_whom_the_policy_names_ask_and_decide",
+            rules,
+            "person_of",
+            lambda policy, _: policy.workflow.people[1],
+        ),
+    ],
+)
+def test_a_broken_rule_of_approval_is_caught(opened, monkeypatch, check, room, name, broken):
+    """Not bound to the plan, or the tier; never expiring; unsigned; of anyone."""
+    ledger, clock = opened()
+    arguments = (ledger, clock) if check == "test_an_approval_expires" else (ledger,)
+    test = getattr(Workflow(), check)
+    assert not fails(test, *arguments)
+    monkeypatch.setattr(room, name, broken)
+    if name == "person_of":
+        from confide.budget import desk
+
+        monkeypatch.setattr(desk, name, broken)
+        monkeypatch.setattr(docket, name, broken)
+    ledger, clock = opened()
+    arguments = (ledger, clock) if check == "test_an_approval_expires" else (ledger,)
+    assert fails(test, *arguments)
+
+
+def test_an_approval_that_outlives_its_policy_is_caught(opened, monkeypatch):
+    whole = rules.standing
+
+    def lasting(submission, *, adopted, at, entry):
+        same = replace(adopted, digest=submission.policy)
+        return whole(submission, adopted=same, at=at, entry=entry)
+
+    monkeypatch.setattr(rules, "standing", lasting)
+    check = Workflow().test_an_approval_lapses_with_the_policy_under_which_it_was_given
+    assert fails(check, opened()[0])
+
+
+@pytest.mark.parametrize(
+    "check", ["test_whoever_asks_does_not_approve", "test_one_person_fills_one_role"]
+)
+def test_duties_that_are_not_separated_are_caught(opened, monkeypatch, check):
+    whole = rules.decision_problem
+
+    def lenient(submission, *, policy, **others):
+        loose = replace(policy, workflow=replace(policy.workflow, separation_of_duties=False))
+        return whole(submission, policy=loose, **others)
+
+    from confide.budget import desk
+
+    monkeypatch.setattr(desk, "decision_problem", lenient)
+    monkeypatch.setattr(docket, "decision_problem", lenient)
+    assert fails(getattr(Workflow(), check), opened()[0])
+
+
+def test_an_approval_that_is_used_twice_is_caught(opened, monkeypatch):
+    monkeypatch.setattr(docket.Docket, "charge", lambda *_, **__: None)
+    assert fails(Workflow().test_one_approved_request_admits_one_charge, opened()[0])
+
+
+def test_an_answer_that_is_delivered_although_withheld_is_caught(opened, monkeypatch):
+    def stored(self, held):
+        return StoredRelease(entry=held.entry, payload=b"")
+
+    monkeypatch.setattr(ChainedLedger, "_stored", stored)
+    check = Workflow().test_an_answer_that_is_withheld_is_not_delivered_and_stays_charged
+    assert fails(check, opened()[0])
+
+
+def test_caps_that_forget_what_came_before_them_are_caught(opened, monkeypatch):
+    whole = Account.adopt
+
+    def forgetful(self, adopted):
+        self.tallies = {}
+        whole(self, adopted)
+
+    check = Caps().test_what_was_spent_before_counts_under_new_caps
+    assert not fails(check, opened(people=False)[0])
+    monkeypatch.setattr(Account, "adopt", forgetful)
+    assert fails(check, opened(people=False)[0])
+
+
+def test_a_looser_cap_that_hides_a_tighter_one_is_caught(opened, monkeypatch):
+    """Of several caps on one counter, the first alone is checked."""
+    whole = Account.charges
+
+    def first_only(self, amount, *, when):
+        found = {}
+        for charge in whole(self, amount, when=when):
+            found.setdefault(charge.name, charge)
+        return tuple(found.values())
+
+    monkeypatch.setattr(Account, "charges", first_only)
+    check = Caps().test_every_cap_that_applies_is_recorded_by_its_id
+    assert fails(check, opened(people=False)[0])
+
+
+def test_a_priority_one_cap_that_one_person_relaxes_is_caught(opened, monkeypatch):
+    monkeypatch.setattr(adoption, "HIGHEST", 0)
+    check = Caps().test_priority_one_is_relaxed_by_two_people_of_the_policy_in_force
+    assert fails(check, opened(people=False)[0])

@@ -1,0 +1,268 @@
+"""Full certificates: their form, and that no line of one can be changed without being found."""
+
+import copy
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from confide.release.against_chain import chain_checks, read_chain
+from confide.release.checks import signature_check
+from confide.release.form import CertificateForm
+from confide.release.form_check import form_problem, schema
+from confide.release.in_words import in_words
+from confide.release.verify import read_certificate, verify
+from issued import again, edited, issue, leaves, signed
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+WORD_OF_ISSUER = ("issued", "issuer", "authority", "software")
+WORD_OF_LEDGER = ("accounting",)
+DECLARED = {("data", "commitment", "value"), ("data", "commitment", "scheme")}
+"""What no reader of the published files can derive; the signature and the ledger cover it."""
+
+STUDIES = {
+    "plain": "",
+    "house rule": "small-cells: opensafely\n",
+    "published noise": "small-cells: {rule: acro, noisy: published}\n",
+    "every kind of noise": """\
+  - {id: wards, kind: histogram, table: visits, by: [ward], per-patient: {cells: 2},
+     error: {within: 60}}
+  - {id: notes, kind: key-selection, table: patients, key: note, share: "0.5"}
+  - {id: top, kind: top-category, table: visits, by: [ward], per-patient: {cells: 1},
+     share: "0.5"}
+spend: {at-most: {epsilon: 1}}
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    return issue(tmp_path_factory.mktemp("plain"))
+
+
+@pytest.fixture(scope="module", params=STUDIES)
+def any_issued(request, tmp_path_factory):
+    return issue(tmp_path_factory.mktemp("any"), more=STUDIES[request.param])
+
+
+def test_every_certificate_has_the_form_of_the_schema_and_verifies(any_issued):
+    certificate = read_certificate(any_issued.out / "certificate.json")
+    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.validate(certificate, schema())
+    found = verify(certificate, folder=any_issued.out, payload=any_issued.release.noisy.payload())
+    assert found.holds, [check for check in found.checks if not check.holds]
+
+
+@pytest.mark.parametrize("where", [(), ("release",), ("guarantee", "spend"), ("accounting",)])
+def test_form_and_schema_refuse_an_unknown_member_and_a_missing_one(plain, where):
+    extra, lacking = plain.certificate, plain.certificate
+    inner, other = extra, lacking
+    for step in where:
+        inner, other = inner[step], other[step]
+    inner["colour"] = "blue"
+    other.pop({(): "hazards", ("release",): "title", ("accounting",): "hash"}.get(where, "measure"))
+    for broken in (extra, lacking):
+        assert form_problem(broken)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(broken, schema())
+
+
+def test_what_is_not_known_is_absent_and_never_null(plain):
+    assert "null" not in json.dumps(plain.certificate)
+    assert "licence" not in plain.certificate["release"]
+    with_null = plain.certificate
+    with_null["release"]["licence"] = None
+    assert form_problem(with_null)
+
+
+def test_every_amount_is_a_text(plain):
+    def floats(node):
+        if isinstance(node, dict | list):
+            parts = node.values() if isinstance(node, dict) else node
+            return any(floats(each) for each in parts)
+        return isinstance(node, float)
+
+    assert not floats(plain.certificate)
+
+
+def test_each_member_of_the_form_is_in_the_reference():
+    page = (Path(__file__).parents[3] / "docs/reference/certificate.md").read_text("utf-8")
+    for name, field in CertificateForm.model_fields.items():
+        assert f"`{field.alias or name}`" in page, name
+        for part in _parts(field.annotation):
+            for inner, of in part.model_fields.items():
+                assert f"`{of.alias or inner}`" in page, f"{name}.{of.alias or inner}"
+
+
+def _parts(annotation):
+    if hasattr(annotation, "model_fields"):
+        return [annotation]
+    return [part for each in getattr(annotation, "__args__", ()) for part in _parts(each)]
+
+
+def test_an_edit_of_any_line_breaks_the_signature(plain):
+    certificate = plain.certificate
+    for path in leaves(certificate):
+        if path not in {("signature", "alg"), ("signature", "over")}:
+            assert not signature_check(edited(certificate, path)).holds, path
+
+
+def test_an_edit_of_any_line_is_found_even_if_the_issuer_signs_it_again(plain):
+    certificate, missed = plain.certificate, []
+    for path in leaves(certificate):
+        if path[0] == "signature":
+            continue
+        lie = signed(edited(certificate, path), plain.signer)
+        if verify(lie, folder=plain.out, pinned_key=plain.signer.name).holds:
+            missed.append(path)
+    beyond = [
+        path
+        for path in missed
+        if path[0] not in (*WORD_OF_ISSUER, *WORD_OF_LEDGER) and path not in DECLARED
+    ]
+    assert not beyond
+    assert len(missed) < len(leaves(certificate)) / 6
+
+
+def test_what_is_the_ledgers_word_is_found_with_its_chain(plain, tmp_path):
+    chain = tmp_path / "chain.jsonl"
+    database = sqlite3.connect(plain.secrets / "ledger.sqlite")
+    rows = database.execute("SELECT number, previous, hash, body FROM event").fetchall()
+    database.close()
+    names = ("number", "previous", "hash", "body")
+    chain.write_text("\n".join(json.dumps(dict(zip(names, row, strict=True))) for row in rows))
+    rows, heads = read_chain(chain)
+    key = plain.signer.name
+
+    def holds(certificate):
+        found = verify(certificate, folder=plain.out).holds
+        return found and all(
+            each.holds for each in chain_checks(certificate, rows=rows, heads=heads, key=key)
+        )
+
+    assert holds(plain.certificate)
+    ours = ("accounting", "authority", "issued", "id")
+    for path in leaves(plain.certificate):
+        if path[0] in ours and path != ("accounting", "composition"):
+            assert not holds(signed(edited(plain.certificate, path), plain.signer)), path
+
+
+def test_a_signed_head_of_the_anchor_shows_that_the_entry_was_not_rewritten(plain):
+    rows, heads = read_chain(plain.secrets / "anchor.jsonl")
+    assert not rows
+    key = plain.signer.name
+    assert all(c.holds for c in chain_checks(plain.certificate, rows=(), heads=heads, key=key))
+    for path in (("accounting", "hash"), ("accounting", "entry")):
+        lie = edited(plain.certificate, path)
+        found = list(chain_checks(lie, rows=(), heads=heads, key=key))
+        assert [c.name for c in found if not c.holds] == ["signed head"], path
+
+
+@pytest.mark.parametrize(
+    ("path", "check", "words"),
+    [
+        (("guarantee", "spend", "rho"), "guarantee", "guarantee.spend.rho says"),
+        (("guarantee", "unit"), "guarantee", "guarantee.unit says"),
+        (("mechanisms", 0, "law", "scale-squared"), "errors", "mechanisms[0].error"),
+        (("mechanisms", 0, "error", "p95"), "errors", "the noise law gives"),
+        (("mechanisms", 1, "sensitivity", "because"), "mechanisms", "mechanisms[1].sensitivity"),
+        (("hazards", 0, "status"), "form", "hazards[0].status"),
+        (("accounting", "charges", 0, "after"), "charges", "does not add up"),
+        (("accounting", "payload-sha256"), "entry", "another payload"),
+        (("outputs", 1, "sha256"), "outputs", "outputs[1].sha256"),
+        (("limits", "fit-for", 0), "limits", "limits.fit-for[0]"),
+    ],
+)
+def test_the_message_names_the_line_that_failed(plain, path, check, words):
+    lie = signed(edited(plain.certificate, path), plain.signer)
+    failed = {c.name: c.detail for c in verify(lie, folder=plain.out).checks if not c.holds}
+    assert words in failed[check], failed
+
+
+def test_noise_that_is_too_small_for_its_charge_is_found_without_the_noisy_numbers(plain, tmp_path):
+    lie = plain.certificate
+    lie["mechanisms"][0]["law"]["scale-squared"] = "1"
+    found = verify(signed(lie, plain.signer), folder=tmp_path)
+    failed = {c.name: c.detail for c in found.checks if not c.holds}
+    assert "loses more than is charged" in failed["scales"]
+
+
+@pytest.mark.parametrize("kind", ["release", "reuse"])
+def test_certificates_of_version_1_still_verify(kind):
+    folder = GOLDEN / "certificate-1" / kind
+    certificate = read_certificate(folder / "certificate.json")
+    assert certificate["certificate"] == "1"
+    found = verify(certificate, folder=folder)
+    assert found.holds, [check for check in found.checks if not check.holds]
+
+
+def test_a_certificate_of_version_2_still_verifies():
+    folder = GOLDEN / "certificate-2" / "release"
+    certificate = read_certificate(folder / "certificate.json")
+    assert certificate["certificate"] == "2"
+    found = verify(certificate, folder=folder)
+    assert found.holds, [check for check in found.checks if not check.holds]
+
+
+def test_a_full_certificate_cannot_pass_as_an_old_one(plain):
+    old = {n: p for n, p in plain.certificate.items() if n not in ("hazards", "limits")}
+    assert not verify(signed(old | {"certificate": "1"}, plain.signer), folder=plain.out).holds
+
+
+def test_a_house_rule_alone_lets_the_noisy_numbers_be_missing(plain, tmp_path):
+    for file in ("certificate.json", "tables"):
+        source = plain.out / file
+        if source.is_dir():
+            shutil.copytree(source, tmp_path / file)
+        else:
+            shutil.copy(source, tmp_path / file)
+    found = verify(plain.certificate, folder=tmp_path)
+    assert [c.name for c in found.checks if not c.holds] == ["noisy payload"]
+    withheld = plain.certificate
+    withheld["small-cells"] = {"noisy-file": "withheld"}
+    assert not verify(signed(withheld, plain.signer), folder=tmp_path).holds
+
+
+def test_a_path_that_only_the_certificate_names_is_never_opened(tmp_path_factory):
+    found = issue(tmp_path_factory.mktemp("house"), more="small-cells: cms\n")
+    lie = found.certificate
+    lie["outputs"].append({"path": "../clinic/patients.csv", "sha256": "0" * 64})
+    checks = verify(signed(lie, found.signer), folder=found.out).checks
+    assert not [c for c in checks if "patients.csv" in c.name + c.detail]
+    assert not all(c.holds for c in checks)
+
+
+def test_a_delivery_again_has_the_same_certificate(plain, tmp_path):
+    assert again(plain.clinic, tmp_path / "again").certificate == plain.certificate
+
+
+def test_the_words_of_the_promise_state_no_bare_epsilon(plain):
+    said = in_words(plain.release.plan)
+    assert set(said) == {"en", "zh"}
+    assert "patient" in said["en"]
+    assert "患者" in said["zh"]
+    assert "ε" not in said["en"] + said["zh"]
+
+
+def test_a_zcdp_promise_in_words_is_the_pointwise_bound_and_not_the_tight_epsilon(plain):
+    import math
+
+    from confide.privacy.accounting.concentrated import simple_epsilon_at
+
+    plan = plain.release.plan
+    factor = float(in_words(plan)["en"].partition("a factor ")[2].partition(",")[0])
+    pointwise = math.exp(simple_epsilon_at(plan.loss, delta=plan.dataset.delta))
+    assert 0 <= factor - pointwise <= 0.001
+    assert factor > math.exp(float(plain.certificate["guarantee"]["equivalent"]["epsilon"]))
+
+
+def test_equal_certificates_have_equal_bytes(plain):
+    written = (plain.out / "certificate.json").read_bytes()
+    shuffled = dict(reversed(list(copy.deepcopy(plain.certificate).items())))
+    from confide.plans.canonical import canonical_bytes
+
+    assert canonical_bytes(shuffled) == written

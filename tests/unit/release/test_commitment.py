@@ -1,0 +1,161 @@
+"""The commitment to a snapshot: it binds, it hides, and it is never the same twice."""
+
+import hashlib
+import json
+import os
+
+import pytest
+
+from confide.errors import ContractError
+from confide.release import commitment as module
+from confide.release.against_ledger import ledger_checks
+from confide.release.commitment import commit, opening_of, published, snapshot_digest
+from confide.workspace import FOLDER, Workspace, open_ledger, open_workspace, source_files
+from issued import again, issue
+from small_clinic import DATASET
+
+
+@pytest.fixture(scope="module")
+def issued(tmp_path_factory):
+    return issue(tmp_path_factory.mktemp("committed"))
+
+
+def checks(issued, certificate=None):
+    with open_ledger(issued.clinic.dataset) as (ledger, declared):
+        return {
+            each.name: each
+            for each in ledger_checks(
+                certificate or issued.certificate,
+                ledger=ledger,
+                lineage="clinic",
+                folder=declared.base / FOLDER,
+                files=source_files(declared),
+            )
+        }
+
+
+def test_the_commitment_opens_to_the_files_that_were_read(issued):
+    opening = opening_of(issued.secrets, entry=issued.certificate["accounting"]["hash"])
+    assert issued.certificate["data"]["commitment"] == published(opening)
+    assert hashlib.sha256(opening.nonce + opening.snapshot).hexdigest() == opening.value()
+    files = sorted(p for p in issued.clinic.folder.iterdir() if p.suffix == ".csv")
+    named = [[p.name, hashlib.sha256(p.read_bytes()).hexdigest()] for p in files]
+    bare = json.dumps(named, separators=(",", ":")).encode()
+    assert opening.snapshot == hashlib.sha256(bare).digest()
+    assert checks(issued)["snapshot"].holds
+
+
+def test_two_releases_of_one_snapshot_never_have_the_same_commitment(issued, tmp_path):
+    other = again(issued.clinic, tmp_path / "other", request="another")
+    one, two = (
+        opening_of(issued.secrets, entry=each.certificate["accounting"]["hash"])
+        for each in (issued, other)
+    )
+    assert one.snapshot == two.snapshot
+    assert one.nonce != two.nonce
+    assert one.value() != two.value()
+
+
+def test_neither_nonce_nor_digest_is_published_or_reaches_the_ledger(issued):
+    opening = opening_of(issued.secrets, entry=issued.certificate["accounting"]["hash"])
+    public = b"".join(p.read_bytes() for p in issued.out.rglob("*") if p.is_file())
+    ledger = b"".join((issued.secrets / n).read_bytes() for n in ("ledger.sqlite", "anchor.jsonl"))
+    for secret in (opening.nonce, opening.snapshot):
+        for text in (secret, secret.hex().encode()):
+            assert text not in public
+            assert text not in ledger
+    assert opening.nonce.hex() not in repr(opening)
+
+
+def test_what_the_steward_keeps_is_for_the_steward_alone(issued):
+    for name in (module.OPENINGS, module.DIGESTS):
+        assert (issued.secrets / name).stat().st_mode & 0o077 == 0
+
+
+def test_a_second_nonce_for_one_release_is_refused(issued):
+    with pytest.raises(ContractError, match="already"):
+        commit(issued.secrets, entry=issued.certificate["accounting"]["hash"], snapshot=bytes(32))
+
+
+def test_another_value_than_the_one_that_was_made_is_found(issued):
+    lie = issued.certificate
+    lie["data"]["commitment"]["value"] = "0" * 64
+    assert not checks(issued, lie)["snapshot"].holds
+    del lie["data"]["commitment"]
+    assert not checks(issued, lie)["snapshot"].holds
+
+
+def test_files_that_changed_since_are_told_to_the_steward(tmp_path):
+    issued = issue(tmp_path)
+    with (issued.clinic.folder / "visits.csv").open("a") as file:
+        file.write("zq7canary0,north,1,2026-01-11\n")
+    found = checks(issued)["snapshot"]
+    assert found.holds
+    assert "changed since" in found.detail
+    assert (
+        "snapshot"
+        not in (issued.out / "certificate.json").read_text().split('"commitment"')[0][-9:]
+    )
+
+
+def test_a_file_is_digested_once_as_long_as_it_stays_the_same(tmp_path, monkeypatch):
+    path = tmp_path / "rows.csv"
+    path.write_text("pid\n1\n")
+    read = []
+    digest = module._digest
+    monkeypatch.setattr(module, "_digest", lambda p: read.append(p) or digest(p))
+    first = snapshot_digest([path], folder=tmp_path)
+    assert snapshot_digest([path], folder=tmp_path) == first
+    assert len(read) == 1
+    path.write_text("pid\n2\n3\n")
+    assert snapshot_digest([path], folder=tmp_path) != first
+    assert len(read) == 2
+
+
+def test_files_that_change_while_they_are_read_are_not_committed_to(tmp_path, monkeypatch):
+    path = tmp_path / "rows.csv"
+    path.write_text("pid\n1\n")
+
+    def changing(found):
+        path.write_text("pid\n1\n2\n")
+        os.utime(path, (1, 1))
+        return hashlib.sha256(found.read_bytes()).hexdigest()
+
+    monkeypatch.setattr(module, "_digest", changing)
+    assert snapshot_digest([path], folder=tmp_path) is None
+
+
+def test_a_torn_line_of_the_stewards_file_loses_no_later_one(tmp_path):
+    (tmp_path / module.OPENINGS).write_text('{"entry": "a", "non')
+    made = commit(tmp_path, entry="b", snapshot=bytes(32))
+    assert opening_of(tmp_path, entry="b").nonce == made.nonce
+    assert opening_of(tmp_path, entry="a") is None
+
+
+def test_a_failing_digest_stops_no_release(tmp_path, monkeypatch):
+    def gone(path):
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(module, "_digest", gone)
+    issued = issue(tmp_path)
+    assert "commitment" not in issued.certificate["data"]
+    (snapshot,) = [h for h in issued.certificate["hazards"] if h["id"] == "snapshot"]
+    assert snapshot["status"] == "open"
+
+
+def test_tables_in_memory_are_not_committed_to(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    text = DATASET.replace("{kind: csv, path: .}", "{kind: frames}")
+    frames = {
+        "patients.csv": pa.table(
+            {"pid": ["a"], "sex": ["1"], "age": [3], "diabetes": ["yes"], "note": ["x"]}
+        ),
+        "visits.csv": pa.table(
+            {"pid": ["a"], "ward": ["north"], "cost": [1], "day": ["2026-01-11"]}
+        ),
+    }
+    workspace: Workspace = open_workspace(text, frames=frames, folder=tmp_path)
+    with workspace:
+        plan = workspace.plan({"id": "n", "kind": "count", "table": "patients"}, epsilon="0.5")
+        release = workspace.release(plan)
+    assert "commitment" not in release.certificate["data"]
