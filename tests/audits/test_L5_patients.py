@@ -30,8 +30,8 @@ from confide.release.site_ledger import recomputed
 from confide.rows.duckdb import open_engine
 from confide.statistics import Histogram, KeySelection
 from confide.tables.source import Source, SourceKind
+from ledger_policies import cap
 from ledgers import open_ledger
-from policies import cap
 from seeded import SeededEntropy
 
 OTHERS = ((1, 3.0, "A", "flu"), (2, -4.0, "B", "flu"), (3, 0.0, "C", "gout"))
