@@ -79,8 +79,14 @@ class PersonSums:
 
     @property
     def roster(self) -> str:
-        """What persons are numbered by: a generation of copies; "" for this release alone."""
-        return "" if self._copies is None else self._patients().parent.name
+        """What persons are numbered by: one writing of copies; "" for this release alone.
+
+        The same source prepared again from nothing may number persons otherwise.
+        """
+        if self._copies is None:
+            return ""
+        index = self._patients()
+        return f"{index.parent.name}-{index.stat().st_mtime_ns:x}"
 
     def store(self) -> None:
         """Read the rows, bound them and add them up by person and cell.

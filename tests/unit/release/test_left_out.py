@@ -1,6 +1,7 @@
 """Releases under a policy that leaves patients out, through the workspace and the gate."""
 
 import datetime as dt
+import shutil
 from dataclasses import replace
 from fractions import Fraction
 
@@ -100,6 +101,37 @@ def test_budgets_survive_snapshots_and_preparation(tmp_path):
         assert paid(at, 2) == [Fraction(1, 2), Fraction(1, 2), None]
         assert paid(at, 1) == [Fraction(1, 4)] * 3
         assert paid(at, 7) == [Fraction(1, 2), 0, 0]
+
+
+def test_copies_made_again_from_nothing_charge_the_same_persons(tmp_path):
+    """A first preparation numbers patients by their ids, a later one goes on where it was."""
+    path = write_hospital(tmp_path, without=(0, 1, 2))
+    text = path.read_text().replace("kind: csv", "kind: parquet").replace(".csv", ".parquet")
+
+    def prepare(snapshot):
+        from pyarrow import csv, parquet
+
+        for table in ("visits", "people"):
+            frame = csv.read_csv(tmp_path / f"{table}.csv")
+            parquet.write_table(frame, tmp_path / f"{table}.parquet")
+        path.write_text(text.replace('snapshot: "1"', f'snapshot: "{snapshot}"'))
+        preparation(path).prepare()
+
+    def release():
+        with open_workspace(path) as at:
+            plan = at.plan(WARDS, epsilon="1")
+            at.release(plan, request=f"r{len(at.ledger.entries('hospital'))}")
+            return [paid(at, patient) for patient in (1, 2, 4)]
+
+    prepare("1")
+    assert release() == [[0], [0], [1]]
+    write_hospital(tmp_path)
+    prepare("2")
+    assert release() == [[0, Fraction(1, 4)], [0, Fraction(1, 2)], [1, None]]
+    shutil.rmtree(tmp_path / ".confide" / "prepared")
+    preparation(path).prepare()
+    quarter, half = Fraction(1, 4), Fraction(1, 2)
+    assert release() == [[0, quarter, quarter], [0, half, half], [1, None, None]]
 
 
 def test_certificate_estimates_and_verify_say_that_patients_may_be_left_out(tmp_path):

@@ -8,6 +8,7 @@ is durable before any record names them.
 the hash key is; under another key every patient would look new, so it is refused.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,31 @@ from confide.errors import InvalidParameterError
 
 KIND = "people"
 UNKNOWN = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roster:
+    """How an engine numbers persons.
+
+    Attributes:
+        name: What its numbers are of; "" for one release alone.
+        numbers: Each person's own number, by the engine's; shape (persons,).
+        same: Whether both are the same.
+    """
+
+    name: str
+    numbers: NDArray[np.int64]
+    same: bool
+
+    def of(self, who: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of some persons."""
+        return who if self.same else self.numbers[who]
+
+
+def roster_of(name: str, numbers: NDArray[np.int64]) -> Roster:
+    """Return a roster; engines and store often count alike, and then nothing is looked up."""
+    same = bool(np.array_equal(numbers, np.arange(numbers.size)))
+    return Roster(name=name, numbers=numbers, same=same)
 
 
 class People:
