@@ -227,11 +227,7 @@ class Workspace:
         return offers(self.ledger, plan)
 
     def reuse(self, plan: Plan) -> ReusedRelease:
-        """Return a release made of published ones; never opens the source, charges nothing.
-
-        Raises:
-            ContractError: If they do not answer every statistic; the message names those.
-        """
+        """Return a release made of published ones, if they answer the plan; charges nothing."""
         return reused_release(self.ledger, plan, issuer=self._issuer(), signer=self._signer)
 
     def _issuer(self) -> Issuer:
@@ -263,12 +259,10 @@ class Workspace:
 
     def close(self) -> None:
         """Release the engine and the ledger."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
-        if self._patients is not None:
-            self._patients.close()
-            self._patients = None
+        for part in (self._engine, self._patients):
+            if part is not None:
+                part.close()
+        self._engine = self._patients = None
         self.ledger.close()
 
     def __enter__(self) -> Self:

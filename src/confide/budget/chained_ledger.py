@@ -5,7 +5,6 @@ most one row to the chain.  The whole ledger is checked when it is opened.
 
 *Privacy:* see :mod:`confide.budget.ledger`.  A cap is checked three times in that transaction: from
 the chain, by the statement that adds to the counter, and by a ``CHECK`` of the table.
-
 *Utility:* a release costs four small transactions, a few milliseconds on a local disk.
 """
 
@@ -162,11 +161,11 @@ class ChainedLedger:
     def commit(self, reservation: Reservation, *, payload: bytes, members: str = "") -> Entry:
         """See :meth:`Ledger.commit`."""
         number = reservation.entry.number
-        fields = {"sha256": hashlib.sha256(payload).hexdigest()}
-        fields |= {"members": members} if members else {}
+        sealed = {"members": members} if members else {}
         with self._journal.transaction():
             self._require_owner(reservation)
-            self._move(number, kind="committed", **fields)
+            digest = hashlib.sha256(payload).hexdigest()
+            self._move(number, kind="committed", sha256=digest, **sealed)
             self._journal.store.write_payload(entry=number, payload=payload)
         return self._journal.book.requests[number].entry
 

@@ -47,10 +47,13 @@ from confide.release.statement import house_rule, measured, output, promised, re
 
 GROUP_SIZES = (2, 5)
 NOISY_PATH = "noisy.json"
-PATIENTS_IN_WORDS = (
-    "Each patient is charged for what their own rows added, and left out of a release that would "
-    "pass their cap. Whether anybody was left out is not told. Counts can be too low by that."
-)
+PATIENTS_IN_WORDS = {
+    "en": "Each patient is charged for what their own rows added, and left out of a release that "
+    "would pass their cap. Whether anybody was left out is not told. Counts can be too low by "
+    "that.",
+    "zh": "每位患者只为自己的记录所增加的部分计费；若一次发布会超过其上限，该患者即不计入。"
+    "是否有人未被计入不予告知。计数可能因此偏低。",
+}
 SIGNED_OVER = "RFC 8785 form of this object without signature"
 
 

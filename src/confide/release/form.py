@@ -161,6 +161,22 @@ class BoundPart(_Part):
     measurements: list[str]
 
 
+class PatientCapPart(_Part):
+    """A cap that is kept by leaving patients out."""
+
+    cap: str
+    window: Literal["release", "calendar-year", "rolling-365d", "lifetime"]
+    limit: Decimal
+    enforced: Literal["by leaving patients out"]
+
+
+class PatientsPart(_Part):
+    """That patients may be left out, and up to what; never who was, nor how many."""
+
+    caps: list[PatientCapPart]
+    in_words: TextPart
+
+
 class GuaranteePart(_Part):
     """What is promised."""
 
@@ -175,6 +191,7 @@ class GuaranteePart(_Part):
     equivalents: list[EquivalentPart]
     not_protected: list[TextPart]
     in_words: TextPart
+    patients: PatientsPart | None = None
 
 
 class PlanPart(_Part):

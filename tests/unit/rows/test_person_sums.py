@@ -134,9 +134,9 @@ def searched(databases, entropy, *, every=1):
 
 
 def test_everybody_pays_by_the_norm_of_what_the_sums_lose_without_them():
-    drawn, of, found, vectors = searched(QUICK, SeededEntropy(5), every=3)
+    drawn, of, found, vectors = searched(QUICK, SeededEntropy(5), every=6)
     with engine_of(drawn.present, of) as engine:
-        assert compare(engine, of, found, drawn, **vectors) > 40
+        assert compare(engine, of, found, drawn, **vectors) > 15
 
 
 @pytest.mark.audit
@@ -147,7 +147,7 @@ def test_of_four_thousand_patients_each_pays_by_the_norm_of_what_the_sums_lose_w
 
 
 def test_prepared_copies_charge_the_same_persons_the_same(tmp_path):
-    drawn, of, found, vectors = searched(QUICK, SeededEntropy(7), every=9)
+    drawn, of, found, vectors = searched(QUICK, SeededEntropy(7), every=16)
     for name, frame in drawn.present.items():
         pq.write_table(frame, tmp_path / name)
     source = Source(kind=SourceKind.PARQUET, path=".")
@@ -159,4 +159,4 @@ def test_prepared_copies_charge_the_same_persons_the_same(tmp_path):
     with open_engine(
         source, base=tmp_path, dataset=of, hash_key=HASH_KEY, copying=UseCopies(folder=folder)
     ) as engine:
-        assert compare(engine, of, found, drawn, **vectors) > 10
+        assert compare(engine, of, found, drawn, **vectors) > 5

@@ -41,7 +41,7 @@ from confide.budget.entry import Entry
 from confide.budget.ledger import Ledger
 from confide.budget.per_patient.bill import Bill, Bound, Charged, exhausted
 from confide.budget.per_patient.members import Members, write_members
-from confide.budget.per_patient.people import People
+from confide.budget.per_patient.people import People, Roster, roster_of
 from confide.budget.per_patient.records import Records
 from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
 from confide.budget.per_patient.tally import Counted, Tally, tally_of
@@ -72,7 +72,7 @@ class PatientStore:
             self._records.folder.mkdir(mode=0o700, exist_ok=True)
             self._people = People(self._folder / "people", key=self._key)
         self._tallies: dict[CapWindow, Tally] = {}
-        self._numbers: tuple[str, NDArray[np.int64]] = ("", np.empty(0, dtype=np.int64))
+        self._roster: Roster | None = None
         self._changed: set[CapWindow] = set()
 
     def __repr__(self) -> str:
@@ -110,8 +110,8 @@ class PatientStore:
             LedgerFrozenError: If a file is missing, was changed, or belongs to no entry.
         """
         with self._alone():
-            numbers = self._numbers_of(bill)
-            mine = numbers[bill.who]
+            roster = self._roster_of(bill)
+            mine = roster.of(bill.who)
             tallies = [(self._tally(b.window, ledger, entry=entry), b) for b in bounds]
             out, afters = np.zeros(mine.size, dtype=bool), []
             for tally, bound in tallies:
@@ -123,7 +123,9 @@ class PatientStore:
             if bill.everybody:  # they would pay, even without rows of their own
                 everywhere = self._over(tallies, everybody=bill.everybody)
                 everywhere[left_out] = True
-                left_out, without = (np.flatnonzero(e) for e in (everywhere, everywhere[numbers]))
+                left_out, without = (
+                    np.flatnonzero(e) for e in (everywhere, everywhere[roster.numbers])
+                )
                 out = everywhere[mine]
             members = Members(
                 everybody=bill.everybody,
@@ -168,7 +170,7 @@ class PatientStore:
         )
         with self._alone():
             members = self._records.read(opened, people=self._people.count)
-            numbers = self._numbers_of(bill)
+            numbers = self._roster_of(bill).numbers
             out = np.zeros(self._people.count, dtype=bool)
             out[members.left_out] = True
             return np.flatnonzero(out[numbers])
@@ -228,26 +230,25 @@ class PatientStore:
 
     # --- who is who ---
 
-    def _numbers_of(self, bill: Bill) -> NDArray[np.int64]:
+    def _roster_of(self, bill: Bill) -> Roster:
         """Return the number of each person of a roster, by the engine's number."""
         self._people.refresh()
-        known, numbers = self._numbers
-        if bill.roster and known == bill.roster:
-            return numbers
+        if bill.roster and self._roster is not None and self._roster.name == bill.roster:
+            return self._roster
         path = self._folder / f"{bill.roster}.roster"
         if bill.roster and path.exists():
             with contextlib.suppress(LedgerFrozenError):  # only a cache
                 stored = read_sealed(path, key=self._key, kind="roster").columns["number"]
-                self._numbers = (bill.roster, stored.astype(np.int64))
-                return self._numbers[1]
-        numbers = self._people.met(bill.identities())
+                self._roster = roster_of(bill.roster, stored.astype(np.int64))
+                return self._roster
+        found = roster_of(bill.roster, self._people.met(bill.identities()))
         if bill.roster:
-            self._numbers = (bill.roster, numbers)
+            self._roster = found
             for old in self._folder.glob("*.roster"):
                 old.unlink()
-            column = {"number": numbers.astype("<u4")}
+            column = {"number": found.numbers.astype("<u4")}
             write_sealed(path, key=self._key, fields={"kind": "roster"}, columns=column)
-        return numbers
+        return found
 
     # --- what was spent ---
 

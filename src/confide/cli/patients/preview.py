@@ -47,9 +47,8 @@ def preview(
         from confide.report.left_out_chart import left_out_chart
         from confide.report.words import load_words
 
-        figure.write_text(
-            draw(left_out_chart(year, found, worst=worst, words=load_words("en"))).svg, "utf-8"
-        )
+        chart = left_out_chart(year, found, worst=worst, words=load_words("en"))
+        figure.write_text(draw(chart).svg, "utf-8")
     body = _body(year, found, worst=worst)
     output = Output(json=as_json, quiet=quiet)
     output.result("patients-preview", body, show=lambda: _show(body))
