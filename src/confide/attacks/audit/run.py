@@ -22,6 +22,7 @@ from confide.attacks.audit.black_box import audit_scenario, scenarios
 from confide.attacks.audit.end_to_end import audit_trial, trials
 from confide.attacks.audit.generate import neighbours
 from confide.attacks.audit.goodness_of_fit import p_value, worst_moment
+from confide.attacks.audit.models import model_scenario
 from confide.attacks.audit.oracles import oracle_checks
 from confide.attacks.audit.outcome import AuditCheck, AuditReport, Layer
 from confide.attacks.audit.searched import statistics_of_events, statistics_of_patients
@@ -85,6 +86,10 @@ def _parts(
             f"lower bound: {scenario.name}",
             partial(_one, audit_scenario, scenario, samples=few, entropy=entropy),
         )
+    yield (
+        "lower bound: model in rounds",
+        partial(_one, audit_scenario, model_scenario(), samples=samples, entropy=entropy),
+    )
     for trial in trials():
         yield (
             f"whole release: {trial.name}",
