@@ -79,7 +79,7 @@ def test_gradients_normalised_by_the_actual_number_are_caught(monkeypatch) -> No
 @pytest.mark.audit
 def test_correct_code_passes_ninety_nine_of_a_hundred_audits() -> None:
     scenario = model_scenario()
-    assert sum(passes(scenario, seed=seed) for seed in range(200)) >= 198
+    assert sum(passes(scenario, seed=seed) for seed in range(100)) >= 99
 
 
 @pytest.mark.audit

@@ -145,3 +145,18 @@ def test_more_rows_than_a_patient_may_have_are_refused():
     found = columns(3, np.random.default_rng(2), rows=2)
     with pytest.raises(Exception, match="contribution bound not enforced"):
         DescentRows(AGGREGATE, found, dataset=world())
+
+
+def test_scaling_in_floats_is_integer_division_towards_zero():
+    from confide.rows.descent import _scaled
+
+    rng = np.random.default_rng(4)
+    rows = rng.integers(-(2**18), 2**18, (20_000, 3))
+    size = rng.integers(1, 2**22, 20_000)
+    by = rng.integers(1, 2**17, 20_000)
+    rows[::5] = size[::5, None]  # quotients that are whole, and one less
+    by[::10] = rows[::10, 0]
+    where = np.arange(20_000) % 3 > 0
+    found = _scaled(rows.astype(np.float64), size, by=by, where=where)
+    exact = np.sign(rows) * (np.abs(rows) * by[:, None] // size[:, None])
+    assert (found == np.where(where[:, None], exact, rows)).all()
