@@ -30,6 +30,7 @@ from confide.attacks.audit.sensitivity_search import (
     Found,
     search,
 )
+from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy, SystemEntropy
@@ -49,18 +50,28 @@ SAMPLERS: tuple[Mechanism, ...] = (
 )
 
 
-def run_audit(*, quick: bool, progress: Callable[[str], None]) -> AuditReport:
+def run_audit(*, quick: bool, progress: Callable[[str], None], only: str = "") -> AuditReport:
     """Run every layer of the audit.
 
     Args:
         quick: Whether to spend less than a minute, rather than some minutes.
         progress: Told the name of each part before it runs.
+        only: Parts whose name has this text; all of them when empty.
+
+    Raises:
+        ContractError: If no part has.
     """
     start = time.monotonic()
     checks: list[AuditCheck] = []
     for part, run in _parts(quick=quick, entropy=SystemEntropy()):
-        progress(part)
-        checks.extend(run())
+        if only in part:
+            progress(part)
+            checks.extend(run())
+    if not checks:
+        raise ContractError(
+            f"No part of the audit is called {only!r}.",
+            hint="Write --only with a word of a part: model, search, fit, bound or release.",
+        )
     return AuditReport(checks=tuple(checks), seconds=time.monotonic() - start)
 
 
