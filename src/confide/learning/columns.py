@@ -185,16 +185,26 @@ def column(table: Any, place: int) -> NDArray[Any]:
 def numbers(values: NDArray[Any], *, name: str) -> NDArray[np.float64]:
     """Return a column as numbers, NaN where one is missing.
 
+    A cell of a mixed column that is no number is missing: a refusal would tell that it is there.
+
     Raises:
-        ContractError: If the column is not numeric; cells are never shown.
+        ContractError: If the type of the column is no number, whatever its cells are.
     """
-    try:
+    if values.dtype.kind in "biuf":
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    if values.dtype != object:
         raise ContractError(
-            f"Column {name!r} has bounds, but not every cell is a number.",
+            f"Column {name!r} has bounds, but its type is no number.",
             hint="Declare it in categories, or convert it by a public rule.",
-        ) from None
+        )
+    return np.asarray([_number(value) for value in values], dtype=np.float64)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _text(value: Fraction) -> str:

@@ -137,14 +137,23 @@ def test_a_column_without_bounds_is_refused_and_never_measured():
         ).fit(X, y)
 
 
-def test_a_cell_is_never_in_an_error():
+def test_a_column_of_another_type_is_refused_without_its_cells():
     X, y = people(n=50)
-    X["age"] = np.array(["canary-71"] * 50, dtype=object)
-    with pytest.raises(ContractError) as refusal:
+    X["age"] = np.array(["canary-71"] * 50)
+    with pytest.raises(ContractError, match="type is no number") as refusal:
         DPLogisticRegression(bounds=BOUNDS, categories=LEVELS, workspace=TemporaryLedger()).fit(
             X, y
         )
     assert "canary" not in str(refusal.value)
+
+
+def test_a_cell_that_is_no_number_is_missing_and_never_refused():
+    from confide.learning.columns import numbers
+
+    cells = np.array([1, "2.5", "canary", None, b"x", 10**400, True], dtype=object)
+    found = numbers(cells, name="age")
+    assert found[[0, 1, 6]].tolist() == [1, 2.5, 1]
+    assert np.isnan(found[2:6]).all()
 
 
 def test_holding_out_needs_ids_because_a_rows_place_is_none():
