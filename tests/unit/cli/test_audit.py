@@ -30,4 +30,4 @@ def test_only_attacks_the_part_that_is_named():
     ran = confide("audit", "--quick", "--only", "model", "--json")
     assert [check["name"] for check in ran.json["checks"]] == ["model in rounds, a canary patient"]
     assert ran.json["holds"] is True
-    assert confide("audit", "--only", "nothing like it").code == 2
+    assert confide("audit", "--only", "nothing like it").code == 7
