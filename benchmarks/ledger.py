@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from ledgers import TENTH, open_ledger, request, terms  # noqa: E402
+from ledgers import TENTH, open_ledger, request, terms
 
 RELEASES, CONNECTIONS, EACH = 200, 16, 20
 STEPS = ("reserve", "read", "commit", "publish")

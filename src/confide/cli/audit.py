@@ -15,6 +15,9 @@ _RUN = "confide.attacks.audit.run"
 def audit(
     *,
     quick: Annotated[bool, typer.Option("--quick", help="The part that takes seconds.")] = False,
+    only: Annotated[
+        str, typer.Option("--only", help='Parts with this word in their name, as "model".')
+    ] = "",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -25,7 +28,7 @@ def audit(
     run_audit = _harness()
     output = Output(json=as_json, quiet=quiet)
     with output.stages({}) as progress:
-        found = run_audit(quick=quick, progress=progress)
+        found = run_audit(quick=quick, progress=progress, only=only)
     body = {
         "quick": quick,
         "holds": found.passed,

@@ -20,6 +20,7 @@ class Form(enum.Enum):
     REGISTRY = "deployments-registry"
     ACRO = "acro"
     METHODS = "methods"
+    MODEL_CARD = "model-card"
     NOISY = "noisy"
 
 
@@ -37,7 +38,7 @@ def export(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a certificate as a registry record, a checker's results, or a methods paragraph.
+    """Write a certificate as a registry record, a checker's results, methods or a model card.
 
     Only what verifies is exported. `noisy` hands an authority the raw noisy numbers that a house
     rule keeps out of the folder.
@@ -89,21 +90,23 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None) -> str:
         case Form.ACRO:
             paths = [each["path"] for each in held["outputs"] if "columns" in each]
             return _json(results(held, tables={p: (folder / p).read_bytes() for p in paths}))
-        case Form.METHODS:
-            return _methods(held, folder=folder, payload=payload)
+        case Form.METHODS | Form.MODEL_CARD:
+            return _written(held, form=form, folder=folder, payload=payload)
         case Form.NOISY:
             return _payload(folder, payload).decode()
 
 
-def _methods(held: Any, *, folder: Path, payload: bytes | None) -> str:
+def _written(held: Any, *, form: Form, folder: Path, payload: bytes | None) -> str:
     from confide.release.noisy import read_payload
     from confide.release.release import Release
     from confide.report.methods import methods
+    from confide.report.model_card import model_card
     from confide.report.words import load_words
 
     noisy = read_payload(_payload(folder, payload))
     release = Release(noisy=noisy, estimates=noisy.estimates(), certificate=held)
-    return methods(release, words=load_words("en"))
+    write = model_card if form is Form.MODEL_CARD else methods
+    return write(release, words=load_words("en"))
 
 
 def _payload(folder: Path, payload: bytes | None) -> bytes:

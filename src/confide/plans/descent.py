@@ -204,7 +204,8 @@ def walk(
     def measured(at: Array) -> Array:
         return np.asarray(known * (float(np.trace(model(at))) / level))
 
-    theta = late.follow(rest[2 * entries :], start=theta, curve=measured)
+    gradients = rest[2 * entries :][: (scale.rounds - scale.early) * scale.size]
+    theta = late.follow(gradients, start=theta, curve=measured)
     ratio = float(np.trace(model(theta))) / level
     return Walk(
         whitened=found,

@@ -152,7 +152,7 @@ class DescentRows:
                 plain, halfway, weighted = self._whitened(place)
                 _, roots = self.__tables
                 root = roots[_steps(plain, place)].astype(np.float64)[:, None]
-                both = [_upper(_products(np.trunc(z * root / ROOT))) for z in (halfway, weighted)]
+                both = [_upper(_products(_rooted(z, root))) for z in (halfway, weighted)]
                 return _times(scale.curvature, both[0] + both[1])
             case AskScores(at=place, edges=edges):
                 return _times(scale.scores, self._scores(place, edges=edges))
@@ -219,8 +219,17 @@ def _outcome(
 
 def _whiten(rows: Floats, place: Place) -> Floats:
     matrix = np.array(place.whitening, dtype=np.float64)
-    most = LARGEST_TERM * UNIT
-    return np.clip(np.floor(rows @ matrix / UNIT), -most, most)
+    most, found = LARGEST_TERM * UNIT, rows @ matrix
+    found /= UNIT
+    np.floor(found, out=found)
+    return np.asarray(np.clip(found, -most, most, out=found))
+
+
+def _rooted(rows: Floats, root: Floats) -> Floats:
+    """Return rows·root/ROOT, rounded towards zero."""
+    found = rows * root
+    found /= ROOT
+    return np.asarray(np.trunc(found, out=found))
 
 
 def _steps(plain: Floats, place: Place) -> Ints:
@@ -260,14 +269,16 @@ def _shrunk(rows: Floats, size: Ints, *, most: int) -> Floats:
 
 
 def _scaled(rows: Floats, size: Ints, *, by: Ints, where: NDArray[np.bool_]) -> Floats:
-    """Return rows·by/size, rounded towards zero, for some of the rows."""
+    """Return rows·by/size, rounded towards zero, for some of the rows.
+
+    In float64, where it is exact: a quotient k − 1/size rounds to the whole number k only if
+    k·size reaches 2⁵³, and products here stay below 2⁴⁰.
+    """
     if not bool(where.any()):
         return rows
-    whole = rows[where].astype(np.int64)
-    smaller = np.abs(whole) * by[where][:, None] // size[where][:, None]
-    result = rows.copy()
-    result[where] = np.sign(whole) * smaller
-    return result
+    result = rows * np.where(where, by, 1).astype(np.float64)[:, None]
+    result /= np.where(where, size, 1).astype(np.float64)[:, None]
+    return np.asarray(np.trunc(result, out=result))
 
 
 def _products(rows: Floats) -> NDArray[Any]:

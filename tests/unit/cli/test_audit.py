@@ -23,3 +23,11 @@ def test_the_quick_audit_breaks_nothing():
     assert ran.json["schema"] == "confide.audit/1"
     assert ran.json["holds"] is True
     assert len(ran.json["checks"]) > 20
+
+
+@pytest.mark.skipif(not there, reason="this build has no audit")
+def test_only_attacks_the_part_that_is_named():
+    ran = confide("audit", "--quick", "--only", "model", "--json")
+    assert [check["name"] for check in ran.json["checks"]] == ["model in rounds, a canary patient"]
+    assert ran.json["holds"] is True
+    assert confide("audit", "--only", "nothing like it").code == 7

@@ -119,6 +119,9 @@ def test_every_export_is_written_and_only_of_what_verifies(two, tmp_path):
         assert confide("export", two.folder / where, "--as", form, "--out", out).code == 0
         text = out.read_text("utf-8")
         assert text.startswith("## ") if form == "methods" else json.loads(text)
+    ran = confide("export", two.folder / "v1", "--as", "model-card")
+    assert ran.code
+    assert "no model in this release" in ran.err + ran.out
     copy = tmp_path / "v1"
     shutil.copytree(two.folder / "v1", copy)
     (copy / "tables" / "by_sex.csv").write_text("quantity\n")

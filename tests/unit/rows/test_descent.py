@@ -159,3 +159,18 @@ def test_a_number_within_the_widest_bounds_keeps_its_place_between_them():
     found = columns(len(values), np.random.default_rng(1)) | {"e0": values}
     terms = _terms(AGGREGATE, found, dataset=of)
     assert terms[:, 1].tolist() == [-UNIT, -UNIT // 2, 0, 3 * UNIT // 4, UNIT]
+
+
+def test_scaling_in_floats_is_integer_division_towards_zero():
+    from confide.rows.descent import _scaled
+
+    rng = np.random.default_rng(4)
+    rows = rng.integers(-(2**18), 2**18, (20_000, 3))
+    size = rng.integers(1, 2**22, 20_000)
+    by = rng.integers(1, 2**17, 20_000)
+    rows[::5] = size[::5, None]  # quotients that are whole, and one less
+    by[::10] = rows[::10, 0]
+    where = np.arange(20_000) % 3 > 0
+    found = _scaled(rows.astype(np.float64), size, by=by, where=where)
+    exact = np.sign(rows) * (np.abs(rows) * by[:, None] // size[:, None])
+    assert (found == np.where(where[:, None], exact, rows)).all()

@@ -19,7 +19,7 @@ from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.descent import DescentRows
 from confide.statistics import LogisticRegression, read_plan
 from confide.statistics.logistic.fit import DROWNED, fitted
-from confide.tables.descent import scale_of
+from confide.tables.descent import SCORE_BINS, scale_of
 from models import AGGREGATE, ILL, NAMES, TRUTH, cohort, world
 
 SPEC = LogisticRegression(id="odds", table="people", of=ILL, covariates=NAMES)
@@ -194,3 +194,18 @@ def test_the_forecast_is_the_error_that_noise_brings():
     )
     one_sd = people["terms"][:, 1].std()
     assert said.half_width == pytest.approx(1.96 * one_sd * math.sqrt(found.noise[1]), rel=0.5)
+
+
+@pytest.mark.parametrize("names", [NAMES[:1], NAMES[:2], NAMES])
+def test_scores_do_not_change_the_path_whatever_the_number_of_terms(names):
+    aggregate = replace(AGGREGATE, covariates=AGGREGATE.covariates[: len(names)], held_out=200)
+    people = cohort(3_000, np.random.default_rng(2))
+    columns = {"p": np.arange(3_000), "rk": np.ones(3_000), "fold": np.arange(3_000) % 1000}
+    columns |= {f"e{i}": people[name] for i, name in enumerate((*names, "ill"))}
+    rows = DescentRows(aggregate, columns, dataset=ZCDP)
+    answers = in_rounds(rows, sigma=1e-3, aggregate=aggregate)
+    scale = scale_of(aggregate, dataset=ZCDP)
+    assert len(answers) == scale.length
+    whole = fitted(aggregate, answers, sigma=1e-3, dataset=ZCDP)
+    without = fitted(aggregate, answers[: -2 * SCORE_BINS], sigma=1e-3, dataset=ZCDP)
+    assert (whole.predicting == without.predicting).all()

@@ -24,6 +24,7 @@ from confide.attacks.audit.end_to_end import audit_trial, trials
 from confide.attacks.audit.every_kind import audit_kind, kind_trials, on_worst_pairs
 from confide.attacks.audit.generate import neighbours
 from confide.attacks.audit.goodness_of_fit import p_value, worst_moment
+from confide.attacks.audit.models import model_scenario
 from confide.attacks.audit.oracles import oracle_checks
 from confide.attacks.audit.outcome import AuditCheck, AuditReport, Layer
 from confide.attacks.audit.searched import statistics_of_events, statistics_of_patients
@@ -31,6 +32,7 @@ from confide.attacks.audit.sensitivity_search import (
     Found,
     search,
 )
+from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy, SystemEntropy
@@ -50,18 +52,28 @@ SAMPLERS: tuple[Mechanism, ...] = (
 )
 
 
-def run_audit(*, quick: bool, progress: Callable[[str], None]) -> AuditReport:
+def run_audit(*, quick: bool, progress: Callable[[str], None], only: str = "") -> AuditReport:
     """Run every layer of the audit.
 
     Args:
         quick: Whether to spend about a minute, rather than some ten.
         progress: Told the name of each part before it runs.
+        only: Parts whose name has this text; all of them when empty.
+
+    Raises:
+        ContractError: If no part has.
     """
     start = time.monotonic()
     checks: list[AuditCheck] = []
     for part, run in _parts(quick=quick, entropy=SystemEntropy()):
-        progress(part)
-        checks.extend(run())
+        if only in part:
+            progress(part)
+            checks.extend(run())
+    if not checks:
+        raise ContractError(
+            f"No part of the audit is called {only!r}.",
+            hint="Write --only with a word of a part: model, search, fit, bound or release.",
+        )
     return AuditReport(checks=tuple(checks), seconds=time.monotonic() - start)
 
 
@@ -87,6 +99,10 @@ def _parts(
             f"lower bound: {scenario.name}",
             partial(_one, audit_scenario, scenario, samples=few, entropy=entropy),
         )
+    yield (
+        "lower bound: model in rounds",
+        partial(_one, audit_scenario, model_scenario(), samples=samples, entropy=entropy),
+    )
     for trial in trials():
         yield (
             f"whole release: {trial.name}",

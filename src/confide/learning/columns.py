@@ -1,0 +1,211 @@
+"""Features with public bounds and categories, and the table that an engine reads.
+
+*Privacy:* a feature without bounds or categories is refused; its range in the data is not public.
+Steps of the grid follow from the bounds alone.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import ContractError, UnboundedError, UnknownNameError
+
+FEWEST_STEPS = 1000
+"""Steps of the grid of a number, at least."""
+
+Pair = tuple[Any, Any]
+Bounds = Mapping[str, Pair] | Sequence[Pair] | Pair | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """One declared feature.
+
+    Attributes:
+        name: Of the column.
+        lower: Least value of a number.
+        upper: Greatest value of a number.
+        labels: Categories, the reference first; () for a number.
+        missing: Public constant for a missing value; None drops the row.
+    """
+
+    name: str
+    lower: Fraction = Fraction(0)
+    upper: Fraction = Fraction(1)
+    labels: tuple[str, ...] = ()
+    missing: str | None = None
+
+    @property
+    def middle(self) -> float:
+        """The middle of the bounds."""
+        return float(self.lower + self.upper) / 2
+
+    def section(self) -> dict[str, Any]:
+        """Return the column in the words of dataset.yaml; a grid of at least 1,000 steps."""
+        nulls = {} if self.missing is None else {"nulls": self.missing}
+        if self.labels:
+            return {"categories": list(self.labels), **nulls}
+        step = Fraction(10) ** math.floor(math.log10((self.upper - self.lower) / FEWEST_STEPS))
+        lower = math.floor(self.lower / step) * step
+        upper = math.ceil(self.upper / step) * step
+        texts = {"lower": lower, "upper": upper, "step": step}
+        return {"kind": "number", **{key: _text(value) for key, value in texts.items()}, **nulls}
+
+
+def declared(
+    names: Sequence[str] | None,
+    *,
+    bounds: Bounds,
+    categories: Mapping[str, Sequence[Any]] | None,
+    missing: Mapping[str, Any] | None = None,
+) -> tuple[Feature, ...]:
+    """Return the features, in the order of the columns.
+
+    Args:
+        names: Of the columns; those that are declared, when None.
+        bounds: By name, one pair for each column, or one pair for all.
+        categories: Values by name, the reference first.
+        missing: Constants by name.
+
+    Raises:
+        UnboundedError: If a column has neither bounds nor categories.
+        ContractError: If it has both, or bounds are no pair of numbers.
+    """
+    levels, constants = dict(categories or {}), dict(missing or {})
+    pairs = _pairs(names, bounds, levels=levels)
+    names = tuple(pairs) + tuple(levels) if names is None else names
+    for kind, given in (("bounds", pairs), ("categories", levels), ("missing", constants)):
+        for name in given:
+            if name not in names:
+                raise UnknownNameError(f"column in {kind}", name, known=names)
+    return tuple(
+        _feature(name, pairs.get(name), levels.get(name), constants.get(name)) for name in names
+    )
+
+
+def _pairs(
+    names: Sequence[str] | None, bounds: Bounds, *, levels: Mapping[str, object]
+) -> dict[str, Pair]:
+    match bounds:
+        case None:
+            return {}
+        case Mapping():
+            return dict(bounds)
+        case (int() | float() | str(), int() | float() | str()) if names is not None:
+            return {name: (bounds[0], bounds[1]) for name in names if name not in levels}
+        case [*each]:
+            numbers = each_name(names, len(each))
+            if len(numbers) != len(each):
+                raise ContractError(
+                    f"Expected bounds for {len(numbers)} columns, got {len(each)}.",
+                    hint="Write one (lower, upper) for each column.",
+                )
+            return dict(zip(numbers, each, strict=True))
+        case _:
+            raise ContractError("Expected bounds by column, as {'age': (0, 100)}.")
+
+
+def each_name(names: Sequence[str] | None, number: int) -> tuple[str, ...]:
+    """Return the names of columns; x0, x1, … where there are none."""
+    return tuple(names) if names is not None else tuple(f"x{i}" for i in range(number))
+
+
+def _feature(name: str, pair: Pair | None, levels: Sequence[Any] | None, constant: Any) -> Feature:
+    filler = None if constant is None else label(constant)
+    if pair is not None and levels is not None:
+        raise ContractError(f"Column {name!r} has bounds and categories; it is one or the other.")
+    if levels is not None:
+        labels = tuple(dict.fromkeys(str(label(level)) for level in levels))
+        return Feature(name=name, labels=labels, missing=filler)
+    if pair is None:
+        raise UnboundedError(
+            f"Column {name!r} has neither bounds nor categories, and those of the data are not "
+            "public.",
+            hint=f"Write bounds={{{name!r}: (lower, upper)}} from clinical knowledge, or "
+            f"categories={{{name!r}: [...]}}.",
+        )
+    try:
+        lower, upper = (Fraction(str(edge)) for edge in pair)
+    except (TypeError, ValueError):
+        raise ContractError(f"Expected two finite numbers as bounds of {name!r}.") from None
+    if lower >= upper:
+        raise ContractError(f"Expected the lower bound of {name!r} below the upper one.")
+    return Feature(name=name, lower=lower, upper=upper, missing=filler)
+
+
+def label(value: Any) -> str | None:
+    """Return a category as text: 1, 1.0 and True are "1"; None where it is missing."""
+    if hasattr(value, "item"):  # a NumPy scalar
+        value = value.item()
+    match value:
+        case bool():
+            return str(int(value))
+        case float() if value.is_integer():
+            return str(int(value))
+        case float() if math.isnan(value):
+            return None
+        case int() | float() | str():
+            return str(value)
+        case _:
+            return None
+
+
+def names_of(table: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a frame; None of an array."""
+    columns = getattr(table, "columns", None)
+    return None if columns is None else tuple(str(name) for name in columns)
+
+
+def width_of(table: Any) -> int:
+    """Return the number of columns.
+
+    Raises:
+        ContractError: If it is no table.
+    """
+    shape = np.shape(table)
+    if len(shape) != 2:
+        raise ContractError("Expected X of shape (rows, columns).")
+    return int(shape[1])
+
+
+def column(table: Any, place: int) -> NDArray[Any]:
+    """Return one column of a frame or array."""
+    names = getattr(table, "columns", None)
+    if names is None:
+        return np.asarray(np.asarray(table)[:, place])
+    return np.asarray(table[list(names)[place]])
+
+
+def numbers(values: NDArray[Any], *, name: str) -> NDArray[np.float64]:
+    """Return a column as numbers, NaN where one is missing.
+
+    A cell of a mixed column that is no number is missing: a refusal would tell that it is there.
+
+    Raises:
+        ContractError: If the type of the column is no number, whatever its cells are.
+    """
+    if values.dtype.kind in "biuf":
+        return np.asarray(values, dtype=np.float64)
+    if values.dtype != object:
+        raise ContractError(
+            f"Column {name!r} has bounds, but its type is no number.",
+            hint="Declare it in categories, or convert it by a public rule.",
+        )
+    return np.asarray([_number(value) for value in values], dtype=np.float64)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _text(value: Fraction) -> str:
+    return format(Decimal(value.numerator) / Decimal(value.denominator), "f")

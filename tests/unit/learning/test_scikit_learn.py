@@ -1,0 +1,96 @@
+"""Estimators inside scikit-learn: pipelines work; what learns from the data or searches does not."""
+
+import numpy as np
+import pytest
+
+from confide.errors import ContractError
+from confide.learning import DPLogisticRegression, PublicScaler, TemporaryLedger
+
+sklearn = pytest.importorskip("sklearn", reason="pip install 'confide[sklearn]'")
+
+from sklearn.base import clone, is_classifier  # noqa: E402
+from sklearn.compose import ColumnTransformer  # noqa: E402
+from sklearn.impute import SimpleImputer  # noqa: E402
+from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline  # noqa: E402
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler  # noqa: E402
+from sklearn.utils import estimator_checks as checks  # noqa: E402
+
+
+def cohort(n=600):
+    rng = np.random.default_rng(2)
+    X = rng.uniform(0, 10, (n, 2))
+    return X, (rng.random(n) < 1 / (1 + np.exp(5 - X[:, 0]))).astype(int)
+
+
+def model(**others):
+    return DPLogisticRegression(**{"bounds": (-1, 1), "workspace": TemporaryLedger(), **others})
+
+
+def test_a_pipeline_with_public_bounds_fits_and_predicts():
+    X, y = cohort()
+    found = make_pipeline(PublicScaler(bounds=(0, 10)), model(epsilon="5")).fit(X, y)
+    assert found.predict_proba(X).shape == (len(X), 2)
+    assert (found.predict(X) == y).mean() > 0.6
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        StandardScaler(),
+        OneHotEncoder(),
+        SimpleImputer(),
+        ColumnTransformer([("scale", StandardScaler(), [0])]),
+        FeatureUnion([("public", PublicScaler(bounds=(0, 1))), ("learnt", StandardScaler())]),
+        Pipeline([("inner", SimpleImputer())]),
+    ],
+    ids=lambda step: type(step).__name__,
+)
+def test_a_step_that_learns_from_the_patients_is_refused_by_name(step):
+    X, y = cohort(50)
+    if isinstance(step, OneHotEncoder):
+        X = np.rint(X)
+    with pytest.raises(ContractError, match="learns from the patients") as refusal:
+        make_pipeline(step, model()).fit(X, y)
+    assert "PublicScaler" in str(refusal.value)
+
+
+def test_a_step_that_learns_nothing_is_allowed():
+    X, y = cohort()
+    found = make_pipeline(FunctionTransformer(lambda x: x / 5 - 1), model()).fit(X, y)
+    assert found[-1].n_features_in_ == 2
+
+
+def test_a_search_and_a_cross_validation_are_refused_with_the_reason():
+    X, y = cohort(60)
+    with pytest.raises(ContractError, match="fits many models"):
+        cross_val_score(model(), X, y, cv=2, error_score="raise")
+    with pytest.raises(ContractError, match="fits many models"):
+        GridSearchCV(model(), {"epsilon": ["1", "2"]}, cv=2, error_score="raise").fit(X, y)
+
+
+def test_a_clone_has_the_parameters_and_spends_from_the_same_ledger():
+    one = model(epsilon="2")
+    other = clone(one)
+    assert other is not one
+    assert other.get_params() == one.get_params()
+    assert other.workspace is one.workspace
+    assert is_classifier(one)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        checks.check_no_attributes_set_in_init,
+        checks.check_get_params_invariance,
+        checks.check_set_params,
+        checks.check_parameters_default_constructible,
+        checks.check_estimator_repr,
+    ],
+    ids=lambda check: check.__name__,
+)
+@pytest.mark.parametrize(
+    "estimator", [DPLogisticRegression(), PublicScaler()], ids=lambda e: type(e).__name__
+)
+def test_the_checks_of_scikit_learn_that_need_no_data_pass(estimator, check):
+    check(type(estimator).__name__, clone(estimator))
