@@ -27,11 +27,11 @@ class Fit:
     """A fitted model, in units of its terms: numbers in half widths about their centre.
 
     Attributes:
-        coefficients: β, intercept first; shape (d,).
-        sampling: Variance of each from sampling; shape (d,).
-        noise: Variance of each from noise; shape (d,).
-        predicting: Coefficients drawn to 0 by their error; shape (d,).
-        drowned: Share of a term's variance that noise could make up; shape (d,).
+        coefficients: β: an intercept for each interval of follow-up, or one; then slopes.
+        sampling: Variance of each from sampling.
+        noise: Variance of each from noise.
+        predicting: Coefficients drawn to 0 by their error.
+        drowned: Share of a term's variance that noise could make up; 0 for intercepts.
         rows: Noisy number of rows that were fitted.
         usable: Whether there are enough of them.
     """
@@ -51,14 +51,25 @@ def fitted(
     """Return the model that noisy answers say."""
     walked = walk(aggregate, answers, sigma=sigma, dataset=dataset)
     inverse = np.asarray(np.linalg.inv(walked.curvature), dtype=np.float64)
-    back = walked.whitened.matrix / UNIT
+    first = aggregate.intercepts
+    back = _back(walked.whitened.matrix / UNIT, intercepts=first)
     error = back @ inverse
     return Fit(
         coefficients=back @ walked.estimate,
         sampling=np.einsum("ij,jk,ik->i", error, walked.spread, error),
         noise=walked.noise**2 * np.einsum("ij,ij->i", error, error),
         predicting=back @ walked.theta,
-        drowned=walked.whitened.drowned,
+        drowned=np.concatenate([np.zeros(first), walked.whitened.drowned[1:]]),
         rows=walked.whitened.rows,
         usable=walked.whitened.usable,
     )
+
+
+def _back(matrix: Array, *, intercepts: int) -> Array:
+    """Return what takes coefficients of whitened terms to those of terms, intercepts first."""
+    slopes = len(matrix) - 1
+    whole = np.zeros((intercepts + slopes, intercepts + slopes))
+    whole[:intercepts, :intercepts] = np.eye(intercepts)
+    whole[:intercepts, intercepts:] = matrix[0, 1:]
+    whole[intercepts:, intercepts:] = matrix[1:, 1:]
+    return whole
