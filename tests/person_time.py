@@ -1,11 +1,15 @@
 """A cohort with person-time: counts with an offset, and follow-up with an event."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
+from confide.plans.descent import next_ask
 from confide.privacy.adjacency import Adjacency
-from confide.tables.descent import DescentAggregate, Family
+from confide.rows.descent import DescentRows
+from confide.statistics.logistic.fit import DROWNED, fitted
+from confide.tables.descent import DescentAggregate, Family, scale_of
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import IsIn
 from confide.tables.schema import Column, Dataset, Kind
@@ -79,13 +83,53 @@ def followed(n, rng):
 
 
 def columns_of(people, *, aggregate, fold=999):
-    """Return the columns that an engine gives for a cohort."""
-    n = len(people["ill"])
-    read = (*NAMES, aggregate.outcome.column, "observed") if aggregate is COUNTS else None
-    names = read or (*NAMES, "ill", "followed")
+    """Return the columns that an engine gives for a cohort with one row a patient."""
+    n = len(people["age"])
+    names = (*NAMES, "ill", "followed") if aggregate.edges else (*NAMES, "visits", "observed")
     return {
         "p": np.arange(n),
         "rk": np.ones(n),
         "fold": np.full(n, fold),
         **{f"e{i}": people[name] for i, name in enumerate(names)},
     }
+
+
+def in_rounds(rows, *, aggregate, sigma, to, rng=None):
+    """Return noisy answers, with continuous noise: the law of the estimate is what is tested."""
+    noisy = ()
+    while ask := next_ask(aggregate, noisy, sigma=sigma, dataset=to):
+        exact = rows.answer(ask)
+        noise = np.zeros(len(exact)) if rng is None else rng.normal(0, sigma, len(exact))
+        noisy += tuple(v + round(e) for v, e in zip(exact, noise, strict=True))
+    return noisy
+
+
+def fit(people, *, aggregate, rho=None, rng=None):
+    """Return the fit of a cohort, with the noise of so much zCDP or with none."""
+    to = world()
+    rows = DescentRows(aggregate, columns_of(people, aggregate=aggregate), dataset=to)
+    moved = scale_of(aggregate, dataset=to).l2_squared
+    sigma = 1e-3 if rho is None else math.sqrt(moved / (2 * rho))
+    answers = in_rounds(rows, aggregate=aggregate, sigma=sigma, to=to, rng=rng)
+    return fitted(aggregate, answers, sigma=sigma, dataset=to)
+
+
+def coverage(make, truth, *, aggregate, n, rho, runs, seed):
+    """Return per coefficient how often its interval holds the truth, and how often there is one."""
+    rng = np.random.default_rng(seed)
+    held, shown = np.zeros(len(truth)), np.zeros(len(truth))
+    for _ in range(runs):
+        found = fit(make(n, rng), aggregate=aggregate, rho=rho, rng=rng)
+        error = 1.96 * np.sqrt(np.maximum(found.sampling, 0) + found.noise)
+        given = (found.drowned <= DROWNED) & found.usable
+        held += given & (np.abs(found.coefficients - truth) < error)
+        shown += given
+    return held / np.maximum(shown, 1), shown / runs
+
+
+def weights_of(terms):
+    """Return the weight of each row by exact moments: min(1, C/norm)."""
+    slopes = terms[:, 1:] - terms[:, 1:].mean(axis=0)
+    values, vectors = np.linalg.eigh(np.cov(slopes.T, bias=True))
+    norms = np.sqrt(1 + ((slopes @ (vectors / np.sqrt(values))) ** 2).sum(axis=1))
+    return np.minimum(1, math.sqrt(terms.shape[1]) / norms)

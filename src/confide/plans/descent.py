@@ -8,8 +8,9 @@ smaller than their noise.  From θ = 0, each round takes Newton's step θ + H⁻
 with the curvature H that z would have if it were Gaussian, in the late ones with the measured one,
 drawn to the other by the part of their distance that is noise.  What the steps of either half lead
 to is averaged.  Counts and hazards start from their marginal rates, which noisy totals say, and
-their curvature before it is measured is that of Gaussian terms with as many events.  The place from which the next gradient is taken, and in the end the model that
-predicts, is drawn to 0 by the share of its size that is error (empirical Bayes) [EM73].
+their curvature before it is measured is that of Gaussian terms with as many events.  The place from
+which the next gradient is taken, and in the end the model that predicts, is drawn to 0 by the share
+of its size that is error (empirical Bayes) [EM73].
 
 References:
     [EM73] Efron, Morris. Stein's estimation rule and its competitors. JASA 68(341), 1973.
@@ -135,6 +136,7 @@ class Walk:
         curvature: H, known from the late rounds on.
         spread: J.
         noise: Standard deviation of a coordinate of the mean of the late gradients.
+        blurred: That of an entry of the curvature.
     """
 
     whitened: Whitened
@@ -143,6 +145,7 @@ class Walk:
     curvature: Array
     spread: Array
     noise: float
+    blurred: float
 
 
 def next_ask(
@@ -198,36 +201,41 @@ def walk(
     def model(theta: Array) -> Array:
         return weight * begun.curvature(theta)
 
+    def guessed(theta: Array) -> Array:
+        return begun.by_interval(model(theta))
+
     steps = _Steps(scale=scale, sigma=sigma)
     theta = steps.follow(
         taken[scale.opening :][:early],
         start=_on_grid(np.concatenate([begun.intercepts, np.zeros(scale.terms - 1)])),
-        curve=model,
+        curve=guessed,
     )
-    shrinks = _weight(scale, power=2) / weight * begun.dispersion
+    shrinks = _weight(scale, power=2) / weight
     curve, spread = model(theta), model(theta) * shrinks
     if len(rest):
         unit = scale.curvature * UNIT**2
         both = rest[: 2 * entries].reshape(2, entries) / unit
         curve, spread = (
-            _pooled(symmetric(entries, size=scale.size), model=guess, noise=sigma / unit)
-            for entries, guess in zip(both, (curve, spread), strict=True)
+            _pooled(symmetric(each, size=scale.terms), model=guess, noise=sigma / unit)
+            for each, guess in zip(both, (curve, spread), strict=True)
         )
     known, level = curve, float(np.trace(model(theta)))
     late = _Steps(scale=scale, sigma=sigma, first=scale.early)
 
     def measured(at: Array) -> Array:
-        return np.asarray(known * (float(np.trace(model(at))) / level))
+        return begun.by_interval(known * (float(np.trace(model(at))) / level))
 
-    theta = late.follow(rest[2 * entries :], start=theta, curve=measured)
+    gradients = rest[2 * entries :][: (scale.rounds - scale.early) * scale.size]
+    theta = late.follow(gradients, start=theta, curve=measured)
     ratio = float(np.trace(model(theta))) / level
     return Walk(
         whitened=found,
         theta=theta,
         estimate=late.mean,
-        curvature=curve * ratio,
-        spread=spread * ratio,
+        curvature=begun.by_interval(curve * ratio),
+        spread=begun.by_interval(spread * ratio),
         noise=late.noise,
+        blurred=sigma / (scale.curvature * UNIT**2),
     )
 
 

@@ -34,13 +34,30 @@ class Start:
 
     Attributes:
         intercepts: One for each interval; shape (K,).
-        curvature: Σ v·zzᵀ over all rows as a function of θ, if terms were Gaussian.
-        dispersion: Variance of an outcome over the slope of its mean, by the family.
+        curvature: Σ v·zzᵀ over all rows as a function of θ, if terms were Gaussian; shape (d, d).
+        shares: Share of the events in each interval; shape (K,).
     """
 
     intercepts: Array
     curvature: Callable[[Array], Array]
-    dispersion: float
+    shares: Array
+
+    def by_interval(self, whole: Array) -> Array:
+        """Return a matrix of the coefficients from that of the terms.
+
+        Who is at risk is alike in all intervals, but for their number: the row of the intercept is
+        divided by their shares of the events.
+
+        Args:
+            whole: Of terms, the intercept first; shape (d, d).
+        """
+        first = len(self.shares)
+        found = np.zeros((first + len(whole) - 1,) * 2)
+        found[:first, :first] = np.diag(self.shares * whole[0, 0])
+        found[:first, first:] = np.outer(self.shares, whole[0, 1:])
+        found[first:, :first] = found[:first, first:].T
+        found[first:, first:] = whole[1:, 1:]
+        return found
 
 
 def started(aggregate: DescentAggregate, totals: Array, *, rows: float, noise: float) -> Start:
@@ -57,7 +74,7 @@ def started(aggregate: DescentAggregate, totals: Array, *, rows: float, noise: f
             return Start(
                 intercepts=np.zeros(1),
                 curvature=lambda theta: rows * gaussian_curvature(aggregate.family, theta),
-                dispersion=1.0,
+                shares=np.ones(1),
             )
         case Family.POISSON:
             least = _FEWEST * noise
@@ -70,9 +87,9 @@ def started(aggregate: DescentAggregate, totals: Array, *, rows: float, noise: f
             assert_never(aggregate.family)
 
     def curvature(theta: Array) -> Array:
-        return _of_events(theta[len(masses) :], masses=masses, each=each)
+        return _of_events(theta[len(masses) :], events=float(masses.sum()), each=each)
 
-    return Start(intercepts=np.log(rate), curvature=curvature, dispersion=1.0)
+    return Start(intercepts=np.log(rate), curvature=curvature, shares=masses / masses.sum())
 
 
 def _by_interval(
@@ -96,19 +113,17 @@ def _by_interval(
     return np.maximum(even + share * apart, _LEAST * even), spent
 
 
-def _of_events(slopes: Array, *, masses: Array, each: float) -> Array:
-    """Return Σ v·zzᵀ of Gaussian terms for so many events in each interval, ``each`` of a row."""
+def _of_events(slopes: Array, *, events: float, each: float) -> Array:
+    """Return Σ v·zzᵀ of Gaussian terms for a number of events, ``each`` of a row."""
     length = float(np.linalg.norm(slopes))
     along = slopes / length if length > 1e-12 else np.zeros_like(slopes)
     middle = math.log(min(each, _MOST)) - length**2 / 2
     v = np.minimum(np.exp(middle + length * NODES), 1.0) * WEIGHTS
     one, two = float(v @ NODES / v.sum()), float(v @ NODES**2 / v.sum())
-    first, total = len(masses), float(masses.sum())
-    curve = np.diag(np.concatenate([masses, np.full(len(slopes), total)]))
-    curve[:first, first:] = one * np.outer(masses, along)
-    curve[first:, :first] = curve[:first, first:].T
-    curve[first:, first:] += total * (two - 1) * np.outer(along, along)
-    return np.asarray(curve)
+    curve = np.eye(len(slopes) + 1)
+    curve[0, 1:] = curve[1:, 0] = one * along
+    curve[1:, 1:] += (two - 1) * np.outer(along, along)
+    return np.asarray(events * curve)
 
 
 def gaussian_curvature(family: Family, theta: Array) -> Array:

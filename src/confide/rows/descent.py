@@ -190,25 +190,23 @@ class DescentRows:
         rows, (means, roots) = self.__fitted, self.__tables
         match rows.time:
             case FollowUp() as time:
-                lived, residual = time.lived(
-                    _scores_of(plain, place, first=time.size), place, means
-                )
-                first, rest = weighted[:, :1], weighted[:, 1:]
-                whole = residual.sum(axis=1, keepdims=True)
-                added = np.hstack([first * residual, rest * whole])
-                spread = _products(np.trunc(added / RESIDUAL))
-                return _upper(_interval_products(halfway, lived)) + _upper(spread)
+                scores = _scores_of(plain, place, first=time.size)
+                lived, residual = time.lived(scores, place, means)
+                root = np.floor(np.sqrt(lived.sum(axis=1) * (ROOT**2 // RESIDUAL)))
+                added = weighted * residual.sum(axis=1, keepdims=True)
+                second = np.trunc(added / RESIDUAL)
             case Offsets() as time:
                 steps = _steps(plain, place, time)
-                root = roots[steps].astype(np.float64)[:, None]
+                root = roots[steps].astype(np.float64)
                 added = weighted * (rows.outcome - means[steps])[:, None]
-                parts = np.trunc(halfway * root / ROOT), np.trunc(added / RESIDUAL)
+                second = np.trunc(added / RESIDUAL)
             case None:
-                root = roots[_steps(plain, place)].astype(np.float64)[:, None]
-                parts = np.trunc(halfway * root / ROOT), np.trunc(weighted * root / ROOT)
+                root = roots[_steps(plain, place)].astype(np.float64)
+                second = np.trunc(weighted * root[:, None] / ROOT)
             case _:
                 assert_never(rows.time)
-        return [value for part in parts for value in _upper(_products(part))]
+        first = np.trunc(halfway * root[:, None] / ROOT)
+        return [value for part in (first, second) for value in _upper(_products(part))]
 
     def _whitened(self, place: Place) -> tuple[Floats, Floats, Floats]:
         """Return z, √w·z and w·z in 1/UNIT; kept between rounds, which ask at one whitening."""
@@ -316,18 +314,6 @@ def _steps(plain: Floats, place: Place, time: Offsets | None = None) -> Ints:
     if time is not None:
         step = step + time.steps
     return np.asarray(np.clip(step + FARTHEST * STEPS, 0, SIZE - 1))
-
-
-def _interval_products(rows: Floats, lived: Ints) -> NDArray[Any]:
-    """Return Σ Λ_k·(e_k, u)(e_k, u)ᵀ over rows (1, u) and intervals k."""
-    number, size = lived.shape[1], rows.shape[1] - 1
-    total = np.zeros((number + size, number + size), dtype=object)
-    for k in range(number):
-        root = np.floor(np.sqrt(lived[:, k : k + 1] * (ROOT**2 // RESIDUAL)))
-        found = _products(np.trunc(rows * root / ROOT))
-        at = np.concatenate([[k], np.arange(number, number + size)])
-        total[np.ix_(at, at)] += found
-    return total
 
 
 def _norms(rows: Floats) -> Ints:

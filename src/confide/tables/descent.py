@@ -16,14 +16,16 @@ The rows answer, one after another, vectors of whole numbers:
 totals Σ (y/Y, E/U).  *Hazards* (``HAZARD``): a patient is one row with one weight for all their
 intervals of follow-up.  With a log hazard α_k in each of K public intervals in place of the
 intercept and z = (1, u), the hazard that they lived through in interval k is Λ_k = exp(α_k + βᵀu)·
-E_k/U, and they are followed until Λ_1 + Λ_2 + … reaches 1: a stopping time, so with r_k =
-(event in k before that) − Λ_k every Σ w·r_k stays a martingale and draws no coefficient aside
-[ABGK93].  The gradient is G = Σ w·(r_1, …, r_K, (Σ_k r_k)·u); the totals are exits by interval and
-outcome.  Cox's partial likelihood is no sum over patients (each event's term holds all who are at
-risk), so no weight of one patient bounds what they move; piecewise constant hazards are.
+E_k/U, and they are followed until Λ_1 + Λ_2 + … reaches 1: a stopping time, so with r_k = (event in
+k before that) − Λ_k every Σ w·r_k stays a martingale and draws no coefficient aside [ABGK93].  The
+gradient is Σ G with G = w·(r_1, …, r_K, (Σ_k r_k)·u); curvature is Σ w·Λ·zzᵀ with Λ = Σ_k Λ_k; the
+totals are exits by interval and outcome.  Cox's partial likelihood is no sum over patients (each
+event's term holds all who are at risk), so no weight of one patient bounds what they move;
+piecewise constant hazards are.
 
-*Spread* of counts and hazards is the sum of squares of what patients do add, J = Σ GGᵀ, so that a
-variance above Poisson's, or hazards that are not proportional, widen intervals [Whi82].
+*Spread* of counts and hazards is the sum of squares of what patients do add, J = Σ w²r²·zzᵀ with r
+= Σ_k r_k, so that a variance above Poisson's, or hazards that are not proportional, widen intervals
+[Whi82].
 
 The weights depend on the terms alone, so Σ w·r·z = 0 is an unbiased estimating equation (of
 Mallows' type) and draws no coefficient aside; its error has covariance H⁻¹JH⁻¹ [CP93].
@@ -34,15 +36,15 @@ at most R, so ‖M‖² ≤ R² and Σ M_ii² ≤ R·max M_ii, where M_ii ≤ 1 
 gradient moves by ‖Σ w·r·z‖ ≤ w·S ≤ C.  Curvature is a sum of uuᵀ with u = √(wv)·z, so it moves by
 at most Σ‖u‖² ≤ V·w·S² ≤ 2V·C², V being the largest v; the spread by V·w²·S² ≤ V·C².  All of them
 together move by Δ² = a²(R² + R·max M_ii)/2 + Σ_t b_t²C² + 5c²V²C⁴ with public whole numbers a, b_t,
-c by which they are multiplied.  Totals are multiplied by a, so that a² grows by a²·2 for counts, two
-numbers in [0, 1], and by a²·1 for hazards, one cell of many.  For counts |r| ≤ 1 and V = 1, and a
-spread of ‖G‖² ≤ C².  For hazards let s = Σ_k r_k: with an event before the stop s = 1 − Λ and
+c by which they are multiplied.  Totals are multiplied by a, so that a² grows by a²·2 for counts,
+two numbers in [0, 1], and by a²·1 for hazards, one cell of many.  For counts |r| ≤ 1 and V = 1, and
+a spread of w²r²‖z‖² ≤ C².  For hazards let s = Σ_k r_k: with an event before the stop s = 1 − Λ and
 ‖r‖² ≤ 1 + Λ²; without one s = −Λ and ‖r‖² ≤ Λ², with Λ ≤ 1.  So ‖G‖² = w²(s²‖u‖² + ‖r‖²) is convex
-in Λ and at most w²·max(‖u‖² + 1, 2) ≤ C² for C² ≥ 2, as ‖z‖² = ‖u‖² + 1; curvature is
-Σ_k w·Λ_k·(e_k, u)(e_k, u)ᵀ, whose trace is at most w‖z‖², so V = 1 again.  A patient who is held out moves one score by one, and nothing else;
-the multiplier e of scores has e² ≤ Δ².  *Substitution:* moments, curvature and spread of two
-patients have a non-negative product, so their part doubles; gradients may oppose, so theirs is
-fourfold; a patient who is replaced by one that is held out moves Δ² + e² at most.  ∎
+in Λ and at most w²·max(‖u‖² + 1, 2) ≤ C² for C² ≥ 2, as ‖z‖² = ‖u‖² + 1; v is Λ ≤ 1, so V = 1
+again.  A patient who is held out moves one score by one, and nothing else; the multiplier e of
+scores has e² ≤ Δ².  *Substitution:* moments, curvature and spread of two patients have a non-
+negative product, so their part doubles; gradients may oppose, so theirs is fourfold; a patient who
+is replaced by one that is held out moves Δ² + e² at most.  ∎
 
 Later questions depend on earlier noisy answers alone: adaptive composition under zCDP costs what
 the joint vector costs [BS16, lem. 1.7].
@@ -234,13 +236,13 @@ class Scale:
 
     @property
     def entries(self) -> int:
-        """Entries of a symmetric matrix of the coefficients, on and above the diagonal."""
-        return self.size * (self.size + 1) // 2
+        """Entries of a symmetric matrix of the terms, on and above the diagonal."""
+        return self.terms * (self.terms + 1) // 2
 
     @property
     def opening(self) -> int:
         """Numbers of the first answer: moments of the terms, and totals."""
-        return self.terms * (self.terms + 1) // 2 + self.totals
+        return self.entries + self.totals
 
     @property
     def length(self) -> int:

@@ -11,11 +11,12 @@ References:
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 
-from confide.plans.descent import Array, walk
-from confide.tables.descent import UNIT, DescentAggregate
+from confide.plans.descent import Array, Walk, walk
+from confide.tables.descent import UNIT, DescentAggregate, Family
 from confide.tables.schema import Dataset
 
 DROWNED = 0.5
@@ -54,15 +55,33 @@ def fitted(
     first = aggregate.intercepts
     back = _back(walked.whitened.matrix / UNIT, intercepts=first)
     error = back @ inverse
+    wider = _wider(walked, aggregate=aggregate)
     return Fit(
         coefficients=back @ walked.estimate,
-        sampling=np.einsum("ij,jk,ik->i", error, walked.spread, error),
-        noise=walked.noise**2 * np.einsum("ij,ij->i", error, error),
+        sampling=wider * np.einsum("ij,jk,ik->i", error, walked.spread, error),
+        noise=wider * walked.noise**2 * np.einsum("ij,ij->i", error, error),
         predicting=back @ walked.theta,
         drowned=np.concatenate([np.zeros(first), walked.whitened.drowned[1:]]),
         rows=walked.whitened.rows,
         usable=walked.whitened.usable,
     )
+
+
+def _wider(walked: Walk, *, aggregate: DescentAggregate) -> float:
+    """Return by how much variances are larger than with a curvature that is known.
+
+    To first order H⁻¹ varies by the noise of H over its size; for hazards, of which the noise is
+    four times that of logistic models, it is added to the variance of what H⁻¹ multiplies.
+    """
+    match aggregate.family:
+        case Family.LOGISTIC | Family.POISSON:
+            return 1.0
+        case Family.HAZARD:
+            slopes = walked.curvature[aggregate.intercepts :, aggregate.intercepts :]
+            size = float(np.trace(slopes)) / len(slopes)
+            return 1 + (len(slopes) + 1) * (walked.blurred / size) ** 2
+        case _:
+            assert_never(aggregate.family)
 
 
 def _back(matrix: Array, *, intercepts: int) -> Array:

@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from confide.plans.estimates import Covers, Estimate
+from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.intervals import Component, quantile, variance
 from confide.statistics.logistic.fit import DROWNED, Fit
-from confide.tables.descent import DescentAggregate, Term
+from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate, Scale, Term
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset, Domain
 
@@ -92,6 +92,7 @@ class Published:
         return [ratio, log_ratio, predicting]
 
     def rows(self, found: Fit, *, width: float) -> Estimate:
+        """Return the noisy number of rows that were fitted, ∓ ``width``."""
         return Estimate(
             statistic=self.statistic,
             quantity="count",
@@ -107,9 +108,33 @@ class Published:
         )
 
 
+def forecast_of(curve: float, *, noise: float, scale: Scale, level: float, note: str) -> Forecast:
+    """Return the noise's error of the coefficient of one standard deviation of a covariate.
+
+    Args:
+        curve: Planned Σ of the slopes of the means.
+        noise: Standard deviation of the noise of an answer.
+        scale: Of the answers.
+        level: Coverage.
+        note: What was planned with.
+    """
+    one = noise / (scale.gradients[-1] * UNIT * RESIDUAL)
+    late = scale.rounds - scale.early
+    parts = [Component(variance=(one / curve) ** 2 / late)]
+    error = math.sqrt(variance(parts))
+    return Forecast(
+        half_width=quantile(parts, level=level) * error,
+        median_error=quantile(parts, level=0.5) * error,
+        level=level,
+        unit="1",
+        notes=(note,),
+    )
+
+
 def label_of(
     term: Term, names: tuple[str, ...], *, aggregate: DescentAggregate, dataset: Dataset
 ) -> str:
+    """Return what a coefficient is of: a name, a category against its reference, or the centre."""
     if term.covariate < 0:
         return centres_of(names, aggregate=aggregate, dataset=dataset)
     name, of = names[term.covariate], _domain(term, aggregate=aggregate, dataset=dataset)

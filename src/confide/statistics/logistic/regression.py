@@ -25,16 +25,14 @@ from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.descent import walk
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import Component, quantile, variance
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.evaluation import Evaluation, Measure, evaluated
 from confide.statistics.logistic.fit import fitted
-from confide.statistics.logistic.published import TOO_FEW, Published, label_of, step_of
+from confide.statistics.logistic.published import TOO_FEW, Published, forecast_of, label_of, step_of
 from confide.tables.bound_contributions import RowBound
 from confide.tables.descent import (
-    RESIDUAL,
     SCORE_BINS,
     UNIT,
     DescentAggregate,
@@ -126,18 +124,12 @@ class LogisticRegression:
         rows = float(self.expect) * float(1 - self.hold_out)
         curve = rows * share * (1 - share)
         scale = scale_of(self.aggregate(dataset), dataset=dataset)
-        one = math.sqrt(additive(mechanisms[MODEL]).variance())
-        one /= scale.gradients[-1] * UNIT * RESIDUAL
-        late = scale.rounds - scale.rounds // 2
-        noise = [Component(variance=(one / curve) ** 2 / late)]
-        sampling = 1 / math.sqrt(curve)
-        width = quantile(noise, level=float(level)) * math.sqrt(variance(noise))
-        return Forecast(
-            half_width=width,
-            median_error=quantile(noise, level=0.5) * math.sqrt(variance(noise)),
+        return forecast_of(
+            curve,
+            noise=math.sqrt(additive(mechanisms[MODEL]).variance()),
+            scale=scale,
             level=float(level),
-            unit="1",
-            notes=(_note(self.expect, share=share, sampling=sampling),),
+            note=_note(self.expect, share=share, sampling=1 / math.sqrt(curve)),
         )
 
     def estimate(
