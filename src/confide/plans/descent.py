@@ -54,6 +54,7 @@ _FEWEST = 10  # a fit needs this many standard deviations of noise in its number
 _LARGEST_STEP = 2.0
 _AGREE = 2.0  # standard deviations of χ² by which two steps may differ
 _LEAST_CURVATURE = 0.1  # of that of Gaussian terms
+_LEAST_OF_EVENTS = 0.4  # the same for counts and hazards, whose curvature has more noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,9 +215,10 @@ def walk(
     curve, spread = model(theta), model(theta) * shrinks
     if len(rest):
         unit = scale.curvature * UNIT**2
+        least = _LEAST_OF_EVENTS if scale.totals else _LEAST_CURVATURE
         both = rest[: 2 * entries].reshape(2, entries) / unit
         curve, spread = (
-            _pooled(symmetric(each, size=scale.terms), model=guess, noise=sigma / unit)
+            _pooled(symmetric(each, size=scale.terms), model=guess, noise=sigma / unit, least=least)
             for each, guess in zip(both, (curve, spread), strict=True)
         )
     known, level = curve, float(np.trace(model(theta)))
@@ -293,7 +295,7 @@ def _weight(scale: Scale, *, power: int) -> float:
     return float((WEIGHTS @ (weight * squared)) / (WEIGHTS @ squared))
 
 
-def _pooled(measured: Array, *, model: Array, noise: float) -> Array:
+def _pooled(measured: Array, *, model: Array, noise: float, least: float) -> Array:
     """Return what was measured, drawn to a model by the part of their distance that is noise."""
     values, vectors = np.linalg.eigh(model)
     turned = vectors / np.sqrt(values)
@@ -301,7 +303,7 @@ def _pooled(measured: Array, *, model: Array, noise: float) -> Array:
     random = noise**2 * float(np.sum(1 / np.outer(values, values)))
     share = max(0.0, 1 - random / max(float(np.sum(apart**2)), 1e-300))
     straight = np.linalg.eigh(np.eye(len(model)) + share * apart)
-    positive = straight.eigenvectors * np.maximum(straight.eigenvalues, _LEAST_CURVATURE)
+    positive = straight.eigenvectors * np.maximum(straight.eigenvalues, least)
     half = vectors * np.sqrt(values)
     return np.asarray(half @ (positive @ straight.eigenvectors.T) @ half.T)
 
