@@ -19,12 +19,12 @@ import numpy as np
 import pandas as pd
 
 from confide.plans.descent import next_ask
+from confide.plans.model_fit import fitted
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.rows.descent import DescentRows
-from confide.statistics.logistic.fit import fitted
 from confide.tables.bound_contributions import RowBound
 from confide.tables.descent import UNIT, DescentAggregate, Family, scale_of
 from confide.tables.expression import ColumnOf, Holds

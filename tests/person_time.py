@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from confide.plans.descent import next_ask
+from confide.plans.model_fit import DROWNED, fitted
 from confide.privacy.adjacency import Adjacency
 from confide.rows.descent import DescentRows
-from confide.statistics.logistic.fit import DROWNED, fitted
 from confide.tables.descent import DescentAggregate, Family, scale_of
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import IsIn

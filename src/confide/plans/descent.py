@@ -54,7 +54,7 @@ _FEWEST = 10  # a fit needs this many standard deviations of noise in its number
 _LARGEST_STEP = 2.0
 _AGREE = 2.0  # standard deviations of χ² by which two steps may differ
 _LEAST_CURVATURE = 0.1  # of that of Gaussian terms
-_LEAST_OF_EVENTS = 0.4  # the same for counts and hazards, whose curvature has more noise
+_LEAST_OF_EVENTS = (0.4, 0.05)  # the same for counts and hazards: of curvature, and of spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,11 +215,11 @@ def walk(
     curve, spread = model(theta), model(theta) * shrinks
     if len(rest):
         unit = scale.curvature * UNIT**2
-        least = _LEAST_OF_EVENTS if scale.totals else _LEAST_CURVATURE
+        least = _LEAST_OF_EVENTS if scale.totals else (_LEAST_CURVATURE, _LEAST_CURVATURE)
         both = rest[: 2 * entries].reshape(2, entries) / unit
         curve, spread = (
-            _pooled(symmetric(each, size=scale.terms), model=guess, noise=sigma / unit, least=least)
-            for each, guess in zip(both, (curve, spread), strict=True)
+            _pooled(symmetric(each, size=scale.terms), model=guess, noise=sigma / unit, least=floor)
+            for each, guess, floor in zip(both, (curve, spread), least, strict=True)
         )
     known, level = curve, float(np.trace(model(theta)))
     late = _Steps(scale=scale, sigma=sigma, first=scale.early)

@@ -81,7 +81,7 @@ _MANTISSAS, _FINE = 2**12, 2**8
 @functools.cache
 def _logarithms() -> NDArray[np.int64]:
     middles = 0.5 + (np.arange(_MANTISSAS) + 0.5) / (2 * _MANTISSAS)
-    return np.rint(np.log(middles) * STEPS * _FINE).astype(np.int64)
+    return np.asarray(np.rint(np.log(middles) * STEPS * _FINE), dtype=np.int64)
 
 
 def log_steps(values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -287,8 +287,8 @@ def _time(
             values = np.asarray(columns[f"e{place + 1}"], dtype=np.int64)
             return offsets(values, most=domain(aggregate.exposure, dataset=dataset).upper)
         case Family.HAZARD:
-            event = np.asarray(columns[f"e{place}"], dtype=np.int64)
-            event = event > domain(aggregate.outcome, dataset=dataset).lower
+            ended = np.asarray(columns[f"e{place}"], dtype=np.int64)
+            event = ended > domain(aggregate.outcome, dataset=dataset).lower
             values = np.asarray(columns[f"e{place + 1}"], dtype=np.int64)
             return follow_up(values, event, edges=aggregate.edges)
         case _:

@@ -66,7 +66,7 @@ class FollowUp:
     @property
     def size(self) -> int:
         """K."""
-        return self.offsets.shape[1]
+        return int(self.offsets.shape[1])
 
     def where(self, chosen: NDArray[np.bool_]) -> "FollowUp":
         """Return that of some rows."""

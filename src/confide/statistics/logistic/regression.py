@@ -1,8 +1,9 @@
 """Logistic regression: how the odds of a condition depend on numbers and categories, all at once.
 
 What is measured are moments, gradients and curvature in rounds (:mod:`confide.tables.descent`, with
-the lemma); the path is :mod:`confide.plans.descent`, the law of the estimate :mod:`.fit`.  Nothing
-is tuned: rounds, shares and clips are fixed by the number of terms.
+the lemma); the path is :mod:`confide.plans.descent`, the law of the estimate
+:mod:`confide.plans.model_fit`.  Nothing is tuned: rounds, shares and clips are fixed by the number
+of terms.
 
 *Privacy:* bounds of numbers and categories are declared; a scale or a category taken from the data
 would not be covered by the guarantee.  ρ-zCDP; a patient is one contribution.
@@ -26,11 +27,11 @@ from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.descent import walk
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
+from confide.plans.model_estimates import TOO_FEW, Published, forecast_of, label_of, step_of
+from confide.plans.model_fit import fitted
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.evaluation import Evaluation, Measure, evaluated
-from confide.statistics.logistic.fit import fitted
-from confide.statistics.logistic.published import TOO_FEW, Published, forecast_of, label_of, step_of
 from confide.tables.bound_contributions import RowBound
 from confide.tables.descent import (
     SCORE_BINS,

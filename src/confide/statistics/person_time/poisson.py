@@ -28,10 +28,10 @@ from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
+from confide.plans.model_estimates import Published, forecast_of, label_of, step_of
+from confide.plans.model_fit import Fit, fitted
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.statistics.logistic.fit import Fit, fitted
-from confide.statistics.logistic.published import Published, forecast_of, label_of, step_of
 from confide.tables.bound_contributions import RowBound
 from confide.tables.descent import UNIT, DescentAggregate, Family, scale_of, terms
 from confide.tables.filter import Everything, Predicate

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.intervals import Component, quantile, variance
-from confide.statistics.logistic.fit import DROWNED, Fit
+from confide.plans.model_fit import DROWNED, Fit
 from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate, Scale, Term
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset, Domain
