@@ -40,12 +40,12 @@ import confide
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.entropy import SystemEntropy
 from confide.plans.descent import next_ask
+from confide.plans.model_fit import fitted
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.rows.descent import DescentRows
-from confide.statistics.logistic.fit import fitted
 from confide.statistics.logistic.regression import ROUNDS
 from confide.tables.bound_contributions import RowBound
 from confide.tables.descent import DescentAggregate, Family, scale_of

@@ -45,6 +45,8 @@ from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.mean import Mean
+from confide.statistics.person_time.hazard import HazardRegression
+from confide.statistics.person_time.poisson import PoissonRegression
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
 from confide.statistics.regression.linear import LinearRegression
@@ -345,6 +347,21 @@ def comparisons() -> tuple[Statistic, ...]:
         LogisticRegression(
             id="odds", table="person", of=HAS_DIABETES, covariates=("age", "bmi", "sex")
         ),
+        PoissonRegression(
+            id="stays",
+            table="visit",
+            events="days",
+            covariates=("age", "sex"),
+            per_patient=PerPatient(rows=1),
+        ),
+        HazardRegression(
+            id="deaths",
+            table="person",
+            time="followed",
+            of=IsIn(of=ColumnOf(table="person", column="outcome"), values=(1,)),
+            covariates=("age", "bmi", "sex"),
+            edges=tuple(Fraction(365 * year) for year in range(6)),
+        ),
     )
 
 
@@ -504,7 +521,14 @@ def _made_up_model(
         of = domain(covariate, dataset=dataset)
         columns[f"e{index}"] = rng.integers(of.lower, of.upper + 1, persons)
     first = columns["e0"] > np.median(columns["e0"])
-    columns[f"e{len(aggregate.covariates)}"] = rng.random(persons) < 0.15 + 0.2 * first
+    most = domain(aggregate.outcome, dataset=dataset).upper
+    events = most * (rng.random(persons) < 0.15 + 0.2 * first)
+    columns[f"e{len(aggregate.covariates)}"] = events
+    if aggregate.exposure is not None:
+        time = domain(aggregate.exposure, dataset=dataset)
+        columns[f"e{len(aggregate.covariates) + 1}"] = rng.integers(
+            time.lower, time.upper + 1, persons
+        )
     rows = DescentRows(aggregate, columns, dataset=dataset)
     sigma = math.sqrt(additive(mechanism).variance())
     noisy: tuple[int, ...] = ()

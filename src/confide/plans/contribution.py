@@ -36,8 +36,9 @@ from confide.tables.bound_contributions import (
     pooled_sensitivity,
     sensitivity,
 )
+from confide.tables.check_descent import descent_sensitivity
 from confide.tables.degrees import DegreeAggregate, degree_sensitivity
-from confide.tables.descent import DescentAggregate, descent_sensitivity
+from confide.tables.descent import DescentAggregate
 from confide.tables.expression import Expression
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate

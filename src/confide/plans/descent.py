@@ -7,8 +7,10 @@ The gate asks, adds noise and asks again; whoever has the noisy answers repeats 
 smaller than their noise.  From θ = 0, each round takes Newton's step θ + H⁻¹g: in the early rounds
 with the curvature H that z would have if it were Gaussian, in the late ones with the measured one,
 drawn to the other by the part of their distance that is noise.  What the steps of either half lead
-to is averaged.  The place from which the next gradient is taken, and in the end the model that
-predicts, is drawn to 0 by the share of its size that is error (empirical Bayes) [EM73].
+to is averaged.  Counts and hazards start from their marginal rates, which noisy totals say, and
+their curvature before it is measured is that of Gaussian terms with as many events.  The place from
+which the next gradient is taken, and in the end the model that predicts, is drawn to 0 by the share
+of its size that is error (empirical Bayes) [EM73].
 
 References:
     [EM73] Efron, Morris. Stein's estimation rule and its competitors. JASA 68(341), 1973.
@@ -28,7 +30,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.plans.link import FARTHEST, STEPS, variance
+from confide.plans.link import FARTHEST, STEPS
+from confide.plans.marginal import NODES, WEIGHTS, started
 from confide.tables.descent import (
     RESIDUAL,
     SCORE_BINS,
@@ -51,13 +54,12 @@ _FEWEST = 10  # a fit needs this many standard deviations of noise in its number
 _LARGEST_STEP = 2.0
 _AGREE = 2.0  # standard deviations of χ² by which two steps may differ
 _LEAST_CURVATURE = 0.1  # of that of Gaussian terms
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_LEAST_OF_EVENTS = (0.4, 0.05)  # the same for counts and hazards: of curvature, and of spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskMoments:
-    """Σ xxᵀ, on and above the diagonal."""
+    """Σ xxᵀ, on and above the diagonal; then the totals that the family starts from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,7 @@ class Place:
 
     Attributes:
         whitening: z = x·whitening, in 1/UNIT; shape (d, d).
-        coefficients: θ, in 1/COEFFICIENT; shape (d,).
+        coefficients: θ, in 1/COEFFICIENT: an intercept for each interval, then slopes.
     """
 
     whitening: Rows
@@ -92,9 +94,11 @@ class AskCurvature:
 class AskScores:
     """Patients who were held out, by bin of θᵀz: those without the outcome, then those with.
 
+    Under ``HAZARD`` first those whose follow-up ended in the first interval, and so on.
+
     Attributes:
         at: The place.
-        edges: Of the bins of θᵀz, in units of the table of the link.
+        edges: Of the bins of θᵀz (of βᵀu under ``HAZARD``), in steps of the table of the link.
     """
 
     at: Place
@@ -128,11 +132,12 @@ class Walk:
 
     Attributes:
         whitened: The terms.
-        theta: Where the next question is asked; shape (d,).
-        estimate: Mean of the late estimates, not drawn to 0; shape (d,).
-        curvature: H, known from the late rounds on; shape (d, d).
-        spread: J; shape (d, d).
+        theta: Where the next question is asked: intercepts, then slopes.
+        estimate: Mean of the late estimates, not drawn to 0.
+        curvature: H, known from the late rounds on.
+        spread: J.
         noise: Standard deviation of a coordinate of the mean of the late gradients.
+        blurred: That of an entry of the curvature.
     """
 
     whitened: Whitened
@@ -141,6 +146,7 @@ class Walk:
     curvature: Array
     spread: Array
     noise: float
+    blurred: float
 
 
 def next_ask(
@@ -159,18 +165,18 @@ def next_ask(
         return AskMoments()
     walked = walk(aggregate, answers, sigma=sigma, dataset=dataset)
     place = _place(walked)
-    early = scale.entries + scale.early * scale.size
+    early = scale.opening + scale.early * scale.size
     late = early + 2 * scale.entries
     end = late + (scale.rounds - scale.early) * scale.size
     match len(answers):
         case n if n < early:
-            return AskGradient(at=place, round=(n - scale.entries) // scale.size)
+            return AskGradient(at=place, round=(n - scale.opening) // scale.size)
         case n if n == early:
             return AskCurvature(at=place)
         case n if n < end:
             return AskGradient(at=place, round=scale.early + (n - late) // scale.size)
         case n if n < scale.length:
-            return AskScores(at=place, edges=score_edges(walked.theta))
+            return AskScores(at=place, edges=_score_edges(aggregate, walked.theta))
         case _:
             return None
 
@@ -182,27 +188,44 @@ def walk(
     scale = scale_of(aggregate, dataset=dataset)
     taken = np.array(answers, dtype=np.float64)
     entries, early = scale.entries, scale.early * scale.size
-    found = _whitened(taken[:entries], scale=scale, sigma=sigma)
-    rest = taken[entries + early :]
+    moments = taken[: scale.opening - scale.totals]
+    found = _whitened(moments, scale=scale, sigma=sigma)
+    rest = taken[scale.opening + early :]
+    begun = started(
+        aggregate,
+        taken[scale.opening - scale.totals : scale.opening] / (scale.moments * UNIT**2),
+        rows=found.rows,
+        noise=sigma / (scale.moments * UNIT**2),
+    )
+    weight = _weight(scale, power=1)
 
     def model(theta: Array) -> Array:
-        return found.rows * _weight(scale, power=1) * gaussian_curvature(aggregate.family, theta)
+        return weight * begun.curvature(theta)
+
+    def guessed(theta: Array) -> Array:
+        return begun.by_interval(model(theta))
 
     steps = _Steps(scale=scale, sigma=sigma)
-    theta = steps.follow(taken[entries:][:early], start=np.zeros(scale.size), curve=model)
-    curve, spread = model(theta), model(theta) * _weight(scale, power=2) / _weight(scale, power=1)
+    theta = steps.follow(
+        taken[scale.opening :][:early],
+        start=_on_grid(np.concatenate([begun.intercepts, np.zeros(scale.terms - 1)])),
+        curve=guessed,
+    )
+    shrinks = _weight(scale, power=2) / weight
+    curve, spread = model(theta), model(theta) * shrinks
     if len(rest):
         unit = scale.curvature * UNIT**2
+        least = _LEAST_OF_EVENTS if scale.totals else (_LEAST_CURVATURE, _LEAST_CURVATURE)
         both = rest[: 2 * entries].reshape(2, entries) / unit
         curve, spread = (
-            _pooled(symmetric(entries, size=scale.size), model=guess, noise=sigma / unit)
-            for entries, guess in zip(both, (curve, spread), strict=True)
+            _pooled(symmetric(each, size=scale.terms), model=guess, noise=sigma / unit, least=floor)
+            for each, guess, floor in zip(both, (curve, spread), least, strict=True)
         )
     known, level = curve, float(np.trace(model(theta)))
     late = _Steps(scale=scale, sigma=sigma, first=scale.early)
 
     def measured(at: Array) -> Array:
-        return np.asarray(known * (float(np.trace(model(at))) / level))
+        return begun.by_interval(known * (float(np.trace(model(at))) / level))
 
     gradients = rest[2 * entries :][: (scale.rounds - scale.early) * scale.size]
     theta = late.follow(gradients, start=theta, curve=measured)
@@ -211,9 +234,10 @@ def walk(
         whitened=found,
         theta=theta,
         estimate=late.mean,
-        curvature=curve * ratio,
-        spread=spread * ratio,
+        curvature=begun.by_interval(curve * ratio),
+        spread=begun.by_interval(spread * ratio),
         noise=late.noise,
+        blurred=sigma / (scale.curvature * UNIT**2),
     )
 
 
@@ -227,6 +251,7 @@ class _Steps:
 
     def __init__(self, *, scale: Scale, sigma: float, first: int = 0) -> None:
         self._size = scale.size
+        self._intercepts = scale.size - scale.terms + 1
         self._multipliers = scale.gradients[first:]
         self._each = sigma / (scale.gradients[first] * UNIT * RESIDUAL)
         self._taken: list[Array] = []
@@ -242,7 +267,10 @@ class _Steps:
             far = float(np.linalg.norm(step))
             self._taken.append(theta + step * min(1.0, _LARGEST_STEP / max(far, 1e-9)))
             self._average(steep)
-            theta = _on_grid(_shrunk(self.mean, curve=steep, noise=self.noise**2))
+            drawn = _shrunk(
+                self.mean, curve=steep, noise=self.noise**2, intercepts=self._intercepts
+            )
+            theta = _on_grid(drawn)
         return theta
 
     def _average(self, curve: Array) -> None:
@@ -258,16 +286,16 @@ class _Steps:
 
 def _weight(scale: Scale, *, power: int) -> float:
     """Return E[w^power·‖z‖²]/E‖z‖² for z = (1, normal), by the cube-root law of χ² [WH31]."""
-    k = scale.size - 1
+    k = scale.terms - 1
     if k < 1:
         return 1.0
-    cube = np.maximum(1 - 2 / (9 * k) + _NODES * math.sqrt(2 / (9 * k)), 0)
+    cube = np.maximum(1 - 2 / (9 * k) + NODES * math.sqrt(2 / (9 * k)), 0)
     squared = 1 + k * cube**3
     weight = np.minimum(1, scale.clip / UNIT / np.sqrt(squared)) ** power
-    return float((_WEIGHTS @ (weight * squared)) / (_WEIGHTS @ squared))
+    return float((WEIGHTS @ (weight * squared)) / (WEIGHTS @ squared))
 
 
-def _pooled(measured: Array, *, model: Array, noise: float) -> Array:
+def _pooled(measured: Array, *, model: Array, noise: float, least: float) -> Array:
     """Return what was measured, drawn to a model by the part of their distance that is noise."""
     values, vectors = np.linalg.eigh(model)
     turned = vectors / np.sqrt(values)
@@ -275,47 +303,34 @@ def _pooled(measured: Array, *, model: Array, noise: float) -> Array:
     random = noise**2 * float(np.sum(1 / np.outer(values, values)))
     share = max(0.0, 1 - random / max(float(np.sum(apart**2)), 1e-300))
     straight = np.linalg.eigh(np.eye(len(model)) + share * apart)
-    positive = straight.eigenvectors * np.maximum(straight.eigenvalues, _LEAST_CURVATURE)
+    positive = straight.eigenvectors * np.maximum(straight.eigenvalues, least)
     half = vectors * np.sqrt(values)
     return np.asarray(half @ (positive @ straight.eigenvectors.T) @ half.T)
 
 
-def _shrunk(theta: Array, *, curve: Array, noise: float) -> Array:
+def _shrunk(theta: Array, *, curve: Array, noise: float, intercepts: int) -> Array:
     """Return θ with its slopes drawn to 0 by the share of their size that is error."""
-    slopes = theta[1:]
+    slopes = theta[intercepts:]
     if not len(slopes):
         return theta
     inverse = np.linalg.inv(curve)
-    error = float(np.trace((inverse + noise * inverse @ inverse)[1:, 1:]))
+    error = float(np.trace((inverse + noise * inverse @ inverse)[intercepts:, intercepts:]))
     share = max(0.0, 1 - error / max(float(slopes @ slopes), 1e-300))
-    return np.concatenate([theta[:1], slopes * share])
+    return np.concatenate([theta[:intercepts], slopes * share])
 
 
-def gaussian_curvature(family: Family, theta: Array) -> Array:
-    """Return E[v(θᵀz)·zzᵀ] for z = (1, w) with standard normal w; shape (d, d).
-
-    Along θ's slopes it is a one-dimensional integral, across them a multiple of I.
-
-    Example:
-        >>> gaussian_curvature(Family.LOGISTIC, np.zeros(2)).round(3).tolist()
-        [[0.25, 0.0], [0.0, 0.25]]
-    """
-    slopes = theta[1:]
-    length = float(np.linalg.norm(slopes))
-    along = slopes / length if length > 1e-12 else np.zeros_like(slopes)
-    v = variance(family, theta[0] + length * _NODES) * _WEIGHTS
-    zero, one, two = float(v.sum()), float(v @ _NODES), float(v @ _NODES**2)
-    curve = zero * np.eye(len(theta))
-    curve[0, 1:] = curve[1:, 0] = one * along
-    curve[1:, 1:] += (two - zero) * np.outer(along, along)
-    return np.asarray(curve + 1e-9 * np.eye(len(theta)))
+def _score_edges(aggregate: DescentAggregate, theta: Array) -> tuple[int, ...]:
+    """Return the edges of the bins of scores; hazards are ranked by their slopes alone."""
+    if aggregate.family is Family.HAZARD:
+        theta = np.concatenate([[0.0], theta[aggregate.intercepts :]])
+    return score_edges(theta, bins=aggregate.score_bins)
 
 
-def score_edges(theta: Array) -> tuple[int, ...]:
+def score_edges(theta: Array, *, bins: int = SCORE_BINS) -> tuple[int, ...]:
     """Return the edges of bins of θᵀz that Gaussian terms would fill evenly, as steps of a grid."""
     length = float(np.linalg.norm(theta[1:]))
     normal = NormalDist()
-    cuts = [normal.inv_cdf(k / SCORE_BINS) for k in range(1, SCORE_BINS)]
+    cuts = [normal.inv_cdf(k / bins) for k in range(1, bins)]
     return tuple(math.floor((float(theta[0]) + length * cut + FARTHEST) * STEPS) for cut in cuts)
 
 
@@ -329,14 +344,14 @@ def symmetric(entries: Sequence[float] | Array, *, size: int) -> Array:
 def _whitened(entries: Array, *, scale: Scale, sigma: float) -> Whitened:
     unit = scale.moments * UNIT**2
     noise = sigma / unit
-    moments = symmetric(entries / unit, size=scale.size)
+    moments = symmetric(entries / unit, size=scale.terms)
     usable = bool(moments[0, 0] > _FEWEST * noise)
     rows = float(moments[0, 0]) if usable else _FEWEST * noise
     mean = moments[0, 1:] / rows
     values, vectors = np.linalg.eigh(moments[1:, 1:] / rows - np.outer(mean, mean))
-    least = noise * math.sqrt(scale.size) / rows
+    least = noise * math.sqrt(scale.terms) / rows
     slopes = vectors / np.sqrt(np.maximum(values, least))
-    matrix = np.zeros((scale.size, scale.size))
+    matrix = np.zeros((scale.terms, scale.terms))
     matrix[0, 0] = 1
     matrix[1:, 1:], matrix[0, 1:] = slopes, -mean @ slopes
     below = (vectors**2) @ (values < 2 * least)

@@ -31,7 +31,7 @@ from confide.report.describe import (
     total_of,
     total_text,
 )
-from confide.report.forest import coefficients, compared, departures, odds_ratios, shares
+from confide.report.forest import coefficients, compared, departures, ratios, shares
 from confide.report.group_chart import (
     by_group,
     groups,
@@ -225,7 +225,13 @@ _BUILDERS: Mapping[str, Callable[[Subject], Drawn]] = {
     "linear-regression": lambda s: coefficients(
         s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
     ),
-    "logistic-regression": lambda s: odds_ratios(
+    "logistic-regression": lambda s: ratios(
+        s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
+    ),
+    "poisson-regression": lambda s: ratios(
+        s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
+    ),
+    "hazard-regression": lambda s: ratios(
         s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
     ),
     "degree-histogram": _degrees,

@@ -15,6 +15,7 @@ from confide.plans.plan import Measurement, Plan, Statistic
 from confide.release.noisy import NoisyAggregates
 from confide.report.cells import Cell
 from confide.report.conditions import condition_text, expression_text, label
+from confide.report.findings import RATIOS
 from confide.report.numbers import clean, decimals_for, fixed, percent
 from confide.report.words import Words
 from confide.statistics import STATISTICS
@@ -25,6 +26,8 @@ from confide.statistics.histogram import Histogram
 from confide.statistics.hypothesis_tests.trend import TrendTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.logistic.regression import LogisticRegression
+from confide.statistics.person_time.hazard import HazardRegression
+from confide.statistics.person_time.poisson import PoissonRegression
 from confide.statistics.proportion import Proportion
 from confide.statistics.regression.linear import LinearRegression
 from confide.statistics.running_counts import RunningCounts
@@ -144,10 +147,16 @@ def _shared_subject(statistic: Statistic, *, kind: str, plan: Plan, words: Words
             return words.say(f"title.{kind}", condition=share)
         case Survival(time=time, status=status):
             return words.say(f"title.{kind}", time=label(time), status=label(status))
-        case LogisticRegression(of=of, covariates=covariates):
+        case (
+            LogisticRegression(of=of, covariates=covariates)
+            | HazardRegression(of=of, covariates=covariates)
+        ):
             names = words.listed([label(name) for name in covariates])
             share = condition_text(of, dataset=plan.dataset, words=words, brief=True)
             return words.say(f"title.{kind}", condition=share, covariates=names)
+        case PoissonRegression(events=events, covariates=covariates):
+            names = words.listed([label(name) for name in covariates])
+            return words.say(f"title.{kind}", events=label(events), covariates=names)
         case LinearRegression(outcome=outcome, covariates=covariates):
             names = words.listed([label(name) for name in covariates])
             return words.say(f"title.{kind}", outcome=label(outcome), covariates=names)
@@ -181,7 +190,10 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
         return (label(str(getattr(statistic, "key", ""))),)
     if isinstance(statistic, TableOne | DataQuality):
         return tuple(words.say(f"head.{name}") for name in statistic.key_names)
-    if isinstance(statistic, LinearRegression | LogisticRegression):
+    if isinstance(
+        statistic,
+        LinearRegression | LogisticRegression | PoissonRegression | HazardRegression,
+    ):
         return (words.say("head.term"),)
     if kind_of(statistic) == "degree-histogram":
         return (words.say("axis.degree"),)
@@ -235,8 +247,8 @@ def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
         return words.say("axis.rate", unit=shown)
     if kind == "smr":
         return words.say("quantity.smr")
-    if kind == "logistic-regression":
-        return words.say("quantity.odds-ratio")
+    if kind in RATIOS:
+        return words.say(f"quantity.{RATIOS[kind]}-ratio")
     if kind == "linear-regression":
         return label(str(getattr(statistic, "outcome", "")))
     if kind in (

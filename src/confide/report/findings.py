@@ -16,6 +16,13 @@ ALPHA = 0.05
 
 TESTS = ("chi-squared-test", "two-proportions-test", "trend-test", "two-means-test")
 """Kinds that publish a p-value."""
+RATIOS = {
+    "logistic-regression": "odds",
+    "poisson-regression": "rate",
+    "hazard-regression": "hazard",
+}
+"""Kinds of regression of which a coefficient is the logarithm of a ratio, and of what."""
+REGRESSIONS = ("linear-regression", *RATIOS)
 
 
 def p_text(p: float, *, words: Words) -> str:
@@ -44,8 +51,8 @@ def finding(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
     """Return the main finding of a test or a regression in one sentence."""
     if kind == "linear-regression":
         return _coefficient(cells, words=words)
-    if kind == "logistic-regression":
-        return _odds(cells, words=words)
+    if kind in RATIOS:
+        return _ratio(cells, of=RATIOS[kind], words=words)
     p = next((cell.value for cell in cells if cell.quantity == "p-value"), None)
     effect = next((cell for cell in cells if cell.quantity in ("difference", "slope")), None)
     said = "" if effect is None or effect.value is None else effect_text(effect, words=words)
@@ -86,9 +93,9 @@ def _sized(cell: Cell, *, words: Words) -> dict[str, str]:
     return {"amount": amount, "interval": interval}
 
 
-def _odds(cells: Sequence[Cell], *, words: Words) -> str:
-    """Return the odds ratio that is farthest from 1 against its interval."""
-    known = [cell for cell in cells if cell.quantity == "odds ratio" and cell.value]
+def _ratio(cells: Sequence[Cell], *, of: str, words: Words) -> str:
+    """Return the ratio that is farthest from 1 against its interval."""
+    known = [cell for cell in cells if cell.quantity == f"{of} ratio" and cell.value]
     sharp = [cell for cell in known if cell.outer is not None and min(cell.outer) > 0]
     if not sharp:
         return words.say("headline.regression-ridge" if known else "headline.none")
@@ -100,7 +107,10 @@ def _odds(cells: Sequence[Cell], *, words: Words) -> str:
     strongest = max(sharp, key=strength)
     shown = replace(strongest, unit="1")
     return words.say(
-        "headline.odds", key=key_text(strongest, words=words), **_sized(shown, words=words)
+        "headline.strongest-ratio",
+        quantity=words.say(f"quantity.{of}-ratio"),
+        key=key_text(strongest, words=words),
+        **_sized(shown, words=words),
     )
 
 

@@ -15,17 +15,20 @@ from dataclasses import replace
 from confide.plans.plan import Statistic
 from confide.report.cells import Cell
 from confide.report.conditions import label
-from confide.report.describe import quantity_text
+from confide.report.describe import quantity_text, value_title
 from confide.report.marks import Chart, Frame, dots, row_of, side_by_side
 from confide.report.numbers import clean
 from confide.report.style import MUTED
 from confide.report.words import Words
 from confide.statistics.logistic.regression import LogisticRegression
+from confide.statistics.person_time.hazard import HazardRegression
+from confide.statistics.person_time.poisson import PoissonRegression
 from confide.statistics.regression.linear import LinearRegression
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
 
 Built = tuple[Chart, tuple[str, ...]]
+RatioModel = LogisticRegression | PoissonRegression | HazardRegression
 
 
 def compared(cells: Sequence[Cell], *, unit: str, words: Words) -> Built:
@@ -77,25 +80,23 @@ def coefficients(
     return null_line() + _plain(scaled, title=title, words=words), tuple(notes)
 
 
-def odds_ratios(
-    cells: Sequence[Cell], *, statistic: Statistic, dataset: Dataset, words: Words
-) -> Built:
-    """Return odds ratios on a logarithmic axis, each per step of a round size."""
+def ratios(cells: Sequence[Cell], *, statistic: Statistic, dataset: Dataset, words: Words) -> Built:
+    """Return odds, rate or hazard ratios on a logarithmic axis, each per step of a round size."""
     chosen = [cell for cell in cells if cell.quantity == "coefficient" and cell.value is not None]
-    if not chosen or not isinstance(statistic, LogisticRegression):
+    if not chosen or not isinstance(statistic, RatioModel):
         return _plain([c for c in cells if c.value is not None], title="", words=words), ()
     scaled = [
         _exponential(_scaled(cell, statistic=statistic, dataset=dataset, words=words))
         for cell in chosen
     ]
     figure = null_line(1.0) + _plain(
-        scaled, title=words.say("quantity.odds-ratio"), words=words, log=True
+        scaled, title=value_title(statistic, unit="1", words=words), words=words, log=True
     )
-    return figure, (words.say("chart.forest"), words.say("chart.odds"))
+    return figure, (words.say("chart.forest"), words.say("chart.ratios"))
 
 
 def _exponential(cell: Cell) -> Cell:
-    """Return log odds as odds."""
+    """Return the logarithm of a ratio as the ratio."""
 
     def power(value: float) -> float:
         return math.exp(max(-30.0, min(30.0, value)))
@@ -107,7 +108,7 @@ def _exponential(cell: Cell) -> Cell:
 def _scaled(
     cell: Cell,
     *,
-    statistic: LinearRegression | LogisticRegression,
+    statistic: LinearRegression | RatioModel,
     dataset: Dataset,
     words: Words,
 ) -> Cell:

@@ -104,8 +104,8 @@ def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
                 found[key] = None
             case DegreeAggregate():
                 pass
-            case DescentAggregate(covariates=covariates, outcome=outcome):
-                found |= dict.fromkeys((*covariates, outcome))
+            case DescentAggregate(covariates=covariates, outcome=outcome, exposure=time):
+                found |= dict.fromkeys((*covariates, outcome, *(() if time is None else (time,))))
             case RankedCells(axes=axes):
                 found |= dict.fromkeys(axes)
             case RankedFeatures(features=features, outcome=outcome):

@@ -21,7 +21,7 @@ from confide.report.cells import Cell, cells_of, key_text
 from confide.report.choice import CHOICES
 from confide.report.conditions import label
 from confide.report.describe import digits, kind_of, quantity_text, title_of
-from confide.report.findings import TESTS, finding
+from confide.report.findings import REGRESSIONS, TESTS, finding
 from confide.report.numbers import clean, epsilon_text, fixed, percent
 from confide.report.odds_words import loss_text, shown_at
 from confide.report.population import about
@@ -178,7 +178,7 @@ def headline(cells: Sequence[Cell], *, kind: str, words: Words) -> str:
             return _medians(usable, words=words)
         case "survival":
             return survival_headline(usable, words=words)
-        case _ if kind in (*TESTS, "linear-regression", "logistic-regression"):
+        case _ if kind in (*TESTS, *REGRESSIONS):
             return finding(usable, kind=kind, words=words)
         case _ if kind in _SPECIAL:
             return _SPECIAL[kind](usable, words=words)

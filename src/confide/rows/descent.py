@@ -30,19 +30,21 @@ from confide.plans.descent import (
 )
 from confide.plans.link import FARTHEST, SIZE, STEPS, mean_table, root_table
 from confide.rows.build import STAR, at_most, named, num, own, ranked, rest, select
+from confide.rows.exact_sums import products, weighted_sums
 from confide.rows.keyed_order import with_place, with_point
 from confide.rows.layout import Layout
 from confide.rows.person_rows import relation_rows
+from confide.rows.person_time import FollowUp, Offsets, follow_up, offsets
 from confide.rows.table_rows import Scope
 from confide.rows.words import order_of
+from confide.tables.check_descent import check_descent
 from confide.tables.descent import (
     PARTS,
     RESIDUAL,
     ROOT,
-    SCORE_BINS,
     UNIT,
     DescentAggregate,
-    check_descent,
+    Family,
     scale_of,
     terms,
 )
@@ -53,10 +55,6 @@ Fetch: TypeAlias = Callable[[exp.Query], Mapping[str, NDArray[Any]]]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
-BLOCK = 2**15
-"""Rows that are multiplied at once: sums over them stay below 2⁵³."""
-BLOCKS = 2**12
-"""Blocks that are summed in 64 bits."""
 _WIDEST = 50  # bits of a width: times UNIT it stays below 2⁶³
 LARGEST_TERM = 2**6
 """Whitened terms are cut here, in units of 1; those of a row on its bounds are far below."""
@@ -70,7 +68,8 @@ def descent_query(aggregate: DescentAggregate, *, dataset: Dataset, layout: Layo
     """
     check_descent(aggregate, dataset=dataset)
     scope = Scope(dataset=dataset, layout=layout)
-    reads = (*aggregate.covariates, aggregate.outcome)
+    time = () if aggregate.exposure is None else (aggregate.exposure,)
+    reads = (*aggregate.covariates, aggregate.outcome, *time)
     rows = relation_rows(scope, aggregate.relation, reads=reads, known=reads, ordered=True)
     order = [own(name) for name in order_of(dataset.table(aggregate.relation.table))]
     numbered = select(STAR, ranked(order, by=("p",)), of=rows)
@@ -94,21 +93,23 @@ class _Rows:
 
     Attributes:
         terms: x in 1/UNIT; shape (rows, d).
-        outcome: 0 or 1; shape (rows,).
+        outcome: In [0, 1] as 1/RESIDUAL; shape (rows,).
         patient: Number of each row's patient, from 0; shape (rows,).
         rank: Of the row among those of its patient, from 1; shape (rows,).
+        time: Person-time of counts, or follow-up of hazards.
     """
 
     terms: Floats
     outcome: Ints
     patient: Ints
     rank: Ints
+    time: FollowUp | Offsets | None
 
 
 class DescentRows:
     """The rows of a model; answers questions in whole numbers that only the gate may see."""
 
-    __slots__ = ("__fitted", "__held", "__last", "__scale", "__tables")
+    __slots__ = ("__aggregate", "__fitted", "__held", "__last", "__scale", "__tables")
 
     def __init__(
         self, aggregate: DescentAggregate, columns: Mapping[str, NDArray[Any]], *, dataset: Dataset
@@ -119,6 +120,7 @@ class DescentRows:
             EngineError: If a patient has more rows than they may.
         """
         self.__scale = scale_of(aggregate, dataset=dataset)
+        self.__aggregate = aggregate
         self.__tables = mean_table(aggregate.family), root_table(aggregate.family)
         _, patient = np.unique(np.asarray(columns["p"]), return_inverse=True)
         if patient.size and int(np.bincount(patient).max()) > aggregate.bounds.max_rows:
@@ -128,6 +130,7 @@ class DescentRows:
             outcome=_outcome(aggregate, columns, dataset=dataset),
             patient=patient,
             rank=np.asarray(columns["rk"], dtype=np.int64),
+            time=_time(aggregate, columns, dataset=dataset),
         )
         held = np.asarray(columns["fold"], dtype=np.int64) < aggregate.held_out
         self.__fitted, self.__held = _where(found, ~held), _where(found, held)
@@ -141,28 +144,74 @@ class DescentRows:
         scale = self.__scale
         match ask:
             case AskMoments():
-                found = _products(_scaled_moments(self.__fitted, norm=scale.norm))
-                return _times(scale.moments, _upper(found))
+                found = products(_scaled_moments(self.__fitted, norm=scale.norm))
+                return _times(scale.moments, _upper(found) + self._totals())
             case AskGradient(at=place, round=number):
-                plain, _, weighted = self._whitened(place)
-                means, _ = self.__tables
-                residual = self.__fitted.outcome * RESIDUAL - means[_steps(plain, place)]
-                return _times(scale.gradients[number], _sums(weighted, residual))
+                return _times(scale.gradients[number], self._gradient(place))
             case AskCurvature(at=place):
-                plain, halfway, weighted = self._whitened(place)
-                _, roots = self.__tables
-                root = roots[_steps(plain, place)].astype(np.float64)[:, None]
-                both = [_upper(_products(_rooted(z, root))) for z in (halfway, weighted)]
-                return _times(scale.curvature, both[0] + both[1])
+                return _times(scale.curvature, self._curvature(place))
             case AskScores(at=place, edges=edges):
                 return _times(scale.scores, self._scores(place, edges=edges))
             case _:
                 assert_never(ask)
 
+    def _totals(self) -> list[int]:
+        """Return what the family starts from, in 1/UNIT²."""
+        rows = self.__fitted
+        match rows.time:
+            case FollowUp() as time:
+                return [int(n) * UNIT**2 for n in time.exits()]
+            case Offsets() as time:
+                each = np.column_stack([rows.outcome * (UNIT**2 // RESIDUAL), time.shares()])
+                return [int(total) for total in each.sum(axis=0)]
+            case None:
+                return []
+            case _:
+                assert_never(rows.time)
+
+    def _gradient(self, place: Place) -> list[int]:
+        plain, _, weighted = self._whitened(place)
+        rows, (means, _) = self.__fitted, self.__tables
+        match rows.time:
+            case FollowUp() as time:
+                _, residual = time.lived(_scores_of(plain, place, first=time.size), place, means)
+                intercepts = [weighted_sums(weighted[:, :1], column)[0] for column in residual.T]
+                return intercepts + weighted_sums(weighted[:, 1:], residual.sum(axis=1))
+            case Offsets() | None as time:
+                steps = _steps(plain, place, time)
+                return weighted_sums(weighted, rows.outcome - means[steps])
+            case _:
+                assert_never(rows.time)
+
+    def _curvature(self, place: Place) -> list[int]:
+        plain, halfway, weighted = self._whitened(place)
+        rows, (means, roots) = self.__fitted, self.__tables
+        match rows.time:
+            case FollowUp() as time:
+                scores = _scores_of(plain, place, first=time.size)
+                lived, residual = time.lived(scores, place, means)
+                root = np.floor(np.sqrt(lived.sum(axis=1) * (ROOT**2 // RESIDUAL)))
+                added = weighted * residual.sum(axis=1, keepdims=True)
+                second = np.trunc(added / RESIDUAL)
+            case Offsets() as time:
+                steps = _steps(plain, place, time)
+                root = roots[steps].astype(np.float64)
+                added = weighted * (rows.outcome - means[steps])[:, None]
+                second = np.trunc(added / RESIDUAL)
+            case None:
+                root = roots[_steps(plain, place)].astype(np.float64)
+                second = _rooted(weighted, root[:, None])
+            case _:
+                assert_never(rows.time)
+        first = _rooted(halfway, root[:, None])
+        return [value for part in (first, second) for value in _upper(products(part))]
+
     def _whitened(self, place: Place) -> tuple[Floats, Floats, Floats]:
         """Return z, √w·z and w·z in 1/UNIT; kept between rounds, which ask at one whitening."""
         if self.__last is None or self.__last[0] != place.whitening:
             plain = _whiten(self.__fitted.terms, place)
+            if isinstance(self.__fitted.time, FollowUp):
+                plain[:, 0] = UNIT  # the lemma of hazards takes the first term to be 1
             total = np.bincount(self.__fitted.patient, weights=_norms(plain)).astype(np.int64)
             size, most = total[self.__fitted.patient], self.__scale.clip
             root = _half_shrunk(plain, size, most=most)
@@ -171,17 +220,30 @@ class DescentRows:
 
     def _scores(self, place: Place, *, edges: tuple[int, ...]) -> list[int]:
         """Count held-out patients by bin and outcome; of several rows the first one counts."""
-        first = _where(self.__held, self.__held.rank == 1)
-        steps = _steps(_whiten(first.terms, place), place)
-        bins = np.searchsorted(np.array(edges), steps, side="right")
-        cell = first.outcome * SCORE_BINS + bins
-        return [int(n) for n in np.bincount(cell, minlength=2 * SCORE_BINS)]
+        first, bins = _where(self.__held, self.__held.rank == 1), self.__aggregate.score_bins
+        plain = _whiten(first.terms, place)
+        match first.time:
+            case FollowUp() as time:
+                score = _scores_of(plain, place, first=time.size)
+                steps = np.clip(score + FARTHEST * STEPS, 0, SIZE - 1)
+                outcome = 2 * time.left_in() + time.had_event()
+            case _:
+                steps, outcome = _steps(plain, place), first.outcome // RESIDUAL
+        cell = outcome * bins + np.searchsorted(np.array(edges), steps, side="right")
+        cells = 2 * bins * self.__aggregate.intercepts
+        return [int(n) for n in np.bincount(cell, minlength=cells)]
 
 
 def _where(rows: _Rows, chosen: NDArray[np.bool_]) -> _Rows:
     if bool(chosen.all()):
         return rows
-    return _Rows(rows.terms[chosen], rows.outcome[chosen], rows.patient[chosen], rows.rank[chosen])
+    return _Rows(
+        rows.terms[chosen],
+        rows.outcome[chosen],
+        rows.patient[chosen],
+        rows.rank[chosen],
+        None if rows.time is None else rows.time.where(chosen),
+    )
 
 
 def _terms(
@@ -214,7 +276,28 @@ def _outcome(
 ) -> Ints:
     of = domain(aggregate.outcome, dataset=dataset)
     values = np.asarray(columns[f"e{len(aggregate.covariates)}"], dtype=np.int64)
-    return values - of.lower
+    return (values - of.lower) * RESIDUAL // (of.upper - of.lower)
+
+
+def _time(
+    aggregate: DescentAggregate, columns: Mapping[str, NDArray[Any]], *, dataset: Dataset
+) -> FollowUp | Offsets | None:
+    place = len(aggregate.covariates)
+    match aggregate.family:
+        case Family.LOGISTIC:
+            return None
+        case Family.POISSON:
+            if aggregate.exposure is None:
+                return offsets(np.ones(len(columns["p"]), dtype=np.int64), most=1)
+            values = np.asarray(columns[f"e{place + 1}"], dtype=np.int64)
+            return offsets(values, most=domain(aggregate.exposure, dataset=dataset).upper)
+        case Family.HAZARD:
+            ended = np.asarray(columns[f"e{place}"], dtype=np.int64)
+            event = ended > domain(aggregate.outcome, dataset=dataset).lower
+            values = np.asarray(columns[f"e{place + 1}"], dtype=np.int64)
+            return follow_up(values, event, edges=aggregate.edges)
+        case _:
+            assert_never(aggregate.family)
 
 
 def _whiten(rows: Floats, place: Place) -> Floats:
@@ -232,10 +315,18 @@ def _rooted(rows: Floats, root: Floats) -> Floats:
     return np.asarray(np.trunc(found, out=found))
 
 
-def _steps(plain: Floats, place: Place) -> Ints:
-    """Return the step of the grid at which each row's θᵀz lies."""
-    eta = plain @ np.array(place.coefficients, dtype=np.float64)
-    step = np.asarray(np.floor(eta / (UNIT * COEFFICIENT // STEPS)), dtype=np.int64)
+def _scores_of(plain: Floats, place: Place, *, first: int = 0) -> Ints:
+    """Return each row's θᵀz in steps of the grid; without the first coefficients, βᵀu."""
+    slopes = np.array(place.coefficients[first:], dtype=np.float64)
+    eta = plain[:, -len(slopes) :] @ slopes
+    return np.asarray(np.floor(eta / (UNIT * COEFFICIENT // STEPS)), dtype=np.int64)
+
+
+def _steps(plain: Floats, place: Place, time: Offsets | None = None) -> Ints:
+    """Return the step of the grid at which each row's linear predictor lies."""
+    step = _scores_of(plain, place)
+    if time is not None:
+        step = step + time.steps
     return np.asarray(np.clip(step + FARTHEST * STEPS, 0, SIZE - 1))
 
 
@@ -279,33 +370,6 @@ def _scaled(rows: Floats, size: Ints, *, by: Ints, where: NDArray[np.bool_]) -> 
     result = rows * np.where(where, by, 1).astype(np.float64)[:, None]
     result /= np.where(where, size, 1).astype(np.float64)[:, None]
     return np.asarray(np.trunc(result, out=result))
-
-
-def _products(rows: Floats) -> NDArray[Any]:
-    """Return Σ row·rowᵀ."""
-    return _total(
-        lambda block: rows[block].T @ rows[block], rows=len(rows), like=rows[:0].T @ rows[:0]
-    )
-
-
-def _sums(rows: Floats, weights: Ints) -> list[int]:
-    """Return Σ weight·row."""
-    factors = weights.astype(np.float64)
-    found = _total(
-        lambda block: factors[block] @ rows[block], rows=len(rows), like=factors[:0] @ rows[:0]
-    )
-    return [int(value) for value in found]
-
-
-def _total(of: Callable[[slice], Floats], *, rows: int, like: Floats) -> NDArray[Any]:
-    """Return the sum over blocks of rows: each exact in float64, together in Python's integers."""
-    total = np.zeros(like.shape, dtype=object)
-    for start in range(0, rows, BLOCK * BLOCKS):
-        part = np.zeros(like.shape, dtype=np.int64)
-        for first in range(start, min(rows, start + BLOCK * BLOCKS), BLOCK):
-            part += of(slice(first, first + BLOCK)).astype(np.int64)
-        total = total + part.astype(object)
-    return total
 
 
 def _upper(matrix: NDArray[Any]) -> list[int]:

@@ -28,6 +28,8 @@ from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.mean import Mean
+from confide.statistics.person_time.hazard import HazardRegression
+from confide.statistics.person_time.poisson import PoissonRegression
 from confide.statistics.proportion import Proportion
 from confide.statistics.quantiles import Quantiles
 from confide.statistics.regression.linear import LinearRegression
@@ -79,6 +81,8 @@ STATISTICS: Mapping[str, type[Any]] = {
     "two-means-test": TwoMeansTest,
     "linear-regression": LinearRegression,
     "logistic-regression": LogisticRegression,
+    "poisson-regression": PoissonRegression,
+    "hazard-regression": HazardRegression,
     "degree-histogram": DegreeHistogram,
     "hierarchy": Hierarchy,
     "area-rate": AreaRate,
@@ -98,6 +102,7 @@ __all__ = [
     "Count",
     "DataQuality",
     "DegreeHistogram",
+    "HazardRegression",
     "Hierarchy",
     "Histogram",
     "Incidence",
@@ -105,6 +110,7 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "Mean",
+    "PoissonRegression",
     "Proportion",
     "Quantiles",
     "RunningCounts",

@@ -28,8 +28,9 @@ from confide.tables.bound_contributions import (
     ContributionBounds,
     rows_per_unit,
 )
+from confide.tables.check_descent import check_descent
 from confide.tables.degrees import DegreeAggregate, check_degrees
-from confide.tables.descent import DescentAggregate, check_descent
+from confide.tables.descent import DescentAggregate
 from confide.tables.expression import ColumnOf, Expression, ValueOf
 from confide.tables.factorized import FactorizedAggregate, largest_step
 from confide.tables.pooled import PooledAggregate

@@ -3,13 +3,29 @@
 A row has terms x: 1, then numbers (2x − L − U)/(U − L) in [−1, 1], then indicators of categories.
 The rows answer, one after another, vectors of whole numbers:
 
-- *moments* Σ xxᵀ, each patient's rows scaled so that their ‖x‖² add up to at most R;
+- *moments* Σ xxᵀ, each patient's rows scaled so that their ‖x‖² add up to at most R; for counts
+  and hazards also *totals*, of what the first step starts from;
 - *gradients* Σ w·r·z in T rounds, where z = (1, (x − m)W) are terms whitened with the noisy
   moments, r = y − μ(θᵀz) is the residual in [−1, 1], and w = min(1, C/S) with S the sum of ‖z‖ over
   the rows of the patient;
 - after the first half of the rounds, *curvature* H = Σ w·v·zzᵀ, where v = v(θᵀz) is the variance,
   and *spread* J = Σ w²·v·zzᵀ; in H a patient with S > 2C counts as if w were 2(C/S)²;
 - *scores*: patients held out of all this, by bin of θᵀz and outcome.
+
+*Counts* (``POISSON``): y in 0..Y at person-time E in (0, U] has r = y/Y − min(1, exp(θᵀz)·E/U), and
+totals Σ (y/Y, E/U).  *Hazards* (``HAZARD``): a patient is one row with one weight for all their
+intervals of follow-up.  With a log hazard α_k in each of K public intervals in place of the
+intercept and z = (1, u), the hazard that they lived through in interval k is Λ_k = exp(α_k + βᵀu)·
+E_k/U, and they are followed until Λ_1 + Λ_2 + … reaches 1: a stopping time, so with r_k = (event in
+k before that) − Λ_k every Σ w·r_k stays a martingale and draws no coefficient aside [ABGK93].  The
+gradient is Σ G with G = w·(r_1, …, r_K, (Σ_k r_k)·u); curvature is Σ w·Λ·zzᵀ with Λ = Σ_k Λ_k; the
+totals are exits by interval and outcome.  Cox's partial likelihood is no sum over patients (each
+event's term holds all who are at risk), so no weight of one patient bounds what they move;
+piecewise constant hazards are.
+
+*Spread* of counts and hazards is the sum of squares of what patients do add, J = Σ w²r²·zzᵀ with r
+= Σ_k r_k, so that a variance above Poisson's, or hazards that are not proportional, widen intervals
+[Whi82].
 
 The weights depend on the terms alone, so Σ w·r·z = 0 is an unbiased estimating equation (of
 Mallows' type) and draws no coefficient aside; its error has covariance H⁻¹JH⁻¹ [CP93].
@@ -20,10 +36,15 @@ at most R, so ‖M‖² ≤ R² and Σ M_ii² ≤ R·max M_ii, where M_ii ≤ 1 
 gradient moves by ‖Σ w·r·z‖ ≤ w·S ≤ C.  Curvature is a sum of uuᵀ with u = √(wv)·z, so it moves by
 at most Σ‖u‖² ≤ V·w·S² ≤ 2V·C², V being the largest v; the spread by V·w²·S² ≤ V·C².  All of them
 together move by Δ² = a²(R² + R·max M_ii)/2 + Σ_t b_t²C² + 5c²V²C⁴ with public whole numbers a, b_t,
-c by which they are multiplied.  A patient who is held out moves one score by one, and nothing else;
-the multiplier e of scores has e² ≤ Δ².  *Substitution:* moments, curvature and spread of two
-patients have a non-negative product, so their part doubles; gradients may oppose, so theirs is
-fourfold; a patient who is replaced by one that is held out moves Δ² + e² at most.  ∎
+c by which they are multiplied.  Totals are multiplied by a, so that a² grows by a²·2 for counts,
+two numbers in [0, 1], and by a²·1 for hazards, one cell of many.  For counts |r| ≤ 1 and V = 1, and
+a spread of w²r²‖z‖² ≤ C².  For hazards let s = Σ_k r_k: with an event before the stop s = 1 − Λ and
+‖r‖² ≤ 1 + Λ²; without one s = −Λ and ‖r‖² ≤ Λ², with Λ ≤ 1.  So ‖G‖² = w²(s²‖u‖² + ‖r‖²) is convex
+in Λ and at most w²·max(‖u‖² + 1, 2) ≤ C² for C² ≥ 2, as ‖z‖² = ‖u‖² + 1; v is Λ ≤ 1, so V = 1
+again.  A patient who is held out moves one score by one, and nothing else; the multiplier e of
+scores has e² ≤ Δ².  *Substitution:* moments, curvature and spread of two patients have a non-
+negative product, so their part doubles; gradients may oppose, so theirs is fourfold; a patient who
+is replaced by one that is held out moves Δ² + e² at most.  ∎
 
 Later questions depend on earlier noisy answers alone: adaptive composition under zCDP costs what
 the joint vector costs [BS16, lem. 1.7].
@@ -34,6 +55,10 @@ so a row's part does not depend on where it stands, on threads or on the library
 References:
     [CP93] Carroll, Pederson. On robustness in the logistic regression model. JRSS B 55(3), 1993.
         https://doi.org/10.1111/j.2517-6161.1993.tb01934.x
+    [ABGK93] Andersen, Borgan, Gill, Keiding. Statistical models based on counting processes.
+        Springer 1993, sec. II.3. https://doi.org/10.1007/978-1-4612-4348-9
+    [Whi82] White. Maximum likelihood estimation of misspecified models. Econometrica 50(1), 1982.
+        https://doi.org/10.2307/1912526
     [BS16] Bun, Steinke. Concentrated differential privacy. TCC 2016.
         https://arxiv.org/abs/1605.02065
 """
@@ -44,19 +69,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from confide.errors import ContractError, InvalidParameterError
+from confide.errors import InvalidParameterError
 from confide.privacy.adjacency import Adjacency
-from confide.privacy.measure import Measure
-from confide.privacy.sensitivity import Sensitivity
-from confide.privacy.unit import Entity
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import Expression
-from confide.tables.relation import Relation, check, domain
-from confide.tables.schema import Dataset, Kind
+from confide.tables.relation import Relation, domain
+from confide.tables.schema import Dataset
 
 MOST_TERMS = 200
 MOST_ROUNDS = 20
+MOST_INTERVALS = 20
 SCORE_BINS = 20
+HAZARD_BINS = 10
+"""Bins of scores where they are counted by interval of follow-up too."""
 UNIT = 2**12
 """One, in terms and whitened terms."""
 RESIDUAL = 2**16
@@ -73,13 +98,17 @@ class Family(enum.Enum):
     """Law of the outcome."""
 
     LOGISTIC = "logistic"
+    POISSON = "poisson"
+    HAZARD = "hazard"
 
     @property
     def largest_variance(self) -> Fraction:
-        """V: the most that the variance of an outcome in [0, 1] can be."""
+        """V: the most that the slope of the mean of an outcome in [0, 1] can be."""
         match self:
             case Family.LOGISTIC:
                 return Fraction(1, 4)
+            case Family.POISSON | Family.HAZARD:
+                return Fraction(1)
             case _:
                 assert_never(self)
 
@@ -91,11 +120,15 @@ class DescentAggregate:
     Attributes:
         relation: Which rows; those that lack a value are left out.
         covariates: Numbers, and categories of which the first value is the reference.
-        outcome: 0 or 1 under ``LOGISTIC``.
+        outcome: 0 or 1 under ``LOGISTIC``; 0..Y under ``POISSON``; 1 under ``HAZARD`` where the
+            follow-up ended with the event.
         family: Law of the outcome.
         bounds: Rows that each patient keeps.
         rounds: T, number of gradients.
         held_out: Thousandths of the patients, by keyed hash, that only the scores count.
+        exposure: Person-time of a count, above 0, or None where it is the same for all; under
+            ``HAZARD`` the time of follow-up.
+        edges: Of the public intervals of follow-up under ``HAZARD``, from 0, in steps of it.
     """
 
     relation: Relation
@@ -105,6 +138,8 @@ class DescentAggregate:
     bounds: RowBound
     rounds: int
     held_out: int
+    exposure: Expression | None = None
+    edges: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.rounds <= MOST_ROUNDS:
@@ -117,6 +152,29 @@ class DescentAggregate:
                 "Expected at most half of the patients to be held out.",
                 hint="Write hold-out: 0.2, or 0 for a model without evaluation.",
             )
+
+    @property
+    def intercepts(self) -> int:
+        """K: one for each interval of follow-up, else one."""
+        return max(1, len(self.edges) - 1)
+
+    @property
+    def totals(self) -> int:
+        """How many totals are asked for with the moments."""
+        match self.family:
+            case Family.LOGISTIC:
+                return 0
+            case Family.POISSON:
+                return 2
+            case Family.HAZARD:  # exits by interval and outcome, and those who reached the end
+                return 2 * self.intercepts + 1
+            case _:
+                assert_never(self.family)
+
+    @property
+    def score_bins(self) -> int:
+        """Bins of θᵀz by which patients who are held out are counted."""
+        return HAZARD_BINS if self.family is Family.HAZARD else SCORE_BINS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +207,10 @@ class Scale:
     """The public whole numbers by which answers are bounded and multiplied.
 
     Attributes:
-        size: d, number of terms.
+        terms: d, number of terms of a row.
+        size: Number of coefficients: d, and one more for each further interval.
+        totals: Number of totals asked for with the moments.
+        scored: Number of scores; 0 where nobody is held out.
         rounds: T.
         norm: R·UNIT².
         clip: C·UNIT.
@@ -160,7 +221,10 @@ class Scale:
         l2_squared: Most by which one privacy unit moves all answers together, squared.
     """
 
+    terms: int
     size: int
+    totals: int
+    scored: int
     rounds: int
     norm: int
     clip: int
@@ -173,13 +237,17 @@ class Scale:
     @property
     def entries(self) -> int:
         """Entries of a symmetric matrix of the terms, on and above the diagonal."""
-        return self.size * (self.size + 1) // 2
+        return self.terms * (self.terms + 1) // 2
+
+    @property
+    def opening(self) -> int:
+        """Numbers of the first answer: moments of the terms, and totals."""
+        return self.entries + self.totals
 
     @property
     def length(self) -> int:
         """Number of whole numbers answered in all."""
-        scored = 2 * SCORE_BINS if self.scores else 0
-        return 3 * self.entries + self.rounds * self.size + scored
+        return self.opening + 2 * self.entries + self.rounds * self.size + self.scored
 
     @property
     def early(self) -> int:
@@ -197,9 +265,10 @@ def scale_of(aggregate: DescentAggregate, *, dataset: Dataset) -> Scale:
     numbers = sum(not domain(c, dataset=dataset).keys for c in aggregate.covariates)
     categories = len(aggregate.covariates) - numbers
     norm = math.ceil((1 + categories + Fraction(numbers, 3)) * UNIT**2)
-    clip = math.isqrt(size * UNIT**2)
+    clip = math.isqrt(size * UNIT**2 - 1) + 1
     largest = Fraction(1) if aggregate.bounds.max_rows == 1 else Fraction(norm, UNIT**2)
     moments = math.ceil((norm**2 + norm * UNIT**2 * largest) / 2)  # squared, for a = 1
+    moments += _squared_totals(aggregate.family) * UNIT**4
     curvature = math.ceil(aggregate.family.largest_variance * clip**2) ** 2
     late = aggregate.rounds - aggregate.rounds // 2
     each = (_EARLY,) * (aggregate.rounds - late) + (_LATE,) * late
@@ -216,7 +285,10 @@ def scale_of(aggregate: DescentAggregate, *, dataset: Dataset) -> Scale:
         case _:
             assert_never(dataset.adjacency)
     return Scale(
-        size=size,
+        terms=size,
+        size=size + aggregate.intercepts - 1,
+        totals=aggregate.totals,
+        scored=2 * aggregate.score_bins * aggregate.intercepts if aggregate.held_out else 0,
         rounds=aggregate.rounds,
         norm=norm,
         clip=clip,
@@ -228,61 +300,14 @@ def scale_of(aggregate: DescentAggregate, *, dataset: Dataset) -> Scale:
     )
 
 
-def check_descent(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
-    """Refuse a model whose lemma would not hold, or that is not declared.
-
-    Raises:
-        ContractError: If a name or kind does not fit, or the unit or measure does not suit.
-        InvalidParameterError: If there are too many terms.
-    """
-    check(aggregate.relation, *aggregate.covariates, aggregate.outcome, dataset=dataset)
-    if dataset.unit.entity is not Entity.PATIENT:
-        raise ContractError(
-            "A model is fitted with the patient as privacy unit.",
-            hint="Write protects: {unit: patient, …} in dataset.yaml.",
-        )
-    if dataset.measure is not Measure.ZCDP:
-        raise ContractError(
-            "Gradients are noised with Gaussian noise, which a ledger in pure ε cannot charge.",
-            hint="Write accounting: {measure: zcdp, delta: 1e-6} for a data set of models.",
-        )
-    for covariate in aggregate.covariates:
-        of = domain(covariate, dataset=dataset)
-        if not of.keys and of.kind is not Kind.NUMBER:
-            raise ContractError(
-                "A covariate is neither a number nor a category.",
-                hint="Declare a per-patient value days-between, or cut it into bins.",
-            )
-        if of.lower == of.upper:
-            raise ContractError(
-                "A covariate has one value alone, so it explains nothing.", hint="Leave it out."
-            )
-    of = domain(aggregate.outcome, dataset=dataset)
-    if of.upper - of.lower != 1:
-        raise ContractError("The outcome of a logistic model is a condition: it holds or not.")
-    size = len(terms(aggregate, dataset=dataset))
-    if size > MOST_TERMS:
-        raise InvalidParameterError(
-            f"Expected at most {MOST_TERMS} terms, got {size}.",
-            hint="Use fewer covariates or coarser categories.",
-        )
-
-
-def descent_sensitivity(aggregate: DescentAggregate, *, dataset: Dataset) -> Sensitivity:
-    """Return how far one patient moves all answers together.
-
-    Raises:
-        ContractError: As :func:`check_descent`.
-    """
-    check_descent(aggregate, dataset=dataset)
-    scale = scale_of(aggregate, dataset=dataset)
-    return Sensitivity(
-        l1=math.isqrt(scale.length * scale.l2_squared) + 1,
-        l2_squared=scale.l2_squared,
-        linf=math.isqrt(scale.l2_squared),
-        entity=dataset.unit.entity,
-        unit="1",
-        because="a patient's rows are scaled so that their terms have a bounded norm, and "
-        f"moments, {scale.rounds} gradients, curvature and spread are one vector, asked in turn "
-        "[BS16, lem. 1.7].",
-    )
+def _squared_totals(family: Family) -> int:
+    """Return the most that a patient adds to ‖totals‖², in units of 1."""
+    match family:
+        case Family.LOGISTIC:
+            return 0
+        case Family.POISSON:
+            return 2
+        case Family.HAZARD:
+            return 1
+        case _:
+            assert_never(family)

@@ -17,7 +17,8 @@ from confide.plans.descent import (
 from confide.privacy.adjacency import Adjacency
 from confide.rows.descent import DescentRows, _terms
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import SCORE_BINS, UNIT, descent_sensitivity, scale_of
+from confide.tables.check_descent import descent_sensitivity
+from confide.tables.descent import SCORE_BINS, UNIT, scale_of
 from confide.tables.schema import LARGEST_VALUE
 from models import AGGREGATE, columns, world
 

@@ -12,13 +12,13 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import PerPatient
 from confide.plans.descent import next_ask
+from confide.plans.model_fit import DROWNED, fitted
 from confide.plans.plan import NANO, Study
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.descent import DescentRows
 from confide.statistics import LogisticRegression, read_plan
-from confide.statistics.logistic.fit import DROWNED, fitted
 from confide.tables.descent import SCORE_BINS, scale_of
 from models import AGGREGATE, ILL, NAMES, TRUTH, cohort, world
 

@@ -44,13 +44,8 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.rows.descent import DescentRows
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import (
-    UNIT,
-    DescentAggregate,
-    Family,
-    descent_sensitivity,
-    scale_of,
-)
+from confide.tables.check_descent import descent_sensitivity
+from confide.tables.descent import UNIT, DescentAggregate, Family, scale_of
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table

@@ -8,8 +8,10 @@ from confide.files.kinds.areas import AreaRateSection, HierarchySection
 from confide.files.kinds.choices import TopCategorySection, TopFeaturesSection
 from confide.files.kinds.comparisons import (
     ChiSquaredTestSection,
+    HazardRegressionSection,
     LinearRegressionSection,
     LogisticRegressionSection,
+    PoissonRegressionSection,
     TrendTestSection,
     TwoMeansTestSection,
     TwoProportionsTestSection,
@@ -54,6 +56,8 @@ _Known: TypeAlias = (
     | TwoMeansTestSection
     | LinearRegressionSection
     | LogisticRegressionSection
+    | PoissonRegressionSection
+    | HazardRegressionSection
     | DegreeHistogramSection
     | HierarchySection
     | AreaRateSection
@@ -90,6 +94,9 @@ _OTHER_WORDS = {
     "t-test": "two-means-test",
     "regression": "linear-regression, or logistic-regression for a condition",
     "logistic": "logistic-regression",
+    "poisson": "poisson-regression",
+    "cox": "hazard-regression (Cox's partial likelihood is not a sum over patients)",
+    "cox-regression": "hazard-regression (Cox's partial likelihood is not a sum over patients)",
 }
 
 

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from typing import Any, Literal
 
+from confide.errors import ContractError
 from confide.files.kinds.section import StatisticSection
 from confide.files.texts import Exact
 from confide.files.where import read_where
@@ -12,6 +13,8 @@ from confide.statistics.hypothesis_tests.trend import TrendTest
 from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.logistic.regression import LogisticRegression
+from confide.statistics.person_time.hazard import HazardRegression
+from confide.statistics.person_time.poisson import PoissonRegression
 from confide.statistics.regression.linear import LinearRegression
 from confide.tables.schema import Dataset
 
@@ -141,5 +144,66 @@ class LogisticRegressionSection(StatisticSection):
 
     def error_unit(self, dataset: Dataset) -> str:
         """Return that of log odds."""
+        del dataset
+        return "1"
+
+
+class PoissonRegressionSection(StatisticSection):
+    """How a rate of events depends on numbers and categories."""
+
+    kind: Literal["poisson-regression"]
+    events: str
+    time: str | None = None
+    covariates: list[str]
+
+    def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
+        """Return the spec."""
+        del dataset
+        return PoissonRegression(
+            **common,
+            events=self.events,
+            time=self.time,
+            covariates=tuple(self.covariates),
+            expect_share=self.expect.share,
+        )
+
+    def error_unit(self, dataset: Dataset) -> str:
+        """Return that of a log rate."""
+        del dataset
+        return "1"
+
+
+class HazardRegressionSection(StatisticSection):
+    """How the hazard of an event depends on numbers and categories."""
+
+    kind: Literal["hazard-regression"]
+    time: str
+    of: dict[str, Any]
+    covariates: list[str]
+    edges: list[Exact]
+    entry: str | None = None
+    hold_out: Exact = Fraction(0)
+
+    def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
+        """Return the spec."""
+        if self.entry is not None:
+            raise ContractError(
+                f"Regression {self.id!r}: delayed entry (left truncation) is not supported: exits "
+                "do not say who was at risk.",
+                hint="Let the time run from the entry (a per-patient value days-between), or start "
+                "at a landmark that all have reached: where: {...}.",
+            )
+        return HazardRegression(
+            **common,
+            time=self.time,
+            of=read_where(self.of, table=common["table"], dataset=dataset),
+            covariates=tuple(self.covariates),
+            edges=tuple(self.edges),
+            hold_out=self.hold_out,
+            expect_share=self.expect.share,
+        )
+
+    def error_unit(self, dataset: Dataset) -> str:
+        """Return that of a log hazard."""
         del dataset
         return "1"

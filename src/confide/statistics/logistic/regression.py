@@ -1,8 +1,9 @@
 """Logistic regression: how the odds of a condition depend on numbers and categories, all at once.
 
 What is measured are moments, gradients and curvature in rounds (:mod:`confide.tables.descent`, with
-the lemma); the path is :mod:`confide.plans.descent`, the law of the estimate :mod:`.fit`.  Nothing
-is tuned: rounds, shares and clips are fixed by the number of terms.
+the lemma); the path is :mod:`confide.plans.descent`, the law of the estimate
+:mod:`confide.plans.model_fit`.  Nothing is tuned: rounds, shares and clips are fixed by the number
+of terms.
 
 *Privacy:* bounds of numbers and categories are declared; a scale or a category taken from the data
 would not be covered by the guarantee.  ρ-zCDP; a patient is one contribution.
@@ -25,32 +26,28 @@ from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.descent import walk
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import Component, quantile, variance
 from confide.plans.mechanisms import additive, vector
+from confide.plans.model_estimates import TOO_FEW, Published, forecast_of, label_of, step_of
+from confide.plans.model_fit import fitted
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.evaluation import Evaluation, Measure, evaluated
-from confide.statistics.logistic.fit import DROWNED, Fit, fitted
 from confide.tables.bound_contributions import RowBound
 from confide.tables.descent import (
-    RESIDUAL,
     SCORE_BINS,
     UNIT,
     DescentAggregate,
     Family,
-    Term,
     scale_of,
     terms,
 )
 from confide.tables.expression import Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import Relation, domain, resolve
-from confide.tables.schema import Dataset, Domain
+from confide.tables.relation import Relation, resolve
+from confide.tables.schema import Dataset
 
 MODEL = "model"
 ROUNDS = 5
-DROWNED_FLAG = "drowned in noise"
-TOO_FEW = "denominator too small"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,18 +125,12 @@ class LogisticRegression:
         rows = float(self.expect) * float(1 - self.hold_out)
         curve = rows * share * (1 - share)
         scale = scale_of(self.aggregate(dataset), dataset=dataset)
-        one = math.sqrt(additive(mechanisms[MODEL]).variance())
-        one /= scale.gradients[-1] * UNIT * RESIDUAL
-        late = scale.rounds - scale.rounds // 2
-        noise = [Component(variance=(one / curve) ** 2 / late)]
-        sampling = 1 / math.sqrt(curve)
-        width = quantile(noise, level=float(level)) * math.sqrt(variance(noise))
-        return Forecast(
-            half_width=width,
-            median_error=quantile(noise, level=0.5) * math.sqrt(variance(noise)),
+        return forecast_of(
+            curve,
+            noise=math.sqrt(additive(mechanisms[MODEL]).variance()),
+            scale=scale,
             level=float(level),
-            unit="1",
-            notes=(_note(self.expect, share=share, sampling=sampling),),
+            note=_note(self.expect, share=share, sampling=1 / math.sqrt(curve)),
         )
 
     def estimate(
@@ -155,16 +146,17 @@ class LogisticRegression:
         sigma = math.sqrt(additive(mechanisms[MODEL]).variance())
         found = fitted(aggregate, answers, sigma=sigma, dataset=dataset)
         labelled = [
-            (_label(term, self.covariates, aggregate=aggregate, dataset=dataset), term)
+            (label_of(term, self.covariates, aggregate=aggregate, dataset=dataset), term)
             for term in terms(aggregate, dataset=dataset)
         ]
+        say = Published(statistic=self.id, ratio="odds ratio", level=float(self.level))
         estimates = []
         for place, (label, term) in enumerate(labelled):
-            step = _step(term, aggregate=aggregate, dataset=dataset)
-            estimates += self._of_term(found, place, label=label, step=step)
+            step = step_of(term, aggregate=aggregate, dataset=dataset)
+            estimates += say.of_term(found, place, label=label, step=step, slope=place > 0)
         scale = scale_of(aggregate, dataset=dataset)
         width = 1.96 * sigma / (scale.moments * UNIT**2)
-        rows = self._rows(found, width=width)
+        rows = say.rows(found, width=width)
         if not scale.scores:
             return (*estimates, rows)
         counts = [value / scale.scores for value in answers[-2 * SCORE_BINS :]]
@@ -215,120 +207,6 @@ class LogisticRegression:
                 for key, one in zip(edges, found.benefits, strict=True)
             ),
         ]
-
-    def _of_term(
-        self, found: Fit, place: int, *, label: str, step: tuple[float, str]
-    ) -> list[Estimate]:
-        """Return what is published of one term."""
-        size, unit = step
-        level = float(self.level)
-        parts = [
-            Component(variance=max(float(found.sampling[place]), 0.0)),
-            Component(variance=max(float(found.noise[place]), 0.0)),
-        ]
-        error = size * math.sqrt(variance(parts))
-        width = quantile(parts, level=level) * error
-        value = size * float(found.coefficients[place])
-        flags = (
-            (TOO_FEW,)
-            if not found.usable
-            else (DROWNED_FLAG,)
-            if found.drowned[place] > DROWNED
-            else ()
-        )
-        log_odds = Estimate(
-            statistic=self.id,
-            quantity="intercept" if place == 0 else "coefficient",
-            key=(label,),
-            value=value if found.usable else None,
-            standard_error=None if flags else error,
-            lower=None if flags else value - width,
-            upper=None if flags else value + width,
-            level=level,
-            covers=Covers.SAMPLING_AND_NOISE,
-            unit=unit,
-            flags=flags,
-        )
-        predicting = Estimate(
-            statistic=self.id,
-            quantity="prediction coefficient",
-            key=(label,),
-            value=size * float(found.predicting[place]) if found.usable else None,
-            standard_error=None,
-            lower=None,
-            upper=None,
-            level=level,
-            covers=Covers.SAMPLING_AND_NOISE,
-            unit=unit,
-            flags=flags if not found.usable else (),
-        )
-        if place == 0:
-            return [log_odds, predicting]
-        ratio = Estimate(
-            statistic=self.id,
-            quantity="odds ratio",
-            key=(label,),
-            value=_exp(value) if found.usable else None,
-            standard_error=None,
-            lower=None if flags else _exp(value - width),
-            upper=None if flags else _exp(value + width),
-            level=level,
-            covers=Covers.SAMPLING_AND_NOISE,
-            unit=unit,
-            flags=flags,
-        )
-        return [ratio, log_odds, predicting]
-
-    def _rows(self, found: Fit, *, width: float) -> Estimate:
-        return Estimate(
-            statistic=self.id,
-            quantity="count",
-            key=("all",),
-            value=max(found.rows, 0.0),
-            standard_error=None,
-            lower=max(found.rows - width, 0.0),
-            upper=found.rows + width,
-            level=float(self.level),
-            covers=Covers.NOISE,
-            unit="rows",
-            flags=() if found.usable else (TOO_FEW,),
-        )
-
-
-def _label(
-    term: Term, names: tuple[str, ...], *, aggregate: DescentAggregate, dataset: Dataset
-) -> str:
-    if term.covariate < 0:
-        return _centres(names, aggregate=aggregate, dataset=dataset)
-    name, of = names[term.covariate], _domain(term, aggregate=aggregate, dataset=dataset)
-    return name if term.level is None else f"{name}: {of.keys[term.level]} vs {of.keys[0]}"
-
-
-def _centres(names: tuple[str, ...], *, aggregate: DescentAggregate, dataset: Dataset) -> str:
-    """Return where all covariates are at the middle of their bounds, or their reference."""
-    parts = []
-    for name, covariate in zip(names, aggregate.covariates, strict=True):
-        of = domain(covariate, dataset=dataset)
-        middle = of.physical(Fraction(of.lower + of.upper, 2))
-        parts.append(f"{name} {of.keys[0]}" if of.keys else f"{name} {middle:g}")
-    return ", ".join(parts)
-
-
-def _step(term: Term, *, aggregate: DescentAggregate, dataset: Dataset) -> tuple[float, str]:
-    """Return how many units of its term one physical unit is, and the unit of a coefficient."""
-    if term.covariate < 0 or term.level is not None:
-        return 1.0, "1"
-    of = _domain(term, aggregate=aggregate, dataset=dataset)
-    half = float(of.scale) * (of.upper - of.lower) / 2
-    return 1 / half, "1" if of.unit in ("", "1") else f"1/({of.unit})"
-
-
-def _domain(term: Term, *, aggregate: DescentAggregate, dataset: Dataset) -> Domain:
-    return domain(aggregate.covariates[term.covariate], dataset=dataset)
-
-
-def _exp(value: float) -> float:
-    return math.exp(max(-700.0, min(700.0, value)))
 
 
 def _note(rows: Fraction, *, share: float, sampling: float) -> str:

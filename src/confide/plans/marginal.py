@@ -1,0 +1,146 @@
+"""What is known of a model in rounds before its first gradient: marginal rates, and a curvature.
+
+A family starts at its marginal rate, all slopes 0.  Its curvature is guessed as that of Gaussian
+terms: along the slopes a one-dimensional integral, across them a multiple of I.  For counts and
+hazards it is scaled to the number of events, to which the fitted means add up at the solution.
+
+References:
+    [JS61] James, Stein. Estimation with quadratic loss. Berkeley Symposium 1961.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.plans.link import variance
+from confide.tables.descent import DescentAggregate, Family
+
+Array: TypeAlias = NDArray[np.float64]
+
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+_FEWEST = 3.0  # totals are taken to be at least this many standard deviations of their noise
+_MOST = 0.9  # a marginal mean is taken to be at most this, as follow-up ends at 1
+_LEAST = 0.1  # an interval has at least this share of the events it would have at an even rate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """Where a family starts.
+
+    Attributes:
+        intercepts: One for each interval; shape (K,).
+        curvature: Σ v·zzᵀ over all rows as a function of θ, if terms were Gaussian; shape (d, d).
+        shares: Share of the events in each interval; shape (K,).
+    """
+
+    intercepts: Array
+    curvature: Callable[[Array], Array]
+    shares: Array
+
+    def by_interval(self, whole: Array) -> Array:
+        """Return a matrix of the coefficients from that of the terms.
+
+        Who is at risk is alike in all intervals, but for their number: the row of the intercept is
+        divided by their shares of the events.
+
+        Args:
+            whole: Of terms, the intercept first; shape (d, d).
+        """
+        first = len(self.shares)
+        found = np.zeros((first + len(whole) - 1,) * 2)
+        found[:first, :first] = np.diag(self.shares * whole[0, 0])
+        found[:first, first:] = np.outer(self.shares, whole[0, 1:])
+        found[first:, :first] = found[:first, first:].T
+        found[first:, first:] = whole[1:, 1:]
+        return found
+
+
+def started(aggregate: DescentAggregate, totals: Array, *, rows: float, noise: float) -> Start:
+    """Return where to start.
+
+    Args:
+        aggregate: The model.
+        totals: Noisy; shape (aggregate.totals,).
+        rows: Noisy number of rows.
+        noise: Standard deviation of the noise of a total.
+    """
+    match aggregate.family:
+        case Family.LOGISTIC:
+            return Start(
+                intercepts=np.zeros(1),
+                curvature=lambda theta: rows * gaussian_curvature(aggregate.family, theta),
+                shares=np.ones(1),
+            )
+        case Family.POISSON:
+            least = _FEWEST * noise
+            events, spent = (max(float(total), least) for total in totals)
+            rate, each, masses = np.array([events / spent]), events / rows, np.array([events])
+        case Family.HAZARD:
+            masses, spent_each = _by_interval(aggregate, totals, rows=rows, noise=noise)
+            rate, each = masses / spent_each, float(masses.sum()) / rows
+        case _:
+            assert_never(aggregate.family)
+
+    def curvature(theta: Array) -> Array:
+        return _of_events(theta[len(masses) :], events=float(masses.sum()), each=each)
+
+    return Start(intercepts=np.log(rate), curvature=curvature, shares=masses / masses.sum())
+
+
+def _by_interval(
+    aggregate: DescentAggregate, totals: Array, *, rows: float, noise: float
+) -> tuple[Array, Array]:
+    """Return events, and time spent in units of the whole follow-up, of each interval.
+
+    Those who leave in an interval spend half of it.  Numbers of events are drawn to an even rate by
+    the part of their distance that is noise [JS61].
+    """
+    exits = totals[:-1].reshape(-1, 2)
+    widths = np.diff(np.array(aggregate.edges)) / aggregate.edges[-1]
+    left = exits.sum(axis=1)
+    risk = rows - np.concatenate([[0.0], np.cumsum(left)[:-1]])
+    spent = widths * np.maximum(risk - left / 2, _FEWEST * noise)
+    events = exits[:, 1]
+    whole = max(float(events.sum()), _FEWEST * noise * math.sqrt(len(events)))
+    even = whole * spent / spent.sum()
+    apart = events - even
+    share = max(0.0, 1 - len(events) * noise**2 / max(float(apart @ apart), 1e-300))
+    return np.maximum(even + share * apart, _LEAST * even), spent
+
+
+def _of_events(slopes: Array, *, events: float, each: float) -> Array:
+    """Return Σ v·zzᵀ of Gaussian terms for a number of events, ``each`` of a row."""
+    length = float(np.linalg.norm(slopes))
+    along = slopes / length if length > 1e-12 else np.zeros_like(slopes)
+    middle = math.log(min(each, _MOST)) - length**2 / 2
+    v = np.minimum(np.exp(middle + length * NODES), 1.0) * WEIGHTS
+    one, two = float(v @ NODES / v.sum()), float(v @ NODES**2 / v.sum())
+    curve = np.eye(len(slopes) + 1)
+    curve[0, 1:] = curve[1:, 0] = one * along
+    curve[1:, 1:] += (two - 1) * np.outer(along, along)
+    return np.asarray(events * curve)
+
+
+def gaussian_curvature(family: Family, theta: Array) -> Array:
+    """Return E[v(θᵀz)·zzᵀ] for z = (1, w) with standard normal w; shape (d, d).
+
+    Along θ's slopes it is a one-dimensional integral, across them a multiple of I.
+
+    Example:
+        >>> gaussian_curvature(Family.LOGISTIC, np.zeros(2)).round(3).tolist()
+        [[0.25, 0.0], [0.0, 0.25]]
+    """
+    slopes = theta[1:]
+    length = float(np.linalg.norm(slopes))
+    along = slopes / length if length > 1e-12 else np.zeros_like(slopes)
+    v = variance(family, theta[0] + length * NODES) * WEIGHTS
+    zero, one, two = float(v.sum()), float(v @ NODES), float(v @ NODES**2)
+    curve = zero * np.eye(len(theta))
+    curve[0, 1:] = curve[1:, 0] = one * along
+    curve[1:, 1:] += (two - zero) * np.outer(along, along)
+    return np.asarray(curve + 1e-9 * np.eye(len(theta)))

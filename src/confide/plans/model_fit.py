@@ -1,0 +1,94 @@
+"""A model at the end of its rounds: coefficients, the law of their error, and a model to predict.
+
+*Law.*  Near the solution θ* of Σ w·r·z = 0 a gradient is H(θ* − θ) + noise, so a late round gives
+θ + H⁻¹g = θ* + H⁻¹·noise, and the mean over k of them is the estimate.  θ* has covariance H⁻¹JH⁻¹
+about the truth [CP93]; the noise s of each gradient adds s²H⁻²/k.
+
+References:
+    [CP93] Carroll, Pederson. On robustness in the logistic regression model. JRSS B 55(3), 1993.
+        https://doi.org/10.1111/j.2517-6161.1993.tb01934.x
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+import numpy as np
+
+from confide.plans.descent import Array, Walk, walk
+from confide.tables.descent import UNIT, DescentAggregate, Family
+from confide.tables.schema import Dataset
+
+DROWNED = 0.5
+"""Share of a term's variance that noise may make up before its coefficient has no interval."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """A fitted model, in units of its terms: numbers in half widths about their centre.
+
+    Attributes:
+        coefficients: β: an intercept for each interval of follow-up, or one; then slopes.
+        sampling: Variance of each from sampling.
+        noise: Variance of each from noise.
+        predicting: Coefficients drawn to 0 by their error.
+        drowned: Share of a term's variance that noise could make up; 0 for intercepts.
+        rows: Noisy number of rows that were fitted.
+        usable: Whether there are enough of them.
+    """
+
+    coefficients: Array
+    sampling: Array
+    noise: Array
+    predicting: Array
+    drowned: Array
+    rows: float
+    usable: bool
+
+
+def fitted(
+    aggregate: DescentAggregate, answers: Sequence[int], *, sigma: float, dataset: Dataset
+) -> Fit:
+    """Return the model that noisy answers say."""
+    walked = walk(aggregate, answers, sigma=sigma, dataset=dataset)
+    inverse = np.asarray(np.linalg.inv(walked.curvature), dtype=np.float64)
+    first = aggregate.intercepts
+    back = _back(walked.whitened.matrix / UNIT, intercepts=first)
+    error = back @ inverse
+    wider = _wider(walked, aggregate=aggregate)
+    return Fit(
+        coefficients=back @ walked.estimate,
+        sampling=wider * np.einsum("ij,jk,ik->i", error, walked.spread, error),
+        noise=wider * walked.noise**2 * np.einsum("ij,ij->i", error, error),
+        predicting=back @ walked.theta,
+        drowned=np.concatenate([np.zeros(first), walked.whitened.drowned[1:]]),
+        rows=walked.whitened.rows,
+        usable=walked.whitened.usable,
+    )
+
+
+def _wider(walked: Walk, *, aggregate: DescentAggregate) -> float:
+    """Return by how much variances are larger than with a curvature that is known.
+
+    To first order H⁻¹ varies by the noise of H over its size; for hazards, of which the noise is
+    four times that of logistic models, it is added to the variance of what H⁻¹ multiplies.
+    """
+    match aggregate.family:
+        case Family.LOGISTIC | Family.POISSON:
+            return 1.0
+        case Family.HAZARD:
+            slopes = walked.curvature[aggregate.intercepts :, aggregate.intercepts :]
+            size = float(np.trace(slopes)) / len(slopes)
+            return 1 + (len(slopes) + 1) * (walked.blurred / size) ** 2
+        case _:
+            assert_never(aggregate.family)
+
+
+def _back(matrix: Array, *, intercepts: int) -> Array:
+    """Return what takes coefficients of whitened terms to those of terms, intercepts first."""
+    slopes = len(matrix) - 1
+    whole = np.zeros((intercepts + slopes, intercepts + slopes))
+    whole[:intercepts, :intercepts] = np.eye(intercepts)
+    whole[:intercepts, intercepts:] = matrix[0, 1:]
+    whole[intercepts:, intercepts:] = matrix[1:, 1:]
+    return whole

@@ -1,0 +1,236 @@
+"""Hazard regression: how the hazard of an event depends on numbers and categories, all at once.
+
+Time is cut into public intervals, with a hazard of its own in each of them, constant there, and
+covariates multiply all of them (piecewise exponential: Poisson regression of patients by interval
+[Hol80]); the power of a coefficient is a hazard ratio.  What is measured are moments and exits,
+gradients and curvature in rounds (:mod:`confide.tables.descent`, with the lemma).
+
+*Privacy:* all intervals of a patient are one contribution with one weight, of covariates alone.  A
+patient is followed until the hazard they lived through, by the model of that round, reaches 1.
+Cox's partial likelihood is not offered: each event's term holds the covariates of all who are at
+risk, so it is no sum over patients and no weight of a patient bounds what they move.  Delayed
+entry is refused: the exits from which fits start, and by which they are judged, do not say who was
+at risk then.  ρ-zCDP.
+
+*Utility:* with the noise off it is maximum likelihood weighted by the covariates, of follow-up
+until that stop.  Being a stopping time it draws no coefficient aside [ABGK93]; what is lost is what
+patients at high risk would have added later.  Intervals take the spread of what patients do add,
+so hazards that are not proportional widen them.
+
+References:
+    [Hol80] Holford. The analysis of rates and of survivorship using log-linear models. Biometrics
+        36(2), 1980. https://doi.org/10.2307/2529982
+    [ABGK93] Andersen, Borgan, Gill, Keiding. Statistical models based on counting processes.
+        Springer 1993, sec. II.3. https://doi.org/10.1007/978-1-4612-4348-9
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import pairwise
+
+from confide.errors import ContractError
+from confide.plans.contribution import PerPatient, one_row_each, question
+from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.mechanisms import additive, vector
+from confide.plans.model_estimates import (
+    TOO_FEW,
+    Published,
+    forecast_of,
+    label_of,
+    step_of,
+)
+from confide.plans.model_fit import Fit, fitted
+from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.simulation import Simulation
+from confide.statistics.person_time.concordance import held_out_concordance
+from confide.tables.bound_contributions import RowBound
+from confide.tables.descent import UNIT, DescentAggregate, Family, scale_of, terms
+from confide.tables.expression import ColumnOf, Holds
+from confide.tables.filter import Everything, Predicate
+from confide.tables.relation import Relation, domain, resolve
+from confide.tables.schema import Dataset, Domain, Outside
+
+MODEL = "model"
+ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HazardRegression:
+    """How the hazard of an event depends on covariates.
+
+    Attributes:
+        id: Unique within the study.
+        table: Whose rows.
+        time: Number from 0: time from the start to the event or to the end of follow-up.
+        of: The condition that follow-up ended with the event; otherwise it was censored.
+        covariates: Numbers, and categories of which the first value is the reference; all known
+            at the start.
+        edges: Of the intervals, in the unit of ``time``; the first is 0, the last the horizon.
+        where: Which rows; rows that lack one of the values are left out.
+        per_patient: ``rows=1`` where a patient may have several.
+        hold_out: Share of the patients, by keyed hash, who are not fitted but give the C-statistic.
+        level: Coverage of each interval.
+        expect: Public planning number of rows; needed to forecast the error.
+        expect_share: Public planning share of them who have the event; 1/4 otherwise.
+        title: Headline in the report.
+    """
+
+    id: str
+    table: str
+    time: str
+    of: Predicate
+    covariates: tuple[str, ...]
+    edges: tuple[Fraction, ...]
+    where: Predicate = field(default_factory=Everything)
+    per_patient: PerPatient = field(default_factory=PerPatient)
+    hold_out: Fraction = Fraction(0)
+    level: Fraction = Fraction(95, 100)
+    expect: Fraction | None = None
+    expect_share: Fraction | None = None
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.covariates or len(set(self.covariates)) != len(self.covariates):
+            raise ContractError(
+                f"Regression {self.id!r} needs covariates, each named once.",
+                hint="Write covariates: [age, sex].",
+            )
+
+    def time_domain(self, dataset: Dataset) -> Domain:
+        """Return the public domain of the time.
+
+        Raises:
+            ContractError: If it is left out above its upper bound.
+        """
+        expression = resolve(self.time, table=self.table, dataset=dataset)
+        if isinstance(expression, ColumnOf):
+            column = dataset.table(expression.table).column(expression.column)
+            if column.outside is Outside.DROP:
+                raise ContractError(
+                    f"Regression {self.id!r} would leave out those followed beyond the upper bound "
+                    f"of {self.time!r}, who have gone longest without the event.",
+                    hint=f"Declare outside: clip for {self.time!r}.",
+                )
+        return domain(expression, dataset=dataset)
+
+    def canonical_edges(self, dataset: Dataset) -> tuple[int, ...]:
+        """Return the edges in steps of the time.
+
+        Raises:
+            ContractError: If they are not on its grid.
+        """
+        of = self.time_domain(dataset)
+        steps = [edge / of.scale for edge in self.edges]
+        if any(step.denominator != 1 for step in steps):
+            raise ContractError(
+                f"Regression {self.id!r}: expected edges in steps of {float(of.scale):g}.",
+                hint="Write edges: [0, 365, 730, 1825].",
+            )
+        return tuple(int(step) for step in steps)
+
+    def aggregate(self, dataset: Dataset) -> DescentAggregate:
+        """Return what is asked of the rows."""
+        one_row_each(self.per_patient, table=self.table, axes=(), dataset=dataset)
+        return DescentAggregate(
+            relation=Relation(table=self.table, where=self.where),
+            covariates=tuple(
+                resolve(name, table=self.table, dataset=dataset) for name in self.covariates
+            ),
+            outcome=Holds(of=self.of),
+            family=Family.HAZARD,
+            bounds=RowBound(max_rows=1),
+            rounds=ROUNDS,
+            held_out=math.floor(self.hold_out * 1000),
+            exposure=resolve(self.time, table=self.table, dataset=dataset),
+            edges=self.canonical_edges(dataset),
+        )
+
+    def questions(self, dataset: Dataset) -> tuple[Question, ...]:
+        """Return the one vector, asked in rounds."""
+        return (question(MODEL, self.aggregate(dataset), dataset=dataset),)
+
+    def forecast(
+        self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
+    ) -> Forecast:
+        """Return the noise's error of the log hazard ratio of one standard deviation.
+
+        Raises:
+            ContractError: If there is no planning number of rows.
+        """
+        if self.expect is None:
+            raise ContractError(
+                f"The error of regression {self.id!r} depends on the number of rows.",
+                hint="Write expect: {count: 5000, share: 0.2}, the share of them who have the "
+                "event, from a public source or an earlier certificate.",
+            )
+        share = float(self.expect_share if self.expect_share is not None else Fraction(1, 4))
+        events = float(self.expect) * float(1 - self.hold_out) * share
+        return forecast_of(
+            events,
+            noise=math.sqrt(additive(mechanisms[MODEL]).variance()),
+            scale=scale_of(self.aggregate(dataset), dataset=dataset),
+            level=float(level),
+            note=f"log hazard ratio of one standard deviation of a covariate, for {self.expect} "
+            f"rows of which {share:.0%} have the event; sampling alone has "
+            f"±{1.96 / math.sqrt(events):.2g}",
+        )
+
+    def estimate(
+        self,
+        noisy: Mapping[str, Noisy],
+        *,
+        mechanisms: Mapping[str, Mechanism],
+        dataset: Dataset,
+        simulation: Simulation,
+    ) -> tuple[Estimate, ...]:
+        """Return hazard ratios, coefficients, baseline log hazards, rows and the C-statistic."""
+        aggregate, answers = self.aggregate(dataset), vector(noisy[MODEL])
+        scale = scale_of(aggregate, dataset=dataset)
+        sigma = math.sqrt(additive(mechanisms[MODEL]).variance())
+        found = fitted(aggregate, answers, sigma=sigma, dataset=dataset)
+        say = Published(statistic=self.id, ratio="hazard ratio", level=float(self.level))
+        intercept, *slopes = terms(aggregate, dataset=dataset)
+        centre = label_of(intercept, self.covariates, aggregate=aggregate, dataset=dataset)
+        shifted = self._per_unit(found, aggregate=aggregate, dataset=dataset)
+        estimates = []
+        for place, (start, end) in enumerate(pairwise(self.edges)):
+            label = f"{float(start):g} to {float(end):g}: {centre}"
+            estimates += say.of_term(shifted, place, label=label, step=(1.0, "1"), slope=False)
+        for place, term in enumerate(slopes, start=aggregate.intercepts):
+            label = label_of(term, self.covariates, aggregate=aggregate, dataset=dataset)
+            step = step_of(term, aggregate=aggregate, dataset=dataset)
+            estimates += say.of_term(found, place, label=label, step=step, slope=True)
+        rows = say.rows(found, width=1.96 * sigma / (scale.moments * UNIT**2))
+        if not scale.scores:
+            return (*estimates, rows)
+        held = held_out_concordance(
+            [value / scale.scores for value in answers[-scale.scored :]],
+            intervals=aggregate.intercepts,
+            noise=sigma / scale.scores,
+            simulation=simulation,
+        )
+        width = held.width(float(self.level))
+        c = Estimate(
+            statistic=self.id,
+            quantity="concordance",
+            key=("held out",),
+            value=held.value if held.usable else None,
+            standard_error=held.error if held.usable else None,
+            lower=max(0.0, held.value - width) if held.usable else None,
+            upper=min(1.0, held.value + width) if held.usable else None,
+            level=float(self.level),
+            covers=Covers.SAMPLING_AND_NOISE,
+            unit="1",
+            flags=() if held.usable else (TOO_FEW,),
+        )
+        return (*estimates, rows, c)
+
+    def _per_unit(self, found: Fit, *, aggregate: DescentAggregate, dataset: Dataset) -> Fit:
+        """Return the fit with its hazards per unit of time, not per whole follow-up."""
+        horizon = self.time_domain(dataset).physical(aggregate.edges[-1])
+        both = found.coefficients.copy(), found.predicting.copy()
+        for each in both:
+            each[: aggregate.intercepts] -= math.log(horizon)
+        return replace(found, coefficients=both[0], predicting=both[1])

@@ -1,0 +1,161 @@
+"""Poisson regression: how a rate of events depends on numbers and categories, all at once.
+
+The mean of a patient's number of events is their person-time × a rate whose logarithm is linear in
+the covariates; the power of a coefficient is a rate ratio.  What is measured are moments, gradients
+and curvature in rounds (:mod:`confide.tables.descent`, with the lemma).
+
+*Privacy:* a number of events is bounded publicly by Y, and more count as Y; residuals are taken in
+units of Y, and means are cut at Y, so they stay in [−1, 1].  Person-time is a number with public
+bounds above zero; its logarithm is looked up.  ρ-zCDP; a patient is one contribution.
+
+*Utility:* noise of a coefficient goes with Y over the number of events, so Y should be no larger
+than needed.  With the noise off it is maximum likelihood weighted by the covariates.  Intervals
+take the spread of what patients do add, so a variance above Poisson's widens them [Whi82].
+
+References:
+    [MN89] McCullagh, Nelder. Generalized linear models, 2nd ed., ch. 6. Chapman and Hall 1989.
+        https://doi.org/10.1201/9780203753736
+    [Whi82] White. Maximum likelihood estimation of misspecified models. Econometrica 50(1), 1982.
+        https://doi.org/10.2307/1912526
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from confide.errors import ContractError
+from confide.plans.contribution import PerPatient, one_row_each, question
+from confide.plans.estimates import Estimate, Forecast
+from confide.plans.mechanisms import additive, vector
+from confide.plans.model_estimates import Published, forecast_of, label_of, step_of
+from confide.plans.model_fit import Fit, fitted
+from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.simulation import Simulation
+from confide.tables.bound_contributions import RowBound
+from confide.tables.descent import UNIT, DescentAggregate, Family, scale_of, terms
+from confide.tables.filter import Everything, Predicate
+from confide.tables.relation import Relation, domain, resolve
+from confide.tables.schema import Dataset
+
+MODEL = "model"
+ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoissonRegression:
+    """How a rate of events depends on covariates.
+
+    Attributes:
+        id: Unique within the study.
+        table: Whose rows.
+        events: Number of events of a row, declared from 0 to Y.
+        covariates: Numbers, and categories of which the first value is the reference.
+        time: Person-time, a number above zero; where it is left out, events are per row.
+        where: Which rows; rows that lack one of the values are left out.
+        per_patient: ``rows=1`` where a patient may have several.
+        level: Coverage of each interval.
+        expect: Public planning number of rows; needed to forecast the error.
+        expect_share: Public planning mean of events ÷ Y; 1/10 otherwise.
+        title: Headline in the report.
+    """
+
+    id: str
+    table: str
+    events: str
+    covariates: tuple[str, ...]
+    time: str | None = None
+    where: Predicate = field(default_factory=Everything)
+    per_patient: PerPatient = field(default_factory=PerPatient)
+    level: Fraction = Fraction(95, 100)
+    expect: Fraction | None = None
+    expect_share: Fraction | None = None
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.covariates or len(set(self.covariates)) != len(self.covariates):
+            raise ContractError(
+                f"Regression {self.id!r} needs covariates, each named once.",
+                hint="Write covariates: [age, sex].",
+            )
+
+    def aggregate(self, dataset: Dataset) -> DescentAggregate:
+        """Return what is asked of the rows."""
+        one_row_each(self.per_patient, table=self.table, axes=(), dataset=dataset)
+        named = {
+            name: resolve(name, table=self.table, dataset=dataset)
+            for name in (*self.covariates, self.events, self.time)
+            if name is not None
+        }
+        return DescentAggregate(
+            relation=Relation(table=self.table, where=self.where),
+            covariates=tuple(named[name] for name in self.covariates),
+            outcome=named[self.events],
+            family=Family.POISSON,
+            bounds=RowBound(max_rows=1),
+            rounds=ROUNDS,
+            held_out=0,
+            exposure=None if self.time is None else named[self.time],
+        )
+
+    def questions(self, dataset: Dataset) -> tuple[Question, ...]:
+        """Return the one vector, asked in rounds."""
+        return (question(MODEL, self.aggregate(dataset), dataset=dataset),)
+
+    def forecast(
+        self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
+    ) -> Forecast:
+        """Return the noise's error of the log rate ratio of one standard deviation of a covariate.
+
+        Raises:
+            ContractError: If there is no planning number of rows.
+        """
+        if self.expect is None:
+            raise ContractError(
+                f"The error of regression {self.id!r} depends on the number of rows.",
+                hint="Write expect: {count: 5000, share: 0.1}, the share being mean events over "
+                "their bound, from a public source or an earlier certificate.",
+            )
+        share = float(self.expect_share if self.expect_share is not None else Fraction(1, 10))
+        return forecast_of(
+            float(self.expect) * share,
+            noise=math.sqrt(additive(mechanisms[MODEL]).variance()),
+            scale=scale_of(self.aggregate(dataset), dataset=dataset),
+            level=float(level),
+            note=f"log rate ratio of one standard deviation of a covariate, for {self.expect} rows "
+            f"with {share:.0%} of their bound in events on average",
+        )
+
+    def estimate(
+        self,
+        noisy: Mapping[str, Noisy],
+        *,
+        mechanisms: Mapping[str, Mechanism],
+        dataset: Dataset,
+        simulation: Simulation,
+    ) -> tuple[Estimate, ...]:
+        """Return rate ratios, coefficients, those that predict, and the number of rows."""
+        del simulation
+        aggregate = self.aggregate(dataset)
+        sigma = math.sqrt(additive(mechanisms[MODEL]).variance())
+        found = fitted(aggregate, vector(noisy[MODEL]), sigma=sigma, dataset=dataset)
+        found = self._per_unit(found, aggregate=aggregate, dataset=dataset)
+        say = Published(statistic=self.id, ratio="rate ratio", level=float(self.level))
+        estimates = []
+        for place, term in enumerate(terms(aggregate, dataset=dataset)):
+            label = label_of(term, self.covariates, aggregate=aggregate, dataset=dataset)
+            step = step_of(term, aggregate=aggregate, dataset=dataset)
+            estimates += say.of_term(found, place, label=label, step=step, slope=place > 0)
+        scale = scale_of(aggregate, dataset=dataset)
+        return (*estimates, say.rows(found, width=1.96 * sigma / (scale.moments * UNIT**2)))
+
+    def _per_unit(self, found: Fit, *, aggregate: DescentAggregate, dataset: Dataset) -> Fit:
+        """Return the fit with its intercept as a log rate per unit of person-time."""
+        shift = math.log(domain(aggregate.outcome, dataset=dataset).upper)
+        if aggregate.exposure is not None:
+            time = domain(aggregate.exposure, dataset=dataset)
+            shift -= math.log(time.physical(time.upper))
+        both = found.coefficients.copy(), found.predicting.copy()
+        for each in both:
+            each[0] += shift
+        return replace(found, coefficients=both[0], predicting=both[1])

@@ -1,0 +1,139 @@
+"""Refuse a model in rounds whose sensitivity would not hold, and claim that of one that does."""
+
+import itertools
+import math
+from typing import assert_never
+
+from confide.errors import ContractError, InvalidParameterError
+from confide.privacy.measure import Measure
+from confide.privacy.sensitivity import Sensitivity
+from confide.privacy.unit import Entity
+from confide.tables.descent import (
+    MOST_INTERVALS,
+    MOST_TERMS,
+    DescentAggregate,
+    Family,
+    scale_of,
+    terms,
+)
+from confide.tables.relation import check, domain
+from confide.tables.schema import Dataset, Domain, Kind
+
+
+def check_descent(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
+    """Refuse a model whose lemma would not hold, or that is not declared.
+
+    Raises:
+        ContractError: If a name or kind does not fit, or the unit or measure does not suit.
+        InvalidParameterError: If there are too many terms.
+    """
+    read = () if aggregate.exposure is None else (aggregate.exposure,)
+    check(aggregate.relation, *aggregate.covariates, aggregate.outcome, *read, dataset=dataset)
+    if dataset.unit.entity is not Entity.PATIENT:
+        raise ContractError(
+            "A model is fitted with the patient as privacy unit.",
+            hint="Write protects: {unit: patient, …} in dataset.yaml.",
+        )
+    if dataset.measure is not Measure.ZCDP:
+        raise ContractError(
+            "Gradients are noised with Gaussian noise, which a ledger in pure ε cannot charge.",
+            hint="Write accounting: {measure: zcdp, delta: 1e-6} for a data set of models.",
+        )
+    for covariate in aggregate.covariates:
+        of = domain(covariate, dataset=dataset)
+        if not of.keys and of.kind is not Kind.NUMBER:
+            raise ContractError(
+                "A covariate is neither a number nor a category.",
+                hint="Declare a per-patient value days-between, or cut it into bins.",
+            )
+        if of.lower == of.upper:
+            raise ContractError(
+                "A covariate has one value alone, so it explains nothing.", hint="Leave it out."
+            )
+    _check_outcome(aggregate, dataset=dataset)
+    size = len(terms(aggregate, dataset=dataset))
+    if size > MOST_TERMS:
+        raise InvalidParameterError(
+            f"Expected at most {MOST_TERMS} terms, got {size}.",
+            hint="Use fewer covariates or coarser categories.",
+        )
+
+
+def _check_outcome(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
+    of = domain(aggregate.outcome, dataset=dataset)
+    match aggregate.family:
+        case Family.LOGISTIC:
+            if of.upper - of.lower != 1:
+                raise ContractError(
+                    "The outcome of a logistic model is a condition: it holds or not."
+                )
+        case Family.POISSON:
+            _check_counts(aggregate, of=of, dataset=dataset)
+        case Family.HAZARD:
+            _check_follow_up(aggregate, of=of, dataset=dataset)
+        case _:
+            assert_never(aggregate.family)
+
+
+def _check_counts(aggregate: DescentAggregate, *, of: Domain, dataset: Dataset) -> None:
+    if of.kind is not Kind.NUMBER or of.lower != 0 or of.scale != 1 or of.upper < 1:
+        raise ContractError(
+            "A Poisson model needs a number of events, declared from 0 to a public bound.",
+            hint="Declare bounds: [0, 10] and step: 1; more events count as the bound.",
+        )
+    if aggregate.bounds.max_rows != 1 or aggregate.held_out:
+        raise ContractError("A Poisson model takes one row of each patient, and holds none out.")
+    if aggregate.exposure is None:
+        return
+    time = domain(aggregate.exposure, dataset=dataset)
+    if time.kind is not Kind.NUMBER or time.lower <= 0:
+        raise ContractError(
+            "Person-time is a number above zero: a rate per no time at all is none.",
+            hint="Declare its lower bound as the shortest time that counts, such as one day.",
+        )
+
+
+def _check_follow_up(aggregate: DescentAggregate, *, of: Domain, dataset: Dataset) -> None:
+    if of.upper - of.lower != 1:
+        raise ContractError("The event of a hazard model is a condition: it ended so, or not.")
+    if aggregate.bounds.max_rows != 1:
+        raise ContractError("A hazard model takes one row of each patient, with all follow-up.")
+    if aggregate.exposure is None:
+        raise ContractError("A hazard model needs the time of follow-up.")
+    time, edges = domain(aggregate.exposure, dataset=dataset), aggregate.edges
+    if time.kind is not Kind.NUMBER or time.lower < 0:
+        raise ContractError(
+            "Follow-up is a number from zero on.",
+            hint="Declare a per-patient value days-between of the two dates.",
+        )
+    if (
+        not 1 <= len(edges) - 1 <= MOST_INTERVALS
+        or edges[0] != 0
+        or edges[-1] > time.upper
+        or any(a >= b for a, b in itertools.pairwise(edges))
+    ):
+        raise InvalidParameterError(
+            f"Expected 1 to {MOST_INTERVALS} intervals of follow-up that rise from 0 to at most "
+            "the upper bound of the time.",
+            hint="Write intervals: [0, 365, 730, 1460, 3650].",
+        )
+
+
+def descent_sensitivity(aggregate: DescentAggregate, *, dataset: Dataset) -> Sensitivity:
+    """Return how far one patient moves all answers together.
+
+    Raises:
+        ContractError: As :func:`check_descent`.
+    """
+    check_descent(aggregate, dataset=dataset)
+    scale = scale_of(aggregate, dataset=dataset)
+    return Sensitivity(
+        l1=math.isqrt(scale.length * scale.l2_squared) + 1,
+        l2_squared=scale.l2_squared,
+        linf=math.isqrt(scale.l2_squared),
+        entity=dataset.unit.entity,
+        unit="1",
+        because="a patient's rows are scaled so that their terms have a bounded norm, and "
+        f"moments, {scale.rounds} gradients, curvature and spread are one vector, asked in turn "
+        "[BS16, lem. 1.7].",
+    )
