@@ -101,7 +101,8 @@ def histogram(
     ]
     if how is How.PROJECTED:
         first, second = (np.array([e[i] for e in ordered], dtype=np.int64) for i in (0, 1))
-        degrees = projected_degrees(first, second, at_most=at_most).tolist()
+        alone = np.zeros(len(number), dtype=np.int64)
+        degrees = projected_degrees(first, second, degrees=alone, at_most=at_most).tolist()
     else:
         counted = Counter(itertools.chain.from_iterable(ordered))
         degrees = [min(counted[i], at_most) for i in range(len(number))]

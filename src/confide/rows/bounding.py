@@ -183,31 +183,44 @@ def _first_cells(
     rows: exp.Select, bounds: CellBound, *, sums: Sequence[str], cells: Cells, summed: Summed
 ) -> exp.Select:
     """Return the sums over the first row of each of the first cells of a person."""
-    person, ahead = own("p"), _ahead(bounds, cells=cells)
-    if cells.packed:  # one key to sort by in place of two
-        beside = plus(times(cast(person, BIGINT), num(1 << LIMB)), ahead[0])
-        keys, p = [beside, *ahead[1:]], shifted_right(own("a0"), LIMB)
+    ahead = _ahead(bounds, cells=cells)
+    parts = [own("p"), *ahead, *([own("h")] if sums else [])]
+    if cells.packed:
+        keys, p = _in_pairs(parts), shifted_right(own("a0"), LIMB)
+        place, below = len(ahead) // 2, len(ahead) % 2 == 1  # of the cell: its pair, and where
+        cell: exp.Expr = own(f"a{place}")
+        if below:
+            cell = bit_and(cell, num(MASK))
+        elif sums:  # the row's place is below it
+            cell = shifted_right(cell, LIMB)
     else:
-        keys, p = [person, *ahead], own("a0")
-    apart = [f"a{i}" for i in range(len(keys))]
-    cell = own(apart[-1]) if len(apart) > 1 else bit_and(own("a0"), num(MASK))
-    within = ["h", *sums] if sums else []
+        keys, p, cell, place, below = parts, own("a0"), own(f"a{len(ahead)}"), len(ahead), False
+    names = [f"a{i}" for i in range(len(keys))]
     keyed = select(
-        *(named(key, name) for key, name in zip(keys, apart, strict=True)),
-        *map(own, within),
+        *(named(key, name) for key, name in zip(keys, names, strict=True)),
+        *map(own, sums),
         of=_placed(rows, bounds, cells=cells),
     )
-    kept = [*map(own, apart), *map(own, sums)]
-    together = in_order(select(*kept, of=keyed), by=[*map(own, apart), *map(own, within)])
+    kept = list(map(own, [*names, *sums]))
+    together = in_order(select(*kept, of=keyed), by=kept)
     everything = _holds_all(bounds, number=cells.number)
     return stream_totals(
         select(named(p, "p"), named(cell, "cell"), *kept, of=together),
         most=None if everything else bounds.max_cells,
         limit=limits(bounds)[MOST_ROWS],
         sums=sums,
-        apart=apart,
+        apart=names[: place + 1] if below else [*names[:place], "cell"],
         summed=summed,
     )
+
+
+def _in_pairs(parts: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """Return numbers below 2³¹ two by two in one, the first above: fewer keys to sort by."""
+    pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
+    return [
+        plus(times(cast(above, BIGINT), num(1 << LIMB)), below[0]) if below else above
+        for above, *below in pairs
+    ]
 
 
 def _summed_cells(

@@ -41,7 +41,7 @@ from confide.rows.build import (
 from confide.rows.evaluate import holds
 from confide.rows.keyed_order import with_place, with_point
 from confide.rows.layout import Layout
-from confide.rows.table_rows import Scope, cleaned_rows
+from confide.rows.table_rows import Scope, cleaned_rows, person_ids
 from confide.tables.degrees import DegreeAggregate, How, check_degrees
 from confide.tables.expression import ColumnOf, QualityOf, ValueOf
 from confide.tables.schema import Dataset
@@ -65,7 +65,7 @@ def degree_query(aggregate: DegreeAggregate, *, dataset: Dataset, layout: Layout
     scope = Scope(dataset=dataset, layout=layout)
     parts = {"pairs": _pairs(aggregate, scope=scope)}
     if aggregate.persons:
-        each = cleaned_rows(scope, dataset.table(aggregate.persons))
+        each = person_ids(scope, dataset.table(aggregate.persons))
         people = select(own("p"), of=each, by=[own("p")])  # a person once, however many rows
     else:
         ends = (select(named(own(end), "p"), of=own_table("pairs")) for end in ("a", "b"))
@@ -155,20 +155,26 @@ def degree_vector(aggregate: DegreeAggregate, contacts: Contacts) -> tuple[int, 
         aggregate: What is counted.
         contacts: Columns ``i``, ``j`` and ``h`` of :func:`degree_query`.
     """
-    i, j, h = (np.asarray(contacts[name], dtype=np.int64) for name in ("i", "j", "h"))
+    i, j, h = (np.asarray(contacts[name]) for name in ("i", "j", "h"))
     (persons,) = i[j == 0].tolist()
-    pairs, h = ((i << NUMBER) | j)[j > 0], h[j > 0]
-    edges = np.sort(pairs)
-    edges = edges[np.diff(edges, prepend=-1) > 0]  # each pair once, whatever its rows
+    real = j > 0
+    i, j, h = i[real], j[real], h[real]
+    pairs = (i.astype(np.int64) << NUMBER) | j
+    edges = _each_once(np.sort(pairs))
     most, degrees = aggregate.bounds.at_most, np.bincount(_both_ends(edges))
     match aggregate.bounds.how:
         case How.CAPPED:
             pass
         case How.PROJECTED:
             crowded = degrees > most  # the others keep every edge, in whatever order
-            alone, contested = ~_touching(crowded, edges), _touching(crowded, pairs)
-            ordered = np.concatenate([edges[alone], _in_order(pairs[contested], h[contested])])
-            degrees = projected_degrees(ordered >> NUMBER, ordered & ONES, at_most=most)
+            contested = crowded[i] | crowded[j]
+            asked, places = pairs[contested], h[contested]
+            # rows of a pair have one place, so they stand together
+            ordered = _each_once(asked[np.lexsort((asked, places))])
+            degrees -= np.bincount(_both_ends(ordered), minlength=degrees.size)
+            degrees = projected_degrees(
+                ordered >> NUMBER, ordered & ONES, degrees=degrees, at_most=most
+            )
         case _:
             assert_never(aggregate.bounds.how)
     counts = np.bincount(np.minimum(degrees, most), minlength=most + 1).tolist()[1:]
@@ -179,42 +185,43 @@ def _both_ends(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([pairs >> NUMBER, pairs & ONES])
 
 
-def _touching(crowded: NDArray[np.bool_], pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which pairs have an end that is crowded."""
-    found: NDArray[np.bool_] = crowded[pairs >> NUMBER] | crowded[pairs & ONES]
-    return found
-
-
-def _in_order(pairs: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return each pair once, by place and then by the numbers of its ends."""
-    ordered = pairs[np.lexsort((pairs, places))]  # rows of a pair have one place: they are together
-    found: NDArray[np.int64] = ordered[np.diff(ordered, prepend=-1) != 0]
+def _each_once(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return numbers ≥ 0, of which equal ones stand together, without repeats."""
+    found: NDArray[np.int64] = numbers[np.diff(numbers, prepend=-1) != 0]
     return found
 
 
 def projected_degrees(
-    first: NDArray[np.int64], second: NDArray[np.int64], *, at_most: int
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    *,
+    degrees: NDArray[np.int64],
+    at_most: int,
 ) -> NDArray[np.int64]:
-    """Return the degrees of the subgraph that keeps an edge if both ends have room [DLL16, alg. 1].
+    """Return degrees once edges are kept, one by one, if both ends have room [DLL16, alg. 1].
 
     Args:
         first: Shape (edges,): one end of each edge, in the stable order.
         second: Shape (edges,): the other end.
+        degrees: Shape (vertices,): of each vertex by edges that are kept in any case.
         at_most: Most edges that a vertex keeps.
 
     Example:
         A star of three contacts, of which its centre keeps two:
 
-        >>> projected_degrees(np.array([0, 0, 0]), np.array([1, 2, 3]), at_most=2)
+        >>> alone = np.zeros(4, dtype=np.int64)
+        >>> projected_degrees(
+        ...     np.array([0, 0, 0]), np.array([1, 2, 3]), degrees=alone, at_most=2
+        ... )
         array([2, 1, 1, 0])
     """
-    all_ends = np.bincount(np.concatenate([first, second]))
-    crowded = all_ends > at_most  # the others have room for every edge
-    contested = crowded[first] | crowded[second]
-    sure = np.concatenate([first[~contested], second[~contested]])
-    degrees = np.bincount(sure, minlength=all_ends.size).tolist()
-    for a, b in zip(first[contested].tolist(), second[contested].tolist(), strict=True):
-        if degrees[a] < at_most and degrees[b] < at_most:
-            degrees[a] += 1
-            degrees[b] += 1
-    return np.array(degrees, dtype=np.int64)
+    vertices = _each_once(np.sort(np.concatenate([first, second])))
+    held = degrees[vertices].tolist()
+    ends = (np.searchsorted(vertices, each).tolist() for each in (first, second))
+    for a, b in zip(*ends, strict=True):
+        if held[a] < at_most and held[b] < at_most:
+            held[a] += 1
+            held[b] += 1
+    found = degrees.copy()
+    found[vertices] = held
+    return found

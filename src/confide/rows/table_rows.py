@@ -12,7 +12,7 @@ References:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -123,6 +123,16 @@ def copied(scope: Scope, table: Table) -> Copies:
     if scope.copies is None:
         raise ContractError("There are no prepared copies.", hint="Run `confide prepare`.")
     return scope.copies
+
+
+def person_ids(scope: Scope, table: Table) -> exp.Select:
+    """Return ``p`` of every row with a usable person id, looking at no other column.
+
+    Raises:
+        ContractError: If the table does not fit the source.
+    """
+    scope.layout.located(table)
+    return select(own("p"), of=cleaned_rows(scope, replace(table, columns=())))
 
 
 def cleaned_rows(scope: Scope, table: Table) -> exp.Select:

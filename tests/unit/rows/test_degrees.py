@@ -9,7 +9,7 @@ import pytest
 from confide.errors import ContractError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
-from confide.rows.degrees import projected_degrees
+from confide.rows.degrees import degree_vector, projected_degrees
 from confide.tables.degrees import How, degree_sensitivity
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
@@ -124,8 +124,9 @@ def test_a_projection_keeps_the_bound_and_is_maximal():
         pairs = [p for p in itertools.combinations(range(12), 2) if rng.random() < 0.5]
         order = rng.permutation(len(pairs))
         first, second = (np.array([pairs[i][end] for i in order], dtype=np.int64) for end in (0, 1))
-        degrees = projected_degrees(first, second, at_most=3)
-        whole = np.bincount(np.concatenate([first, second]), minlength=degrees.size)
+        alone = np.zeros(12, dtype=np.int64)
+        degrees = projected_degrees(first, second, degrees=alone, at_most=3)
+        whole = np.bincount(np.concatenate([first, second]), minlength=12)
         assert (degrees <= np.minimum(3, whole)).all()
         assert degrees.sum() % 2 == 0
         if (whole <= 3).all():
@@ -133,15 +134,27 @@ def test_a_projection_keeps_the_bound_and_is_maximal():
 
 
 def test_a_projection_keeps_what_one_edge_after_another_keeps():
-    """Edges without a crowded end are counted at once; hubs make both kinds."""
+    """Edges without a crowded end are counted at once; hubs make both kinds, and rows repeat."""
     rng = np.random.default_rng(5)
     for at_most in (1, 2, 4):
-        first = np.concatenate([np.repeat([0, 1, 2], 12), rng.integers(60, size=80)])
-        second = rng.integers(60, 100, size=first.size)
-        order = rng.permutation(first.size)
-        first, second = first[order], second[order]
-        kept = np.zeros(int(second.max()) + 1, dtype=np.int64)
-        for a, b in zip(first, second, strict=True):
+        first = np.concatenate([np.repeat([1, 2, 3], 12), rng.integers(1, 61, size=80)])
+        second = rng.integers(61, 101, size=first.size)
+        places = rng.integers(2**31, size=(101, 101))
+        again = rng.integers(first.size, size=30)
+        first, second = (np.concatenate([end, end[again]]) for end in (first, second))
+        rows = rng.permutation(first.size + 1)
+        contacts = {
+            name: np.append(column, last)[rows]
+            for name, column, last in (
+                ("i", first, 100),
+                ("j", second, 0),
+                ("h", places[first, second], 0),
+            )
+        }
+        kept = np.zeros(101, dtype=np.int64)
+        edges = set(zip(first.tolist(), second.tolist(), strict=True))
+        for a, b in sorted(edges, key=lambda edge: (places[edge], edge)):
             if max(kept[a], kept[b]) < at_most:
                 kept[[a, b]] += 1
-        assert (projected_degrees(first, second, at_most=at_most) == kept).all()
+        counts = np.bincount(kept[1:], minlength=at_most + 1)
+        assert degree_vector(asked(at_most), contacts) == tuple(counts.tolist())

@@ -12,7 +12,7 @@ from confide.rows.duckdb import DuckDBEngine
 from confide.rows.prepared.copies import TableCopy, parquet
 from confide.rows.prepared.layouts import incomplete_patients
 from confide.rows.prepared.manifest import TableFacts
-from confide.rows.table_rows import cleaned_rows
+from confide.rows.table_rows import person_ids
 from confide.tables.schema import Table
 
 
@@ -31,7 +31,7 @@ def table_facts(table: Table, *, engine: DuckDBEngine, copy: TableCopy) -> Table
             table=table.name, rows=there, without_person=0, patients=0, most_rows=0, repeated=0,
             complete=0,
         )  # fmt: skip
-    of = cleaned_rows(scope, table) if table.one_row_per_patient else clustered
+    of = person_ids(scope, table) if table.one_row_per_patient else clustered
     each = select(rows, of=of, by=[own("p")])
     n = own("n")
     sums = [exp.Count(this=STAR), exp.Sum(this=n), exp.Max(this=n)]

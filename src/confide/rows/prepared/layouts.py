@@ -40,7 +40,7 @@ from confide.rows.build import (
 from confide.rows.keyed_order import LIMB, sixty_bits, with_place, with_point
 from confide.rows.prepared.copies import MOST_RANKS, PLACES, Copies, parquet
 from confide.rows.stream import in_order
-from confide.rows.table_rows import Scope, cleaned_rows, judged
+from confide.rows.table_rows import Scope, cleaned_rows, judged, person_ids
 from confide.rows.words import limbs, placed, stored_words
 from confide.tables.schema import Kind, Table
 
@@ -55,7 +55,7 @@ def patient_index(tables: Sequence[Table], *, scope: Scope, known: exp.Table | N
         scope: The source.
         known: An earlier index, whose patients keep their ``p``.
     """
-    first, *others = (select(own("p"), of=cleaned_rows(scope, table)) for table in tables)
+    first, *others = (person_ids(scope, table) for table in tables)
     each: exp.Query = first
     for rows in others:
         each = exp.Union(this=each, expression=rows, distinct=False)
@@ -83,10 +83,10 @@ def patient_index(tables: Sequence[Table], *, scope: Scope, known: exp.Table | N
 
 def text_numbers(table: Table, *, column: int, scope: Scope) -> exp.Select:
     """Return ``id`` (from 0), ``text`` and ``t`` (60 bits of it), of every text of a column."""
-    cell = own(f"c{column}")
+    cell, alone = own("c0"), replace(table, columns=(table.columns[column],))
     met = select(
         named(cell, "text"),
-        of=cleaned_rows(replace(scope, named={}), table),
+        of=cleaned_rows(scope, alone),
         where=[present(cell)],
         by=[cell],
     )
