@@ -29,8 +29,10 @@ from confide.statistics import (
     STATISTICS,
     Count,
     DegreeHistogram,
+    HazardRegression,
     Histogram,
     LogisticRegression,
+    PoissonRegression,
     Sum,
 )
 from confide.tables.aggregate import parts
@@ -92,6 +94,7 @@ def test_the_search_covers_every_kind_of_statistic_that_a_study_can_ask() -> Non
     covered = {type(statistic) for statistic in statistics_of_patients()}
     covered.add(DegreeHistogram)  # over graphs: tests/unit/tables/test_degrees.py
     covered.add(LogisticRegression)  # round by round: tests/unit/rows/test_descent.py
+    covered |= {PoissonRegression, HazardRegression}  # tests/unit/rows/test_person_time.py
     assert covered == set(STATISTICS.values())
 
 

@@ -158,7 +158,7 @@ class Quantiles:
         parts = [Component(variance=part.variance * bins, excess_kurtosis=kurtosis)]
         width = quantile(parts, level=float(level)) * math.sqrt(variance(parts))
         return Forecast(
-            half_width=width * per_rank + bin_width / 2,
+            half_width=width * per_rank + 0.3 * bin_width,
             median_error=math.hypot(median_error(parts) * per_rank, bin_width / 8),
             level=float(level),
             unit=of.unit,

@@ -358,4 +358,4 @@ def test_the_forecast_of_a_median_is_the_half_length_of_its_interval(measure):
         errors.append(abs(found.value - np.median(rows)))
     expected = forecast(plan, spec)
     assert expected.half_width == pytest.approx(np.mean(lengths) / 2, rel=0.25)
-    assert np.quantile(errors, 0.95) <= expected.half_width
+    assert np.quantile(errors, 0.95) <= 1.05 * expected.half_width  # of 300 draws

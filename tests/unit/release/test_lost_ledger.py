@@ -11,7 +11,7 @@ def test_a_failure_while_the_ledger_is_lost_tells_no_more_than_any_other(tmp_pat
     clinic = make_clinic(tmp_path)
     workspace, study = open_study(clinic.study)
     plan = study.plan()
-    engine = workspace._open_engine()
+    engine = workspace.engine()
 
     def fails(*_, **__):
         raise ValueError(CANARY)
