@@ -24,7 +24,9 @@ pytestmark = pytest.mark.mutant
 
 ELSEWHERE = {
     "degree-histogram": "test_network_mutants.py: an unstable order, naive truncation",
-    "logistic-regression": "tests/unit/rows/test_descent.py: more rows than a patient may have",
+    "logistic-regression": "test_model_mutants.py: noise, clip, weights, the actual number",
+    "poisson-regression": "the same rounds; tests/unit/rows/test_person_time.py searches them",
+    "hazard-regression": "the same rounds; tests/unit/rows/test_person_time.py searches them",
     "survival": "test_survival_mutants.py: several exits, disjoint time points, observed bins",
 }
 
