@@ -6,6 +6,13 @@ from command_line import confide
 from pages import ROOT
 
 FOLDER = ROOT / "examples" / "policy"
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")  # so that no phrase is broken over two lines
+
+
 GOOD, CONFLICT, DROP = (FOLDER / f"{name}.yaml" for name in ("policy", "conflict", "drop"))
 
 

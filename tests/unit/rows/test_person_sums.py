@@ -14,9 +14,9 @@ from confide.attacks.audit.generated_schema import schema
 from confide.attacks.audit.searched import statistics_of_patients
 from confide.attacks.audit.sensitivity_search import (
     HASH_KEY,
-    _by_database,
     _whole,
     batched,
+    by_database,
     exact_vectors,
 )
 from confide.noise.discrete_laplace import DiscreteLaplace
@@ -107,7 +107,7 @@ def compare(engine, of, found, drawn, *, absent, present):
                 assert paid[numbers].tolist() == size(moved).tolist(), (norm, aggregate)
                 compared += 1
     for place, aggregate in enumerate(aggregates):
-        got = _by_database(without[place], databases=drawn.databases)
+        got = by_database(without[place], databases=drawn.databases)
         if isinstance(aggregate, KeyedAggregate):
             assert got == absent[place]
         else:
@@ -129,7 +129,7 @@ def searched(databases, entropy, *, every=1):
     vectors = {}
     for name, frames in (("present", drawn.present), ("absent", drawn.absent)):
         exact = exact_vectors(frames, of, tuple(found))
-        vectors[name] = [_by_database(vector, databases=databases) for vector in exact]
+        vectors[name] = [by_database(vector, databases=databases) for vector in exact]
     return drawn, of, found, vectors
 
 
