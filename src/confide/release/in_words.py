@@ -28,6 +28,7 @@ _UNITS = {
     Entity.PATIENT: {"en": "patient", "zh": "患者"},
     Entity.EVENT: {"en": "event (one row)", "zh": "事件（一行记录）"},
     Entity.EDGE: {"en": "contact between two persons", "zh": "两人之间的接触"},
+    Entity.HOSPITAL: {"en": "hospital with all its patients", "zh": "医院及其全部患者"},
 }
 _LARGEST = 700  # e^709 is the largest float
 
@@ -121,6 +122,13 @@ def not_protected(plan: Plan) -> list[Text]:
                 {
                     "en": "That a person is in the data, and roughly how many contacts they have.",
                     "zh": "某人在数据中这一事实，以及其接触数的大致数量。",
+                }
+            )
+        case Entity.HOSPITAL:
+            said.append(
+                {
+                    "en": "A person with records in several hospitals: these are a group.",
+                    "zh": "在多家医院有记录的人：这些医院视为群体。",
                 }
             )
         case _:

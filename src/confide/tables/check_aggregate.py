@@ -11,6 +11,7 @@ References:
 from typing import assert_never
 
 from confide.errors import ContractError, InvalidParameterError
+from confide.privacy.unit import Entity
 from confide.tables.aggregate import (
     MOST_CELLS,
     Aggregate,
@@ -48,6 +49,11 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
         ContractError: If a name or kind does not fit.
         InvalidParameterError: If there are too many cells, or the sums could pass 2^126.
     """
+    if dataset.unit.entity is Entity.HOSPITAL:
+        raise ContractError(
+            "With the hospital as privacy unit, no bound on the rows of patients protects it.",
+            hint="Fit a model of one teacher a hospital, or protect patients.",
+        )
     match aggregate:
         case KeyedAggregate():
             _check_keys(aggregate, dataset=dataset)
