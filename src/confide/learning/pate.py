@@ -1,8 +1,8 @@
 """PATE as a scikit-learn estimator: teachers on shards of patients, noisy votes, a student.
 
-*Privacy:* as :mod:`confide.jobs.learning.pate.votes`; each fit is a plan, a charge and a certificate.
-Patients are the unit, or hospitals, with one teacher each.  Public rows must be public: what is
-asked about them is in the plan.  Student and labels are a function of noisy votes and public rows.
+*Privacy:* as :mod:`confide.jobs.learning.pate.votes`; each fit is a plan, a charge and a
+certificate.  Patients are the unit, or hospitals, with one teacher each.  Public rows must be
+public: their digest is in the plan.  Student and labels follow from noisy votes and public rows.
 
 *Utility:* teacher and student may be any classifiers of scikit-learn, pipelines and searches too;
 what they learn, they learn inside a shard, or from noisy labels.
@@ -88,7 +88,7 @@ class PATEClassifier(Conventions):
       queries are answered at most;
     - ``learns``: what the student learns from: ``"votes"``, rows of each class weighted by its
       noisy votes, or ``"labels"``, the class with most of them;
-    - ``rows``: how many rows each patient or hospital keeps at most;
+    - ``rows``: how many rows each patient or hospital keeps at most; 1 of a patient when None;
     - ``bounds``, ``categories``, ``missing``, ``epsilon``, ``delta``, ``lifetime``, ``workspace``,
       ``lineage``: as of :class:`~confide.learning.logistic.DPLogisticRegression`;
     - ``classes``: the labels, the first of which stands where a shard says nothing.
@@ -115,7 +115,7 @@ class PATEClassifier(Conventions):
         threshold: int | None = None,
         answers: int | None = None,
         learns: str = "votes",
-        rows: int = 1,
+        rows: int | None = None,
         bounds: Bounds = None,
         categories: Mapping[str, Sequence[Any]] | None = None,
         missing: Mapping[str, Any] | None = None,
@@ -144,7 +144,7 @@ class PATEClassifier(Conventions):
         self.workspace = workspace
         self.lineage = lineage
 
-    def fit(  # noqa: PLR0913 - rows, labels, public rows and whose they are
+    def fit(
         self,
         X: Any,  # noqa: N803
         y: Any,
@@ -173,6 +173,11 @@ class PATEClassifier(Conventions):
         refuse_tuning()
         refuse_learnt_steps()
         entity, units = _units(patients, hospitals)
+        if entity is Entity.HOSPITAL and self.rows is None:
+            raise ContractError(
+                "A hospital keeps at most a public number of rows, and none was declared.",
+                hint="Write rows=5000, from public knowledge; further rows are left out.",
+            )
         features = self._declared(X)
         terms = _terms(public, features=features)
         learns = _choice(Learns, self.learns, name="learns")
@@ -193,20 +198,25 @@ class PATEClassifier(Conventions):
         self._take(terms, learns=learns)
         return self
 
-    def feasibility(self, *, queries: int) -> Feasibility:
+    def feasibility(self, *, queries: int, unit: str = "patient") -> Feasibility:
         """Return what labels will be like, before anything is spent or read.
 
         Args:
             queries: Number of public rows.
+            unit: "patient" or "hospital".
+
+        Raises:
+            ContractError: If noise would drown unanimous votes.
         """
         features = self._declared(None)
-        with self._open(features, entity=Entity.PATIENT, frames={}) as ws:
+        entity = _choice(Entity, unit, name="unit")
+        with self._open(features, entity=entity, frames={}) as ws:
             return _feasibility(self._votes(ws, queries=queries), teachers=self.teachers)
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """Return what the student takes for the chance of each class; shape (rows, classes)."""
-        found = np.zeros((len(np.asarray(X)), len(self.classes)))
         chances = self._fitted().predict_proba(_terms(X, features=self._features))
+        found = np.zeros((len(chances), len(self.classes_)))
         found[:, np.asarray(self.student_.classes_, dtype=np.int64)] = chances
         return found
 
@@ -305,8 +315,9 @@ class PATEClassifier(Conventions):
             reads=Records(
                 relation=Relation(table=ROWS),
                 reads=tuple(ColumnOf(table=ROWS, column=name) for name in names),
-                bounds=RowBound(max_rows=self.rows),
+                bounds=RowBound(max_rows=1 if self.rows is None else self.rows),
                 folds=self.teachers,
+                unit=dataset.unit.entity,
             ),
             teachers=self.teachers,
             classes=dataset.table(ROWS).column(OUTCOME).keys,

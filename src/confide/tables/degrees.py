@@ -128,7 +128,8 @@ def degrees_bounded(dataset: Dataset) -> How:
             return How.CAPPED
         case Entity.EVENT | Entity.HOSPITAL:
             raise ContractError(
-                f"With the {dataset.unit.entity.value} as privacy unit, contacts cannot be counted as pairs.",
+                f"With the {dataset.unit.entity.value} as privacy unit, contacts cannot be counted "
+                "as pairs.",
                 hint="Write protects: {unit: edge, ...} for one pair's contact, or unit: patient.",
             )
         case _:

@@ -30,12 +30,14 @@ class Records:
         reads: Numbers, categories and dates, in the order of the columns ``e0, e1, …``.
         bounds: Rows that each patient keeps.
         folds: Patients are parted by keyed hash into this many folds.
+        unit: Whose rows each ``patient`` is: a patient's, or where the job says so a hospital's.
     """
 
     relation: Relation
     reads: tuple[Expression, ...]
     bounds: RowBound
     folds: int = 1000
+    unit: Entity = Entity.PATIENT
 
     def __post_init__(self) -> None:
         if not self.reads:
@@ -48,13 +50,13 @@ def check_records(records: Records, *, dataset: Dataset) -> None:
     """Refuse records that are not declared, or whose bound on a patient would not hold.
 
     Raises:
-        ContractError: If a name or kind does not fit, or the unit is not the patient.
+        ContractError: If a name or kind does not fit, or the unit is another than the job's.
     """
     check(records.relation, *records.reads, dataset=dataset)
-    if dataset.unit.entity is not Entity.PATIENT:
+    if records.unit not in (Entity.PATIENT, Entity.HOSPITAL) or dataset.unit.entity != records.unit:
         raise ContractError(
-            "A job reads the rows of patients, and protects patients.",
-            hint="Write protects: {unit: patient, …} in dataset.yaml.",
+            f"The job reads the rows of {records.unit.value}s, and protects {records.unit.value}s.",
+            hint=f"Write protects: {{unit: {records.unit.value}, …}} in dataset.yaml.",
         )
     for expression in records.reads:
         if domain(expression, dataset=dataset).kind is Kind.TEXT:

@@ -186,9 +186,7 @@ class Pate:
         progress("noise")
         return {VOTES: votes_json(self, self.votes.answer(exact, entropy=entropy))}
 
-    def _places(
-        self, columns: Mapping[str, Integers], *, entity: Entity
-    ) -> tuple[Integers, int]:
+    def _places(self, columns: Mapping[str, Integers], *, entity: Entity) -> tuple[Integers, int]:
         """Return the shard of each row, and how many shards there are."""
         if entity is Entity.HOSPITAL:
             return columns["patient"], int(columns["patient"].max(initial=-1)) + 1
@@ -289,9 +287,7 @@ def read_votes(content: bytes) -> tuple[Counts | None, ...]:
     return found
 
 
-def _counted(
-    progress: Callable[[str], None], *, of: int, entity: Entity
-) -> Callable[[int], None]:
+def _counted(progress: Callable[[str], None], *, of: int, entity: Entity) -> Callable[[int], None]:
     """Return what is told of teachers: how many of a public number, nothing of hospitals."""
 
     def told(done: int) -> None:

@@ -220,7 +220,7 @@ def moved_by(entity: Entity, *, adjacency: Adjacency) -> Moved:
             )
 
 
-def calibrated(  # noqa: PLR0913 - public numbers
+def calibrated(
     target: Target,
     *,
     aggregation: Aggregation,
