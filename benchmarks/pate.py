@@ -21,7 +21,6 @@ for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 from cohorts.features import COHORTS, Cohort
-from models import DELTA, EPSILON, Split, auc, likelihood, private
 from sklearn.linear_model import LogisticRegression
 
 from confide.jobs.learning.pate.student import Learns, fitted
@@ -32,6 +31,7 @@ from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.unit import Entity
+from models import DELTA, EPSILON, Split, auc, likelihood, private
 
 TEACHERS, QUERIES = 250, 400
 TEACHER = LogisticRegression(class_weight="balanced", max_iter=300)
@@ -56,9 +56,7 @@ def taught(of: Cohort, split: Split, public: np.ndarray, *, draws: int) -> dict[
     terms = of.terms
     places = np.random.default_rng(1).integers(0, TEACHERS, len(split.fit))
     exact = count_votes(
-        shards_of(
-            terms[split.fit], classes=of.outcome[split.fit], places=places, number=TEACHERS
-        ),
+        shards_of(terms[split.fit], classes=of.outcome[split.fit], places=places, number=TEACHERS),
         teacher=TEACHER,
         queries=terms[public],
         classes=2,

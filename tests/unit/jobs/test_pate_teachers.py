@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import random
 import sys
 import warnings
 
@@ -66,6 +67,35 @@ def test_the_order_of_rows_and_what_is_in_other_shards_change_no_vote(order):
     assert 0 < everybody.mean() < 1
 
 
+FOUR = np.zeros((4, 1))
+MIXED = Shard(terms=FOUR, classes=np.array([0, 1, 1, 1]))
+
+
+class Gambling(BaseEstimator):
+    """Votes by the generators that all share, and takes as many coins as it has rows."""
+
+    def fit(self, X, y):
+        np.random.rand(len(y))
+        random.random()
+        return self
+
+    def predict(self, X):
+        return (np.random.rand(len(X)) < random.random()).astype(int)
+
+
+def test_coins_that_teachers_share_are_the_same_for_each_whoever_came_before():
+    np.random.seed(11)
+    random.seed(11)
+    state = random.getstate(), np.random.get_state()[1].tolist()
+    queries = np.zeros((50, 1))
+    first = votes_of(MIXED, teacher=Gambling(), queries=queries, classes=2)
+    other = Shard(terms=np.zeros((3, 1)), classes=np.array([0, 1, 1]))
+    votes_of(other, teacher=Gambling(), queries=queries, classes=2)
+    assert (votes_of(MIXED, teacher=Gambling(), queries=queries, classes=2) == first).all()
+    assert 0 < first.mean() < 1
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == state
+
+
 class Failing(BaseEstimator):
     """Fails as it is told."""
 
@@ -92,10 +122,6 @@ class Failing(BaseEstimator):
                 return np.array([7, -1, np.nan, 0.5][: len(X)])
             case _:
                 return np.ones(len(X), dtype=int)
-
-
-FOUR = np.zeros((4, 1))
-MIXED = Shard(terms=FOUR, classes=np.array([0, 1, 1, 1]))
 
 
 @pytest.mark.parametrize("how", ["fit", "leave", "short", "text", "none"])

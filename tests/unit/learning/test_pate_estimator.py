@@ -1,6 +1,7 @@
 """PATE as an estimator: declared, charged once, voted with noise; the student is public."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from confide.learning import PATEClassifier, TemporaryLedger
 from confide.learning.running import planned
 from confide.privacy.unit import Entity
 from confide.release.verify import verify
+from pages import DOCS
 from pate_world import BOUNDS, cohort
 
 N = 1800
@@ -208,6 +210,16 @@ def test_a_fit_that_noise_would_drown_is_refused_before_it_is_charged():
     strong = model(epsilon="1", teachers=200).feasibility(queries=20)
     assert strong.wrong_if_unanimous < 1e-5 < strong.wrong_if_three_quarters < 0.02
     assert strong.noise * 2.2 < strong.lead < strong.noise * 2.5  # 1.645·√2
+
+
+def test_the_table_of_noise_in_the_how_to_is_what_feasibility_says():
+    page = (DOCS / "how-to" / "pate.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([\d,]+) \| ±(\d+) \| (\d+) \|$", page, re.MULTILINE)
+    assert len(rows) == 5
+    many = model(epsilon="1", teachers=1000)
+    for queries, noise, lead in rows:
+        found = many.feasibility(queries=int(queries.replace(",", "")))
+        assert (round(found.noise), found.lead) == (int(noise), int(lead))
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ FORMAT = "confide-votes-1"
 MOST_TEACHERS = 100_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Ask:
     """What is asked and who answers: public rows and an unfitted classifier.
 

@@ -7,8 +7,9 @@ learns, scales or selects, it does so inside its shard.  What it votes is
 - the first public class on every query, if the shard is empty, or if the teacher fails, or if it
   says what is no class.
 
-*Privacy:* a vote is a function of one shard.  Rows reach a teacher in an order of their own content
-and it has fixed public coins (``random_state``), so nothing of another shard enters.  A failure is
+*Privacy:* a vote is a function of one shard.  Rows reach a teacher in the order of their content,
+``random_state`` is a public constant, and the generators that NumPy and Python share among all are
+put back after each teacher, who would otherwise leave them where its shard took them.  A failure is
 a vote, and what a teacher prints or warns is dropped: either would tell about its patients.  How
 long teachers take is not hidden.
 
@@ -195,7 +196,7 @@ def votes_of(shard: Shard, *, teacher: Classifier, queries: Floats, classes: int
     if present.size == 1:
         return np.full(len(queries), present[0], dtype=np.int64)
     try:
-        with _silence():
+        with _silence(), _shared_coins():
             fitted = copy_of(teacher)
             fitted.fit(shard.terms, shard.classes)
             said = np.asarray(fitted.predict(queries.copy()))
@@ -216,6 +217,21 @@ def _one_thread() -> contextlib.AbstractContextManager[Any]:
 
     held: contextlib.AbstractContextManager[Any] = threadpool_limits(1)
     return held
+
+
+@contextlib.contextmanager
+def _shared_coins() -> Iterator[None]:
+    """Leave the generators that all teachers share as they were; no noise is drawn from them."""
+    import random  # noqa: TID251 - teachers may use it
+
+    from numpy import random as arrays  # noqa: TID251
+
+    of_python, of_numpy = random.getstate(), arrays.get_state()  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(of_python)
+        arrays.set_state(of_numpy)  # noqa: NPY002
 
 
 @contextlib.contextmanager
