@@ -12,10 +12,18 @@
     model.predict_proba(new)           # free
 
 scikit-learn itself is not needed; where it is installed, pipelines and ``clone`` work as usual.
+``PATEClassifier`` needs it, for its teachers and its student.
 """
 
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.logistic import DPLogisticRegression
+from confide.learning.pate import Feasibility, PATEClassifier
 from confide.learning.scaling import PublicScaler
 
-__all__ = ["DPLogisticRegression", "PublicScaler", "TemporaryLedger"]
+__all__ = [
+    "DPLogisticRegression",
+    "Feasibility",
+    "PATEClassifier",
+    "PublicScaler",
+    "TemporaryLedger",
+]

@@ -107,6 +107,11 @@ def contribution_bounds(
                 "With a contact as privacy unit, persons and their rows are not protected.",
                 hint="Ask for a degree-histogram, or protect patients.",
             )
+        case Entity.HOSPITAL:
+            raise ContractError(
+                "With the hospital as privacy unit, the rows of patients are not bounded.",
+                hint="Fit a model of one teacher a hospital, or protect patients.",
+            )
         case Entity.PATIENT:
             if dataset.table(table).one_row_per_patient:
                 return CellBound(max_cells=1, max_rows_per_cell=1)

@@ -3,6 +3,8 @@
 *Privacy:* every bound, loss and certificate is per privacy unit.  ``patient``: all records of one
 person.  ``event``: one row of one declared table; weaker, and never printed without the word.
 ``edge``: all rows of one contact between two persons; weaker too, and for contact networks alone.
+``hospital``: all records of one hospital, hence of a patient who is in one only; for models of one
+teacher a hospital alone.
 
 References:
     [DR14] Dwork, Roth. The algorithmic foundations of differential privacy, sec. 2.3. 2014.
@@ -21,6 +23,7 @@ class Entity(enum.Enum):
     PATIENT = "patient"
     EVENT = "event"
     EDGE = "edge"
+    HOSPITAL = "hospital"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +31,7 @@ class PrivacyUnit:
     """Whose data are protected.
 
     Attributes:
-        entity: Patient, event or edge.
+        entity: Patient, event, edge or hospital.
         id_column: Column that identifies a person in every table.
 
     Example:

@@ -98,6 +98,8 @@ def _unit(stated: Stated) -> Finding:
             return Status.ACCEPTED, "the unit is one row: several rows of a person are a group"
         case Entity.EDGE:
             return Status.ACCEPTED, "the unit is one contact: a person's contacts are a group"
+        case Entity.HOSPITAL:
+            return Status.ACCEPTED, "the unit is one hospital: a person in several is a group"
         case _:
             assert_never(stated.plan.dataset.unit.entity)
 

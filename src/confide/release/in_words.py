@@ -15,7 +15,7 @@ import math
 from fractions import Fraction
 from typing import assert_never
 
-from confide.plans.plan import Plan
+from confide.plans.plan import Priced
 from confide.privacy.accounting.concentrated import simple_epsilon_at
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
@@ -28,11 +28,12 @@ _UNITS = {
     Entity.PATIENT: {"en": "patient", "zh": "患者"},
     Entity.EVENT: {"en": "event (one row)", "zh": "事件（一行记录）"},
     Entity.EDGE: {"en": "contact between two persons", "zh": "两人之间的接触"},
+    Entity.HOSPITAL: {"en": "hospital with all its patients", "zh": "医院及其全部患者"},
 }
 _LARGEST = 700  # e^709 is the largest float
 
 
-def in_words(plan: Plan) -> Text:
+def in_words(plan: Priced) -> Text:
     """Return the promise of a plan as one sentence a language."""
     unit = _UNITS[plan.dataset.unit.entity]
     delta, factor = _odds(plan)
@@ -61,7 +62,7 @@ def in_words(plan: Plan) -> Text:
     return {"en": said["en"] + ".", "zh": said["zh"] + "。"}
 
 
-def _odds(plan: Plan) -> tuple[Fraction, str]:
+def _odds(plan: Priced) -> tuple[Fraction, str]:
     """Return the probability of the exceptions and the factor, rounded up."""
     match plan.loss:
         case PureDP(epsilon=epsilon):
@@ -84,7 +85,7 @@ def _factor(epsilon: float) -> str:
     return f"{math.ceil(value * 1000) / 1000:.3f}"
 
 
-def not_protected(plan: Plan) -> list[Text]:
+def not_protected(plan: Priced) -> list[Text]:
     """Return what the promise leaves out, one sentence a language."""
     said = [
         {
@@ -121,6 +122,13 @@ def not_protected(plan: Plan) -> list[Text]:
                 {
                     "en": "That a person is in the data, and roughly how many contacts they have.",
                     "zh": "某人在数据中这一事实，以及其接触数的大致数量。",
+                }
+            )
+        case Entity.HOSPITAL:
+            said.append(
+                {
+                    "en": "A person with records in several hospitals: these are a group.",
+                    "zh": "在多家医院有记录的人：这些医院视为群体。",
                 }
             )
         case _:

@@ -112,6 +112,8 @@ def guarantee(plan: Plan, *, certificate: Json, words: Words) -> Guarantee:
         excluded = (words.say("guarantee.event-only"), *excluded)
     if dataset.unit.entity is Entity.EDGE:
         excluded = (words.say("guarantee.edge-only"), *excluded)
+    if dataset.unit.entity is Entity.HOSPITAL:
+        excluded = (words.say("guarantee.hospital-only"), *excluded)
     return Guarantee(
         promise=tuple(promise),
         odds=odds_sentences(
@@ -199,6 +201,8 @@ def _group(plan: Plan, *, size: int, words: Words) -> str:
             key = "guarantee.group-event"
         case Entity.EDGE:
             key = "guarantee.group-edge"
+        case Entity.HOSPITAL:
+            key = "guarantee.group-hospital"
         case other:
             assert_never(other)
     return words.say(key, size=str(size), **epsilon_delta(loss))

@@ -147,7 +147,9 @@ def sensitivity(
         >>> s.l1, s.l2_squared
         (5, 5)
     """
-    if entity is Entity.EDGE or (entity is Entity.EVENT) != isinstance(bounds, OneEvent):
+    if entity in (Entity.EDGE, Entity.HOSPITAL) or (entity is Entity.EVENT) != isinstance(
+        bounds, OneEvent
+    ):
         raise InvalidParameterError(
             f"Expected bounds that suit the privacy unit {entity.value!r}.",
             hint="Patients need max rows or cells; events are bounded by being one row.",

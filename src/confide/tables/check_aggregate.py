@@ -11,6 +11,7 @@ References:
 from typing import assert_never
 
 from confide.errors import ContractError, InvalidParameterError
+from confide.privacy.unit import Entity
 from confide.tables.aggregate import (
     MOST_CELLS,
     Aggregate,
@@ -48,6 +49,7 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
         ContractError: If a name or kind does not fit.
         InvalidParameterError: If there are too many cells, or the sums could pass 2^126.
     """
+    _refuse_hospitals(dataset)
     match aggregate:
         case KeyedAggregate():
             _check_keys(aggregate, dataset=dataset)
@@ -78,6 +80,14 @@ def check_aggregate(aggregate: Measured, *, dataset: Dataset) -> None:
             _check_ranked(aggregate, dataset=dataset)
         case _:
             assert_never(aggregate)
+
+
+def _refuse_hospitals(dataset: Dataset) -> None:
+    if dataset.unit.entity is Entity.HOSPITAL:
+        raise ContractError(
+            "With the hospital as privacy unit, no bound on the rows of patients protects it.",
+            hint="Fit a model of one teacher a hospital, or protect patients.",
+        )
 
 
 def _check_keys(aggregate: KeyedAggregate, *, dataset: Dataset) -> None:

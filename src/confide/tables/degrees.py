@@ -126,9 +126,10 @@ def degrees_bounded(dataset: Dataset) -> How:
             return How.PROJECTED
         case Entity.EDGE:
             return How.CAPPED
-        case Entity.EVENT:
+        case Entity.EVENT | Entity.HOSPITAL:
             raise ContractError(
-                "With one row as privacy unit, contacts cannot be counted as pairs.",
+                f"With the {dataset.unit.entity.value} as privacy unit, contacts cannot be counted "
+                "as pairs.",
                 hint="Write protects: {unit: edge, ...} for one pair's contact, or unit: patient.",
             )
         case _:

@@ -268,7 +268,7 @@ def _refuse_contacts(table: Table, *, dataset: Dataset) -> None:
             "With a contact as privacy unit, persons and their rows are not protected.",
             hint="Ask for a degree-histogram, or protect patients.",
         )
-    if table.other_id and dataset.unit.entity is Entity.PATIENT:
+    if table.other_id and dataset.unit.entity in (Entity.PATIENT, Entity.HOSPITAL):
         raise ContractError(
             f"A row of table {table.name!r} is a contact of two persons, so bounding the rows of "
             "one does not bound the other's.",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from confide.errors import ContractError
-from confide.learning import DPLogisticRegression, PublicScaler, TemporaryLedger
+from confide.learning import DPLogisticRegression, PATEClassifier, PublicScaler, TemporaryLedger
 
 sklearn = pytest.importorskip("sklearn", reason="pip install 'confide[sklearn]'")
 
@@ -90,7 +90,9 @@ def test_a_clone_has_the_parameters_and_spends_from_the_same_ledger():
     ids=lambda check: check.__name__,
 )
 @pytest.mark.parametrize(
-    "estimator", [DPLogisticRegression(), PublicScaler()], ids=lambda e: type(e).__name__
+    "estimator",
+    [DPLogisticRegression(), PATEClassifier(), PublicScaler()],
+    ids=lambda e: type(e).__name__,
 )
 def test_the_checks_of_scikit_learn_that_need_no_data_pass(estimator, check):
     check(type(estimator).__name__, clone(estimator))

@@ -1,0 +1,1 @@
+"""Training and exchange: jobs are plans and pass the same ledger, policy and certificate."""

@@ -1,0 +1,1 @@
+"""Models that are trained in loops of their own."""

@@ -1,0 +1,1 @@
+"""PATE: teachers on disjoint shards of patients vote, noise hides each vote, a student learns."""

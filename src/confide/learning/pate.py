@@ -1,0 +1,381 @@
+"""PATE as a scikit-learn estimator: teachers on shards of patients, noisy votes, a student.
+
+*Privacy:* as :mod:`confide.jobs.learning.pate.votes`; each fit is a plan, a charge and a
+certificate.  Patients are the unit, or hospitals, with one teacher each.  Public rows must be
+public: their digest is in the plan.  Student and labels follow from noisy votes and public rows.
+
+*Utility:* teacher and student may be any classifiers of scikit-learn, pipelines and searches too;
+what they learn, they learn inside a shard, or from noisy labels.
+
+References:
+    [PSMRTE18] Papernot, Song, Mironov, Raghunathan, Talwar, Erlingsson. Scalable private learning
+        with PATE. ICLR 2018. https://arxiv.org/abs/1802.08908
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import ContractError
+from confide.files.dataset import AmountSection, amount_nano
+from confide.files.texts import read_section
+from confide.jobs.learning.pate.job import VOTES, Pate, ask, read_votes
+from confide.jobs.learning.pate.student import Learns, check_student, fitted
+from confide.jobs.learning.pate.votes import Aggregation, NoisyVotes, calibrated, moved_by
+from confide.learning.columns import (
+    Bounds,
+    Feature,
+    column,
+    declared,
+    each_name,
+    encoded,
+    label,
+    names_of,
+    width_of,
+)
+from confide.learning.conventions import Conventions
+from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
+from confide.learning.private_rows import private_rows, request_of
+from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
+from confide.learning.running import planned, run_job
+from confide.privacy.amount import from_nano
+from confide.privacy.loss import ZeroConcentratedDP
+from confide.privacy.unit import Entity
+from confide.tables.bound_contributions import RowBound
+from confide.tables.expression import ColumnOf
+from confide.tables.records import Records
+from confide.tables.relation import Relation
+from confide.workspace import Workspace, open_workspace
+
+ROWS, UNIT, OUTCOME = "rows", "unit", "outcome"
+HOPELESS = 0.25
+"""Where unanimous teachers are outvoted by noise more often, a fit is refused."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feasibility:
+    """What labels will be like, from public numbers alone.
+
+    Attributes:
+        noise: Standard deviation of the noise on each count, in votes.
+        lead: Votes by which a class must lead for its label to be right with 95 %, of two classes.
+        wrong_if_unanimous: Chance of a wrong label where all teachers agree.
+        wrong_if_three_quarters: The same where three of four teachers agree, of two classes.
+    """
+
+    noise: float
+    lead: int
+    wrong_if_unanimous: float
+    wrong_if_three_quarters: float
+
+
+class PATEClassifier(Conventions):
+    """Private aggregation of teacher ensembles, with the patient or the hospital as privacy unit.
+
+    Parameters are public facts, and kept as they were given:
+
+    - ``teacher``: an unfitted classifier of scikit-learn; its copies each see one shard;
+    - ``student``: another, which learns from public rows; the teacher's kind when None;
+    - ``teachers``: number of shards of patients, or of hospitals;
+    - ``aggregation``: ``"gaussian"``, ``"laplace"``, or ``"confident"``: answer only where teachers
+      agree;
+    - ``threshold``, ``answers``: of ``"confident"``: how many votes are agreement, and how many
+      queries are answered at most;
+    - ``learns``: what the student learns from: ``"votes"``, rows of each class weighted by its
+      noisy votes, or ``"labels"``, the class with most of them;
+    - ``rows``: how many rows each patient or hospital keeps at most; 1 of a patient when None;
+    - ``bounds``, ``categories``, ``missing``, ``epsilon``, ``delta``, ``lifetime``, ``workspace``,
+      ``lineage``: as of :class:`~confide.learning.logistic.DPLogisticRegression`;
+    - ``classes``: the labels, the first of which stands where a shard says nothing.
+
+    Attributes:
+        student_: The fitted student.
+        labels_: Place in ``classes`` of each public row's label; −1 where it was refused.
+        votes_: Noisy counts by class; shape (queries, classes), NaN where refused.
+        classes_: The labels.
+        certificate_: Signed JSON.
+        release_: All that was published, to be saved.
+        n_features_in_: Number of columns.
+    """
+
+    _estimator_type = "classifier"
+
+    def __init__(  # noqa: PLR0913 - parameters are public facts, each with a default
+        self,
+        *,
+        teacher: Any = None,
+        student: Any = None,
+        teachers: int = 250,
+        aggregation: str = "gaussian",
+        threshold: int | None = None,
+        answers: int | None = None,
+        learns: str = "votes",
+        rows: int | None = None,
+        bounds: Bounds = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
+        missing: Mapping[str, Any] | None = None,
+        classes: Sequence[Any] = (0, 1),
+        epsilon: str | int = "1",
+        delta: str = "1e-6",
+        lifetime: str | int | None = None,
+        workspace: str | Path | TemporaryLedger | None = None,
+        lineage: str = "patients",
+    ) -> None:
+        self.teacher = teacher
+        self.student = student
+        self.teachers = teachers
+        self.aggregation = aggregation
+        self.threshold = threshold
+        self.answers = answers
+        self.learns = learns
+        self.rows = rows
+        self.bounds = bounds
+        self.categories = categories
+        self.missing = missing
+        self.classes = classes
+        self.epsilon = epsilon
+        self.delta = delta
+        self.lifetime = lifetime
+        self.workspace = workspace
+        self.lineage = lineage
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        public: Any,
+        patients: Any = None,
+        hospitals: Any = None,
+        progress: Any = None,
+    ) -> Self:
+        """Charge the ledger, let teachers vote on public rows, and fit the student.
+
+        Args:
+            X: Rows; shape (rows, columns).
+            y: Classes; shape (rows,).
+            public: Public or synthetic rows without labels; shape (queries, columns).
+            patients: Id of each row's patient; or
+            hospitals: id of each row's hospital, which then is the privacy unit.
+            progress: Told the name of each stage.
+
+        Raises:
+            ContractError: If something is not declared, or noise would drown unanimous votes;
+                nothing is charged.
+            PolicyError: If the lifetime would be passed; nothing is charged.
+            ReleaseFailedError: If anything fails after reading began; the charge stays.
+        """
+        refuse_tuning()
+        refuse_learnt_steps()
+        entity, units = _units(patients, hospitals)
+        if entity is Entity.HOSPITAL and self.rows is None:
+            raise ContractError(
+                "A hospital keeps at most a public number of rows, and none was declared.",
+                hint="Write rows=5000, from public knowledge; further rows are left out.",
+            )
+        features = self._declared(X)
+        terms = _terms(public, features=features)
+        learns = _choice(Learns, self.learns, name="learns")
+        check_student(self.teacher if self.student is None else self.student, learns=learns)
+        frame = private_rows(X, features=features, texts={OUTCOME: y, UNIT: units})
+        with self._open(features, entity=entity, frames={ROWS: frame}) as ws:
+            job = self._job(ws, features, terms=terms)
+            plan = planned(ws, job)
+            request = request_of(plan.digest(), rows=frame, workspace=self.workspace)
+            told = (lambda _: None) if progress is None else progress
+            self.release_ = run_job(ws, job, plan=plan, request=request, progress=told)
+        self.certificate_ = self.release_.certificate
+        self.classes_ = np.asarray(self.classes)
+        self.n_features_in_ = len(features)
+        if names_of(X) is not None:
+            self.feature_names_in_ = np.asarray(names_of(X), dtype=object)
+        self._features = features
+        self._take(terms, learns=learns)
+        return self
+
+    def feasibility(self, *, queries: int, unit: str = "patient") -> Feasibility:
+        """Return what labels will be like, before anything is spent or read.
+
+        Args:
+            queries: Number of public rows.
+            unit: "patient" or "hospital".
+
+        Raises:
+            ContractError: If noise would drown unanimous votes.
+        """
+        features = self._declared(None)
+        entity = _choice(Entity, unit, name="unit")
+        with self._open(features, entity=entity, frames={}) as ws:
+            return _feasibility(self._votes(ws, queries=queries), teachers=self.teachers)
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """Return what the student takes for the chance of each class; shape (rows, classes)."""
+        chances = self._fitted().predict_proba(_terms(X, features=self._features))
+        found = np.zeros((len(chances), len(self.classes_)))
+        found[:, np.asarray(self.student_.classes_, dtype=np.int64)] = chances
+        return found
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the class that the student says; shape (rows,)."""
+        said = self._fitted().predict(_terms(X, features=self._features))
+        return np.asarray(self.classes_[np.asarray(said, dtype=np.int64)])
+
+    def score(self, X: Any, y: Any, *, public: bool = False) -> float:  # noqa: N803
+        """Return the share of rows that are predicted right, of patients who are public.
+
+        Raises:
+            ContractError: If it was not said that they are.
+        """
+        if not public:
+            raise ContractError(
+                "An exact score on private patients is a query that no budget was charged for.",
+                hint="Write score(X, y, public=True) for patients whose data are public.",
+            )
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    def _take(self, terms: Floats, *, learns: Learns) -> None:
+        answers = read_votes(self.release_.answer.files[VOTES])
+        nothing = (np.nan,) * len(self.classes)
+        self.votes_ = np.asarray([nothing if each is None else each for each in answers])
+        refused = np.isnan(self.votes_[:, 0])
+        self.labels_ = np.where(refused, -1, np.argmax(np.nan_to_num(self.votes_), axis=1))
+        student = self.teacher if self.student is None else self.student
+        self.student_ = fitted(student, terms=terms, votes=self.votes_, learns=learns)
+
+    def _fitted(self) -> Any:
+        if not hasattr(self, "student_"):
+            raise ContractError("The model is not fitted yet.", hint="Call fit first.")
+        return self.student_
+
+    def _declared(self, table: Any) -> tuple[Feature, ...]:
+        names = None
+        if table is not None:
+            names = each_name(names_of(table), width_of(table))
+        found = declared(
+            names, bounds=self.bounds, categories=self.categories, missing=self.missing
+        )
+        for feature in found:
+            if feature.name in (UNIT, OUTCOME):
+                raise ContractError(
+                    f"A column is called {feature.name!r}, which the model calls its own.",
+                    hint="Rename it.",
+                )
+        return found
+
+    def _open(
+        self, features: tuple[Feature, ...], *, entity: Entity, frames: Mapping[str, object]
+    ) -> Workspace:
+        columns = {feature.name: feature.section() for feature in features}
+        columns[OUTCOME] = {"categories": [label(each) for each in self.classes]}
+        lifetime = self.epsilon if self.lifetime is None else self.lifetime
+        dataset = {
+            "dataset": {"id": self.lineage, "lineage": self.lineage, "snapshot": "1"},
+            "source": {"kind": "frames"},
+            "protects": {"unit": entity.value, "id": UNIT, "adjacency": "add-remove"},
+            "accounting": {"measure": "zcdp", "delta": self.delta},
+            "caps": {"lifetime": {"epsilon": str(lifetime)}},
+            "tables": {ROWS: {"columns": columns}},
+        }
+        return open_workspace(dataset, frames=frames, folder=ledger_folder(self.workspace))
+
+    def _votes(self, ws: Workspace, *, queries: int) -> NoisyVotes:
+        dataset = ws.declared.dataset
+        given = read_section(AmountSection, {"epsilon": str(self.epsilon)}, name="epsilon")
+        rho = from_nano(amount_nano(given, dataset=dataset, place="epsilon"))
+        found = calibrated(
+            ZeroConcentratedDP(rho=rho),
+            aggregation=_choice(Aggregation, self.aggregation, name="aggregation"),
+            moved=moved_by(dataset.unit.entity, adjacency=dataset.adjacency),
+            queries=queries,
+            answers=self.answers,
+            threshold=self.threshold,
+        )
+        drowned = found.wrong(self.teachers)
+        if drowned > HOPELESS:
+            raise ContractError(
+                f"Noise of ±{found.noise.standard_deviation():.0f} votes drowns {self.teachers} "
+                f"teachers: a label is wrong with chance {drowned:.2f} even where all agree.",
+                hint="Ask about fewer public rows, or have more teachers, or a larger ε.",
+            )
+        return found
+
+    def _job(self, ws: Workspace, features: tuple[Feature, ...], *, terms: Floats) -> Pate:
+        if self.teacher is None:
+            raise ContractError(
+                "Expected a teacher.", hint="Write teacher=DecisionTreeClassifier(max_depth=4)."
+            )
+        names = (*(feature.name for feature in features), OUTCOME)
+        dataset = ws.declared.dataset
+        return Pate(
+            reads=Records(
+                relation=Relation(table=ROWS),
+                reads=tuple(ColumnOf(table=ROWS, column=name) for name in names),
+                bounds=RowBound(max_rows=1 if self.rows is None else self.rows),
+                folds=self.teachers,
+                unit=dataset.unit.entity,
+            ),
+            teachers=self.teachers,
+            classes=dataset.table(ROWS).column(OUTCOME).keys,
+            asked=ask(terms, teacher=self.teacher),
+            votes=self._votes(ws, queries=len(terms)),
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "student_")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(multi_class=True),
+            input_tags=InputTags(categorical=True, string=True, allow_nan=True),
+            non_deterministic=True,
+        )
+
+
+def _units(patients: Any, hospitals: Any) -> tuple[Entity, Any]:
+    """Return the privacy unit and the id of each row's."""
+    if (patients is None) == (hospitals is None):
+        raise ContractError(
+            "Patients come to their teacher by a keyed hash of their id.",
+            hint="Write fit(..., patients=ids); or hospitals=ids, for one teacher a hospital: a "
+            "row's place is not an id.",
+        )
+    return (Entity.PATIENT, patients) if hospitals is None else (Entity.HOSPITAL, hospitals)
+
+
+def _choice(kind: Any, value: str, *, name: str) -> Any:
+    known = [each.value for each in kind]
+    if value not in known:
+        raise ContractError(f"Expected {name} as one of {', '.join(known)}, got {value!r}.")
+    return kind(value)
+
+
+def _terms(table: Any, *, features: tuple[Feature, ...]) -> Floats:
+    """Return public rows as teachers and student read them."""
+    if width_of(table) != len(features):
+        raise ContractError(f"Expected {len(features)} columns, got {width_of(table)}.")
+    return np.column_stack(
+        [
+            part
+            for place, feature in enumerate(features)
+            for part in encoded(feature, column(table, place))
+        ]
+    )
+
+
+def _feasibility(votes: NoisyVotes, *, teachers: int) -> Feasibility:
+    lead = next((d for d in range(teachers + 1) if votes.wrong(d) <= 0.05), teachers + 1)
+    return Feasibility(
+        noise=votes.noise.standard_deviation(),
+        lead=lead,
+        wrong_if_unanimous=votes.wrong(teachers),
+        wrong_if_three_quarters=votes.wrong(teachers // 2),
+    )

@@ -1,0 +1,109 @@
+"""Broken PATE: each must fail an audit, a search or the gate that the real one passes."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", reason="pip install 'confide[sklearn]'")
+
+from sklearn.tree import DecisionTreeClassifier
+
+from confide.attacks.audit.black_box import audit_scenario
+from confide.jobs.learning.pate import job as pate_job
+from confide.jobs.learning.pate.votes import Aggregation, calibrated, moved_by
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.loss import ZeroConcentratedDP
+from confide.privacy.unit import Entity
+from models import world
+from pate_world import (
+    audit_of_counts,
+    audit_of_refusals,
+    cost_of_one_query,
+    farthest_by_one_patient,
+    job_of,
+)
+from seeded import SeededEntropy
+
+pytestmark = pytest.mark.mutant
+
+SAMPLES = 20_000
+PATIENT = moved_by(Entity.PATIENT, adjacency=Adjacency.ADD_REMOVE)
+TARGET = ZeroConcentratedDP(rho=Fraction(20))
+CLAIMED = (PATIENT.l1, PATIENT.l2_squared, PATIENT.largest)
+
+
+def noise(moved=PATIENT, **how):
+    return calibrated(
+        TARGET, **{"aggregation": Aggregation.GAUSSIAN, "moved": moved, "queries": 40, **how}
+    )
+
+
+def confident():
+    return noise(aggregation=Aggregation.CONFIDENT, threshold=15, check_share=Fraction(1, 2))
+
+
+def events(votes):
+    return job_of(votes, teacher=DecisionTreeClassifier()).events(world())
+
+
+def passes(scenario) -> bool:
+    return audit_scenario(scenario, samples=SAMPLES, entropy=SeededEntropy(5)).passed
+
+
+def row_number(table):
+    return np.arange(len(table)) % 2
+
+
+def test_the_real_votes_and_checks_pass_the_audit() -> None:
+    votes, checked = noise(), confident()
+    assert passes(audit_of_counts(votes, claim=cost_of_one_query(events(votes))))
+    (checks, _) = events(checked)
+    assert checks.name == "consensus"
+    assert passes(audit_of_refusals(checked, claim=cost_of_one_query((checks,))))
+
+
+def test_half_the_noise_on_votes_is_caught() -> None:
+    votes = noise()
+    claim = cost_of_one_query(events(votes))
+    half = DiscreteGaussian(sigma_squared=votes.noise.sigma_squared / 4)
+    assert not passes(audit_of_counts(replace(votes, noise=half), claim=claim))
+
+
+def test_an_l2_sensitivity_of_one_vote_instead_of_root_two_is_caught(monkeypatch) -> None:
+    """As if a vote only came or went."""
+    wrong = replace(PATIENT, l2_squared=1)
+    monkeypatch.setattr(pate_job, "moved_by", lambda *_, **__: wrong)
+    votes = noise(wrong)
+    assert not passes(audit_of_counts(votes, claim=cost_of_one_query(events(votes))))
+    assert farthest_by_one_patient() != (wrong.l1, wrong.l2_squared, wrong.largest)
+
+
+def test_checks_that_are_not_charged_are_caught() -> None:
+    """Only answered queries are billed: what is refused tells nothing, says the mutant."""
+    checked = confident()
+    (_, votes) = events(checked)
+    forgotten = replace(votes, noise=DiscreteGaussian(sigma_squared=Fraction(10**6)))
+    assert not passes(audit_of_refusals(checked, claim=cost_of_one_query((forgotten,))))
+
+
+def test_a_plan_without_its_checks_is_refused_by_the_gate() -> None:
+    from confide.errors import ContractError
+    from confide.plans.job import plan_job, require_sound_job
+    from confide.plans.plan import Study
+
+    job = job_of(confident(), teacher=DecisionTreeClassifier())
+    plan = plan_job(job, study=Study(id="pate"), dataset=world())
+    require_sound_job(plan, job=job)
+    votes_alone = tuple(event for event in plan.events if event.name == "votes")
+    with pytest.raises(ContractError, match="not the one of this job"):
+        require_sound_job(replace(plan, events=votes_alone), job=job)
+
+
+def test_shards_by_row_instead_of_patient_are_caught() -> None:
+    assert farthest_by_one_patient() == CLAIMED
+    by_row = farthest_by_one_patient(places=row_number)
+    assert by_row[0] > CLAIMED[0]
+    assert by_row[1] > CLAIMED[1]
