@@ -352,7 +352,7 @@ def comparisons() -> tuple[Statistic, ...]:
             table="visit",
             events="days",
             covariates=("age", "sex"),
-            per_patient=PerPatient(rows=1),
+            per_patient=PerPatient(rows=2),
         ),
         HazardRegression(
             id="deaths",

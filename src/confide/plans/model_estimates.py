@@ -91,8 +91,8 @@ class Published:
         )
         return [ratio, log_ratio, predicting]
 
-    def rows(self, found: Fit, *, width: float) -> Estimate:
-        """Return the noisy number of rows that were fitted, ∓ ``width``."""
+    def rows(self, found: Fit, *, unit: str, width: float) -> Estimate:
+        """Return the noisy number of rows, or persons, that were fitted, ∓ ``width``."""
         return Estimate(
             statistic=self.statistic,
             quantity="count",
@@ -103,7 +103,7 @@ class Published:
             upper=found.rows + width,
             level=self.level,
             covers=Covers.NOISE,
-            unit="rows",
+            unit=unit,
             flags=() if found.usable else (TOO_FEW,),
         )
 

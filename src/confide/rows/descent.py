@@ -9,7 +9,6 @@ moves anybody's part by a unit, which rounding elsewhere could not promise.
 *Utility:* two matrix products a round; 500,000 rows of 50 terms take well under a second a round.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
@@ -33,6 +32,12 @@ from confide.rows.build import STAR, at_most, named, num, own, ranked, rest, sel
 from confide.rows.exact_sums import products, weighted_sums
 from confide.rows.keyed_order import with_place, with_point
 from confide.rows.layout import Layout
+from confide.rows.patient_weights import (
+    rows_of_each,
+    scaled_moments,
+    summed_by_patient,
+    weighed,
+)
 from confide.rows.person_rows import relation_rows
 from confide.rows.person_time import FollowUp, Offsets, follow_up, offsets
 from confide.rows.table_rows import Scope
@@ -144,7 +149,8 @@ class DescentRows:
         scale = self.__scale
         match ask:
             case AskMoments():
-                found = products(_scaled_moments(self.__fitted, norm=scale.norm))
+                rows = self.__fitted
+                found = products(scaled_moments(rows.terms, rows.patient, norm=scale.norm))
                 return _times(scale.moments, _upper(found) + self._totals())
             case AskGradient(at=place, round=number):
                 return _times(scale.gradients[number], self._gradient(place))
@@ -163,6 +169,7 @@ class DescentRows:
                 return [int(n) * UNIT**2 for n in time.exits()]
             case Offsets() as time:
                 each = np.column_stack([rows.outcome * (UNIT**2 // RESIDUAL), time.shares()])
+                each = each // rows_of_each(rows.patient)[:, None]
                 return [int(total) for total in each.sum(axis=0)]
             case None:
                 return []
@@ -191,31 +198,38 @@ class DescentRows:
                 scores = _scores_of(plain, place, first=time.size)
                 lived, residual = time.lived(scores, place, means)
                 root = np.floor(np.sqrt(lived.sum(axis=1) * (ROOT**2 // RESIDUAL)))
-                added = weighted * residual.sum(axis=1, keepdims=True)
-                second = np.trunc(added / RESIDUAL)
+                second = self._added(weighted, residual.sum(axis=1))
             case Offsets() as time:
                 steps = _steps(plain, place, time)
                 root = roots[steps].astype(np.float64)
-                added = weighted * (rows.outcome - means[steps])[:, None]
-                second = np.trunc(added / RESIDUAL)
+                second = self._added(weighted, rows.outcome - means[steps])
             case None:
-                root = roots[_steps(plain, place)].astype(np.float64)
-                second = _rooted(weighted, root[:, None])
+                steps = _steps(plain, place)
+                root = roots[steps].astype(np.float64)
+                if self.__aggregate.clustered:
+                    second = self._added(weighted, rows.outcome - means[steps])
+                else:
+                    second = _rooted(weighted, root[:, None])
             case _:
                 assert_never(rows.time)
         first = _rooted(halfway, root[:, None])
         return [value for part in (first, second) for value in _upper(products(part))]
 
+    def _added(self, weighted: Floats, residual: Ints) -> Floats:
+        """Return Σ w·r·z over the rows of each patient, in 1/UNIT."""
+        added = weighted * residual[:, None]
+        if self.__aggregate.clustered:
+            added = summed_by_patient(added, self.__fitted.patient)
+        return np.asarray(np.trunc(added / RESIDUAL))
+
     def _whitened(self, place: Place) -> tuple[Floats, Floats, Floats]:
-        """Return z, √w·z and w·z in 1/UNIT; kept between rounds, which ask at one whitening."""
+        """Return z, √h·z and w·z in 1/UNIT; kept between rounds, which ask at one whitening."""
         if self.__last is None or self.__last[0] != place.whitening:
             plain = _whiten(self.__fitted.terms, place)
             if isinstance(self.__fitted.time, FollowUp):
                 plain[:, 0] = UNIT  # the lemma of hazards takes the first term to be 1
-            total = np.bincount(self.__fitted.patient, weights=_norms(plain)).astype(np.int64)
-            size, most = total[self.__fitted.patient], self.__scale.clip
-            root = _half_shrunk(plain, size, most=most)
-            self.__last = place.whitening, (plain, root, _shrunk(plain, size, most=most))
+            both = weighed(plain, self.__fitted.patient, clip=self.__scale.clip)
+            self.__last = place.whitening, (plain, *both)
         return self.__last[1]
 
     def _scores(self, place: Place, *, edges: tuple[int, ...]) -> list[int]:
@@ -328,48 +342,6 @@ def _steps(plain: Floats, place: Place, time: Offsets | None = None) -> Ints:
     if time is not None:
         step = step + time.steps
     return np.asarray(np.clip(step + FARTHEST * STEPS, 0, SIZE - 1))
-
-
-def _norms(rows: Floats) -> Ints:
-    """Return each row's ‖·‖ rounded up; float roots are corrected to be exact."""
-    squares = np.einsum("ij,ij->i", rows, rows).astype(np.int64)
-    roots = np.floor(np.sqrt(squares.astype(np.float64))).astype(np.int64)
-    return np.asarray(roots + (roots * roots < squares), dtype=np.int64)
-
-
-def _scaled_moments(rows: _Rows, *, norm: int) -> Floats:
-    """Return the rows, those of a patient whose ‖·‖² pass ``norm`` scaled to it, towards zero."""
-    squares = np.einsum("ij,ij->i", rows.terms, rows.terms)
-    total = np.bincount(rows.patient, weights=squares)[rows.patient]
-    roots = np.floor(np.sqrt(total)).astype(np.int64)
-    roots += roots * roots < total.astype(np.int64)
-    return _shrunk(rows.terms, roots, most=math.isqrt(norm))
-
-
-def _half_shrunk(rows: Floats, size: Ints, *, most: int) -> Floats:
-    """Return rows·√(most/size) where size passes ``most``; at twice that on, rows·√2·most/size."""
-    reach = math.isqrt(2 * most * most)
-    roots = np.floor(np.sqrt((size * most).astype(np.float64))).astype(np.int64)
-    roots -= roots * roots > size * most
-    return _scaled(rows, size, by=np.where(size > 2 * most, reach, roots), where=size > most)
-
-
-def _shrunk(rows: Floats, size: Ints, *, most: int) -> Floats:
-    """Return rows·most/size where size passes ``most``."""
-    return _scaled(rows, size, by=np.full_like(size, most), where=size > most)
-
-
-def _scaled(rows: Floats, size: Ints, *, by: Ints, where: NDArray[np.bool_]) -> Floats:
-    """Return rows·by/size, rounded towards zero, for some of the rows.
-
-    In float64, where it is exact: a quotient k − 1/size rounds to the whole number k only if
-    k·size reaches 2⁵³, and products here stay below 2⁴⁰.
-    """
-    if not bool(where.any()):
-        return rows
-    result = rows * np.where(where, by, 1).astype(np.float64)[:, None]
-    result /= np.where(where, size, 1).astype(np.float64)[:, None]
-    return np.asarray(np.trunc(result, out=result))
 
 
 def _upper(matrix: NDArray[Any]) -> list[int]:

@@ -10,6 +10,7 @@ from confide.privacy.sensitivity import Sensitivity
 from confide.privacy.unit import Entity
 from confide.tables.descent import (
     MOST_INTERVALS,
+    MOST_ROWS,
     MOST_TERMS,
     DescentAggregate,
     Family,
@@ -51,6 +52,11 @@ def check_descent(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
                 "A covariate has one value alone, so it explains nothing.", hint="Leave it out."
             )
     _check_outcome(aggregate, dataset=dataset)
+    if aggregate.bounds.max_rows > MOST_ROWS:
+        raise InvalidParameterError(
+            f"Expected at most {MOST_ROWS} rows of a patient, got {aggregate.bounds.max_rows}.",
+            hint="A patient's rows weigh as one together; a few of them say almost all.",
+        )
     size = len(terms(aggregate, dataset=dataset))
     if size > MOST_TERMS:
         raise InvalidParameterError(
@@ -81,8 +87,8 @@ def _check_counts(aggregate: DescentAggregate, *, of: Domain, dataset: Dataset) 
             "A Poisson model needs a number of events, declared from 0 to a public bound.",
             hint="Declare bounds: [0, 10] and step: 1; more events count as the bound.",
         )
-    if aggregate.bounds.max_rows != 1 or aggregate.held_out:
-        raise ContractError("A Poisson model takes one row of each patient, and holds none out.")
+    if aggregate.held_out:
+        raise ContractError("A Poisson model holds no patients out.")
     if aggregate.exposure is None:
         return
     time = domain(aggregate.exposure, dataset=dataset)

@@ -3,14 +3,15 @@
 A row has terms x: 1, then numbers (2x − L − U)/(U − L) in [−1, 1], then indicators of categories.
 The rows answer, one after another, vectors of whole numbers:
 
-- *moments* Σ xxᵀ, each patient's rows scaled so that their ‖x‖² add up to at most R; for counts
-  and hazards also *totals*, of what the first step starts from;
+- *moments* Σ q·xxᵀ with q = min(1/k, R/Σ‖x‖²), k the number of rows of the patient and the sum
+  over these; for counts and hazards also *totals*, of what the first step starts from;
 - *gradients* Σ w·r·z in T rounds, where z = (1, (x − m)W) are terms whitened with the noisy
-  moments, r = y − μ(θᵀz) is the residual in [−1, 1], and w = min(1, C/S) with S the sum of ‖z‖ over
-  the rows of the patient;
-- after the first half of the rounds, *curvature* H = Σ w·v·zzᵀ, where v = v(θᵀz) is the variance,
-  and *spread* J = Σ w²·v·zzᵀ; in H a patient with S > 2C counts as if w were 2(C/S)²;
-- *scores*: patients held out of all this, by bin of θᵀz and outcome.
+  moments, r = y − μ(θᵀz) is the residual in [−1, 1], and w = min(1/k, C/S) with S = Σ‖z‖ over the
+  rows of the patient;
+- after the first half of the rounds, *curvature* H = Σ h·v·zzᵀ, where v = v(θᵀz) is the variance
+  and h is w or, where that is less, 2C²/Q with Q = Σ‖z‖² over the rows of the patient; and *spread*
+  J = Σ w²·v·zzᵀ;
+- *scores*: patients held out of all this, by bin of θᵀz and outcome; of several rows, of the first.
 
 *Counts* (``POISSON``): y in 0..Y at person-time E in (0, U] has r = y/Y − min(1, exp(θᵀz)·E/U), and
 totals Σ (y/Y, E/U).  *Hazards* (``HAZARD``): a patient is one row with one weight for all their
@@ -27,24 +28,28 @@ piecewise constant hazards are.
 = Σ_k r_k, so that a variance above Poisson's, or hazards that are not proportional, widen intervals
 [Whi82].
 
+*Several rows* of a patient weigh as one together: w·k ≤ 1, so the model is that of a row drawn at
+random from a patient drawn at random, however many rows they have [WDS03].  They are not
+independent, so spread is that of patients' sums for every family: J = Σ uuᵀ, one u = Σ w·r·z each.
+
 The weights depend on the terms alone, so Σ w·r·z = 0 is an unbiased estimating equation (of
 Mallows' type) and draws no coefficient aside; its error has covariance H⁻¹JH⁻¹ [CP93].
 
 *Lemma* (one patient added or removed, in units of 1).  Moments are the entries of M = Σ xxᵀ on and
 above the diagonal, and Σ_{i≤j} M_ij² = (‖M‖² + Σ M_ii²)/2.  M has no negative eigenvalue and trace
-at most R, so ‖M‖² ≤ R² and Σ M_ii² ≤ R·max M_ii, where M_ii ≤ 1 for one row and ≤ R for several.  A
-gradient moves by ‖Σ w·r·z‖ ≤ w·S ≤ C.  Curvature is a sum of uuᵀ with u = √(wv)·z, so it moves by
-at most Σ‖u‖² ≤ V·w·S² ≤ 2V·C², V being the largest v; the spread by V·w²·S² ≤ V·C².  All of them
-together move by Δ² = a²(R² + R·max M_ii)/2 + Σ_t b_t²C² + 5c²V²C⁴ with public whole numbers a, b_t,
-c by which they are multiplied.  Totals are multiplied by a, so that a² grows by a²·2 for counts,
-two numbers in [0, 1], and by a²·1 for hazards, one cell of many.  For counts |r| ≤ 1 and V = 1, and
-a spread of w²r²‖z‖² ≤ C².  For hazards let s = Σ_k r_k: with an event before the stop s = 1 − Λ and
-‖r‖² ≤ 1 + Λ²; without one s = −Λ and ‖r‖² ≤ Λ², with Λ ≤ 1.  So ‖G‖² = w²(s²‖u‖² + ‖r‖²) is convex
-in Λ and at most w²·max(‖u‖² + 1, 2) ≤ C² for C² ≥ 2, as ‖z‖² = ‖u‖² + 1; v is Λ ≤ 1, so V = 1
-again.  A patient who is held out moves one score by one, and nothing else; the multiplier e of
-scores has e² ≤ Δ².  *Substitution:* moments, curvature and spread of two patients have a non-
-negative product, so their part doubles; gradients may oppose, so theirs is fourfold; a patient who
-is replaced by one that is held out moves Δ² + e² at most.  ∎
+at most R, and M_ii ≤ q·k ≤ 1, so ‖M‖² ≤ R² and Σ M_ii² ≤ R.  A gradient moves by ‖Σ w·r·z‖ ≤ w·S ≤
+C.  Curvature is a sum of uuᵀ with u = √(hv)·z, so it moves by at most Σ‖u‖² ≤ V·h·Q ≤ 2V·C², V
+being the largest v; the spread by V·w²·S² ≤ V·C², and that of patients' sums by ‖u‖² ≤ C².  All of
+them together move by Δ² = a²(R² + R)/2 + Σ_t b_t²C² + c²(4V² + F²)C⁴ with public whole numbers a,
+b_t, c by which they are multiplied; F is V, and 1 for patients' sums.  Totals, 1/k of each row's,
+are multiplied by a, so that a² grows by a²·2 for counts, two numbers in [0, 1], and by a²·1 for
+hazards, one cell of many.  For counts |r| ≤ 1 and V = F = 1.  For hazards let s = Σ_k r_k: with an
+event before the stop s = 1 − Λ and ‖r‖² ≤ 1 + Λ²; without one s = −Λ and ‖r‖² ≤ Λ², with Λ ≤ 1.  So
+‖G‖² = w²(s²‖u‖² + ‖r‖²) is convex in Λ and at most w²·max(‖u‖² + 1, 2) ≤ C² for C² ≥ 2, as ‖z‖² =
+‖u‖² + 1; v is Λ ≤ 1, so V = F = 1 again.  A patient who is held out moves one score by one, and
+nothing else; the multiplier e of scores has e² ≤ Δ².  *Substitution:* moments, curvature and spread
+of two patients have a non-negative product, so their part doubles; gradients may oppose, so theirs
+is fourfold; a patient who is replaced by one that is held out moves Δ² + e² at most.  ∎
 
 Later questions depend on earlier noisy answers alone: adaptive composition under zCDP costs what
 the joint vector costs [BS16, lem. 1.7].
@@ -59,6 +64,8 @@ References:
         Springer 1993, sec. II.3. https://doi.org/10.1007/978-1-4612-4348-9
     [Whi82] White. Maximum likelihood estimation of misspecified models. Econometrica 50(1), 1982.
         https://doi.org/10.2307/1912526
+    [WDS03] Williamson, Datta, Satten. Marginal analyses of clustered data when cluster size is
+        informative. Biometrics 59(1), 2003. https://doi.org/10.1111/1541-0420.00005
     [BS16] Bun, Steinke. Concentrated differential privacy. TCC 2016.
         https://arxiv.org/abs/1605.02065
 """
@@ -78,6 +85,7 @@ from confide.tables.schema import Dataset
 
 MOST_TERMS = 200
 MOST_ROUNDS = 20
+MOST_ROWS = 100
 MOST_INTERVALS = 20
 SCORE_BINS = 20
 HAZARD_BINS = 10
@@ -123,7 +131,7 @@ class DescentAggregate:
         outcome: 0 or 1 under ``LOGISTIC``; 0..Y under ``POISSON``; 1 under ``HAZARD`` where the
             follow-up ended with the event.
         family: Law of the outcome.
-        bounds: Rows that each patient keeps.
+        bounds: Rows that each patient keeps; they weigh as one together.
         rounds: T, number of gradients.
         held_out: Thousandths of the patients, by keyed hash, that only the scores count.
         exposure: Person-time of a count, above 0, or None where it is the same for all; under
@@ -157,6 +165,16 @@ class DescentAggregate:
     def intercepts(self) -> int:
         """K: one for each interval of follow-up, else one."""
         return max(1, len(self.edges) - 1)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether a patient may have several rows, so that spread is that of patients' sums."""
+        return self.bounds.max_rows > 1
+
+    @property
+    def counted(self) -> str:
+        """What weighs as one."""
+        return "persons" if self.clustered else "rows"
 
     @property
     def totals(self) -> int:
@@ -266,17 +284,17 @@ def scale_of(aggregate: DescentAggregate, *, dataset: Dataset) -> Scale:
     categories = len(aggregate.covariates) - numbers
     norm = math.ceil((1 + categories + Fraction(numbers, 3)) * UNIT**2)
     clip = math.isqrt(size * UNIT**2 - 1) + 1
-    largest = Fraction(1) if aggregate.bounds.max_rows == 1 else Fraction(norm, UNIT**2)
-    moments = math.ceil((norm**2 + norm * UNIT**2 * largest) / 2)  # squared, for a = 1
+    moments = math.ceil(Fraction(norm**2 + norm * UNIT**2, 2))  # squared, for a = 1
     moments += _squared_totals(aggregate.family) * UNIT**4
-    curvature = math.ceil(aggregate.family.largest_variance * clip**2) ** 2
+    curved = math.ceil(aggregate.family.largest_variance * clip**2) ** 2
+    curvature = 4 * curved + (clip**4 if aggregate.clustered else curved)
     late = aggregate.rounds - aggregate.rounds // 2
     each = (_EARLY,) * (aggregate.rounds - late) + (_LATE,) * late
     gradients = sum(b * b for b in each) * (clip * RESIDUAL) ** 2
     whole = gradients / (1 - _MOMENTS - _CURVATURE)
     a = math.isqrt(int(whole * _MOMENTS) // moments)
-    c = math.isqrt(int(whole * _CURVATURE) // (5 * curvature))
-    one = a * a * moments + gradients + 5 * c * c * curvature
+    c = math.isqrt(int(whole * _CURVATURE) // curvature)
+    one = a * a * moments + gradients + c * c * curvature
     match dataset.adjacency:
         case Adjacency.ADD_REMOVE:
             moved = one

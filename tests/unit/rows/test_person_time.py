@@ -186,8 +186,7 @@ def test_logarithms_of_person_time_are_within_a_step_of_the_grid():
     ("aggregate", "says"),
     [
         (replace(COUNTS, exposure=HAZARDS.exposure), "above zero"),
-        (replace(COUNTS, held_out=100), "holds none out"),
-        (replace(COUNTS, outcome=HAZARDS.exposure, bounds=RowBound(max_rows=2)), "one row"),
+        (replace(COUNTS, held_out=100), "holds no patients out"),
         (replace(HAZARDS, bounds=RowBound(max_rows=2)), "one row"),
         (replace(HAZARDS, exposure=None), "time of follow-up"),
     ],

@@ -23,7 +23,7 @@ from fractions import Fraction
 from statistics import NormalDist
 
 from confide.errors import ContractError
-from confide.plans.contribution import PerPatient, one_row_each, question
+from confide.plans.contribution import PerPatient, question, rows_of_each
 from confide.plans.descent import walk
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
@@ -32,7 +32,6 @@ from confide.plans.model_fit import fitted
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.evaluation import Evaluation, Measure, evaluated
-from confide.tables.bound_contributions import RowBound
 from confide.tables.descent import (
     SCORE_BINS,
     UNIT,
@@ -60,7 +59,7 @@ class LogisticRegression:
         of: The condition.
         covariates: Numbers, and categories of which the first value is the reference.
         where: Which rows; rows that lack one of the values are left out.
-        per_patient: ``rows=1`` where a patient may have several.
+        per_patient: Most rows of a patient, where there may be several; they weigh as one together.
         hold_out: Share of the patients, by keyed hash, who are not fitted but evaluate the model.
         level: Coverage of each interval.
         expect: Public planning number of rows; needed to forecast the error.
@@ -92,13 +91,12 @@ class LogisticRegression:
         covariates = tuple(
             resolve(name, table=self.table, dataset=dataset) for name in self.covariates
         )
-        one_row_each(self.per_patient, table=self.table, axes=(), dataset=dataset)
         return DescentAggregate(
             relation=Relation(table=self.table, where=self.where),
             covariates=covariates,
             outcome=Holds(of=self.of),
             family=Family.LOGISTIC,
-            bounds=RowBound(max_rows=1),
+            bounds=rows_of_each(self.per_patient, table=self.table, dataset=dataset),
             rounds=ROUNDS,
             held_out=math.floor(self.hold_out * 1000),
         )
@@ -156,7 +154,7 @@ class LogisticRegression:
             estimates += say.of_term(found, place, label=label, step=step, slope=place > 0)
         scale = scale_of(aggregate, dataset=dataset)
         width = 1.96 * sigma / (scale.moments * UNIT**2)
-        rows = say.rows(found, width=width)
+        rows = say.rows(found, unit=aggregate.counted, width=width)
         if not scale.scores:
             return (*estimates, rows)
         counts = [value / scale.scores for value in answers[-2 * SCORE_BINS :]]

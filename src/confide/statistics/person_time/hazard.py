@@ -202,7 +202,9 @@ class HazardRegression:
             label = label_of(term, self.covariates, aggregate=aggregate, dataset=dataset)
             step = step_of(term, aggregate=aggregate, dataset=dataset)
             estimates += say.of_term(found, place, label=label, step=step, slope=True)
-        rows = say.rows(found, width=1.96 * sigma / (scale.moments * UNIT**2))
+        rows = say.rows(
+            found, unit=aggregate.counted, width=1.96 * sigma / (scale.moments * UNIT**2)
+        )
         if not scale.scores:
             return (*estimates, rows)
         held = held_out_concordance(
