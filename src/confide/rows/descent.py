@@ -19,7 +19,6 @@ from sqlglot import exp
 
 from confide.errors import EngineError
 from confide.plans.descent import (
-    COEFFICIENT,
     Ask,
     AskCurvature,
     AskGradient,
@@ -28,7 +27,9 @@ from confide.plans.descent import (
     Place,
 )
 from confide.plans.link import FARTHEST, SIZE, STEPS, mean_table, root_table
+from confide.plans.newton import COEFFICIENT
 from confide.rows.build import STAR, at_most, named, num, own, ranked, rest, select
+from confide.rows.classes import Classes, parts
 from confide.rows.exact_sums import products, weighted_sums
 from confide.rows.keyed_order import with_place, with_point
 from confide.rows.layout import Layout
@@ -43,22 +44,15 @@ from confide.rows.person_time import FollowUp, Offsets, follow_up, offsets
 from confide.rows.table_rows import Scope
 from confide.rows.words import order_of
 from confide.tables.check_descent import check_descent
-from confide.tables.descent import (
-    PARTS,
-    RESIDUAL,
-    ROOT,
-    UNIT,
-    DescentAggregate,
-    Family,
-    scale_of,
-    terms,
-)
+from confide.tables.descent import PARTS, RESIDUAL, ROOT, UNIT, DescentAggregate, Family, terms
+from confide.tables.descent_scale import scale_of
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
 Fetch: TypeAlias = Callable[[exp.Query], Mapping[str, NDArray[Any]]]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
+Beside: TypeAlias = FollowUp | Offsets | Classes | None
 
 _WIDEST = 50  # bits of a width: times UNIT it stays below 2⁶³
 LARGEST_TERM = 2**6
@@ -101,14 +95,14 @@ class _Rows:
         outcome: In [0, 1] as 1/RESIDUAL; shape (rows,).
         patient: Number of each row's patient, from 0; shape (rows,).
         rank: Of the row among those of its patient, from 1; shape (rows,).
-        time: Person-time of counts, or follow-up of hazards.
+        beside: Person-time of counts, follow-up of hazards, classes.
     """
 
     terms: Floats
     outcome: Ints
     patient: Ints
     rank: Ints
-    time: FollowUp | Offsets | None
+    beside: Beside
 
 
 class DescentRows:
@@ -135,7 +129,7 @@ class DescentRows:
             outcome=_outcome(aggregate, columns, dataset=dataset),
             patient=patient,
             rank=np.asarray(columns["rk"], dtype=np.int64),
-            time=_time(aggregate, columns, dataset=dataset),
+            beside=_beside(aggregate, columns, dataset=dataset),
         )
         held = np.asarray(columns["fold"], dtype=np.int64) < aggregate.held_out
         self.__fitted, self.__held = _where(found, ~held), _where(found, held)
@@ -164,60 +158,71 @@ class DescentRows:
     def _totals(self) -> list[int]:
         """Return what the family starts from, in 1/UNIT²."""
         rows = self.__fitted
-        match rows.time:
+        match rows.beside:
             case FollowUp() as time:
                 return [int(n) * UNIT**2 for n in time.exits()]
             case Offsets() as time:
                 each = np.column_stack([rows.outcome * (UNIT**2 // RESIDUAL), time.shares()])
                 each = each // rows_of_each(rows.patient)[:, None]
                 return [int(total) for total in each.sum(axis=0)]
+            case Classes() as classes:
+                return classes.totals(rows_of_each(rows.patient))
             case None:
                 return []
             case _:
-                assert_never(rows.time)
+                assert_never(rows.beside)
 
     def _gradient(self, place: Place) -> list[int]:
         plain, _, weighted = self._whitened(place)
         rows, (means, _) = self.__fitted, self.__tables
-        match rows.time:
+        match rows.beside:
             case FollowUp() as time:
                 _, residual = time.lived(_scores_of(plain, place, first=time.size), place, means)
                 intercepts = [weighted_sums(weighted[:, :1], column)[0] for column in residual.T]
                 return intercepts + weighted_sums(weighted[:, 1:], residual.sum(axis=1))
+            case Classes() as classes:
+                each = classes.residuals(plain, place).T
+                return [value for one in each for value in weighted_sums(weighted, one)]
             case Offsets() | None as time:
                 steps = _steps(plain, place, time)
                 return weighted_sums(weighted, rows.outcome - means[steps])
             case _:
-                assert_never(rows.time)
+                assert_never(rows.beside)
 
     def _curvature(self, place: Place) -> list[int]:
         plain, halfway, weighted = self._whitened(place)
         rows, (means, roots) = self.__fitted, self.__tables
-        match rows.time:
+        match rows.beside:
             case FollowUp() as time:
                 scores = _scores_of(plain, place, first=time.size)
                 lived, residual = time.lived(scores, place, means)
-                root = np.floor(np.sqrt(lived.sum(axis=1) * (ROOT**2 // RESIDUAL)))
-                second = self._added(weighted, residual.sum(axis=1))
+                each = [np.floor(np.sqrt(lived.sum(axis=1) * (ROOT**2 // RESIDUAL)))]
+                spread = [self._added(weighted, residual.sum(axis=1, keepdims=True))]
             case Offsets() as time:
                 steps = _steps(plain, place, time)
-                root = roots[steps].astype(np.float64)
-                second = self._added(weighted, rows.outcome - means[steps])
+                each = [roots[steps].astype(np.float64)]
+                spread = [self._added(weighted, (rows.outcome - means[steps])[:, None])]
+            case Classes() as classes:
+                each = classes.roots(plain, place)
+                spread = self._spread(weighted, each, classes.residuals(plain, place))
             case None:
                 steps = _steps(plain, place)
-                root = roots[steps].astype(np.float64)
-                if self.__aggregate.clustered:
-                    second = self._added(weighted, rows.outcome - means[steps])
-                else:
-                    second = _rooted(weighted, root[:, None])
+                each = [roots[steps].astype(np.float64)]
+                spread = self._spread(weighted, each, (rows.outcome - means[steps])[:, None])
             case _:
-                assert_never(rows.time)
-        first = _rooted(halfway, root[:, None])
-        return [value for part in (first, second) for value in _upper(products(part))]
+                assert_never(rows.beside)
+        curved = (_rooted(halfway, root[:, None]) for root in each)
+        return [v for part in (*curved, *spread) for v in _upper(products(part))]
+
+    def _spread(self, weighted: Floats, roots: list[Floats], residual: Ints) -> list[Floats]:
+        """Return what spread is the products of: √v·w·z, or what patients add where clustered."""
+        if self.__aggregate.clustered:
+            return [self._added(weighted, residual)]
+        return [_rooted(weighted, root[:, None]) for root in roots]
 
     def _added(self, weighted: Floats, residual: Ints) -> Floats:
         """Return Σ w·r·z over the rows of each patient, in 1/UNIT."""
-        added = weighted * residual[:, None]
+        added = parts(weighted, residual)
         if self.__aggregate.clustered:
             added = summed_by_patient(added, self.__fitted.patient)
         return np.asarray(np.trunc(added / RESIDUAL))
@@ -226,7 +231,7 @@ class DescentRows:
         """Return z, √h·z and w·z in 1/UNIT; kept between rounds, which ask at one whitening."""
         if self.__last is None or self.__last[0] != place.whitening:
             plain = _whiten(self.__fitted.terms, place)
-            if isinstance(self.__fitted.time, FollowUp):
+            if isinstance(self.__fitted.beside, FollowUp):
                 plain[:, 0] = UNIT  # the lemma of hazards takes the first term to be 1
             both = weighed(plain, self.__fitted.patient, clip=self.__scale.clip)
             self.__last = place.whitening, (plain, *both)
@@ -236,7 +241,10 @@ class DescentRows:
         """Count held-out patients by bin and outcome; of several rows the first one counts."""
         first, bins = _where(self.__held, self.__held.rank == 1), self.__aggregate.score_bins
         plain = _whiten(first.terms, place)
-        match first.time:
+        match first.beside:
+            case Classes() as classes:
+                found = classes.scores(plain, place, edges=edges, bins=bins)
+                return [int(n) for n in found]
             case FollowUp() as time:
                 score = _scores_of(plain, place, first=time.size)
                 steps = np.clip(score + FARTHEST * STEPS, 0, SIZE - 1)
@@ -256,7 +264,7 @@ def _where(rows: _Rows, chosen: NDArray[np.bool_]) -> _Rows:
         rows.outcome[chosen],
         rows.patient[chosen],
         rows.rank[chosen],
-        None if rows.time is None else rows.time.where(chosen),
+        None if rows.beside is None else rows.beside.where(chosen),
     )
 
 
@@ -293,9 +301,9 @@ def _outcome(
     return (values - of.lower) * RESIDUAL // (of.upper - of.lower)
 
 
-def _time(
+def _beside(
     aggregate: DescentAggregate, columns: Mapping[str, NDArray[Any]], *, dataset: Dataset
-) -> FollowUp | Offsets | None:
+) -> Beside:
     place = len(aggregate.covariates)
     match aggregate.family:
         case Family.LOGISTIC:
@@ -310,6 +318,11 @@ def _time(
             event = ended > domain(aggregate.outcome, dataset=dataset).lower
             values = np.asarray(columns[f"e{place + 1}"], dtype=np.int64)
             return follow_up(values, event, edges=aggregate.edges)
+        case Family.MULTINOMIAL:
+            values = np.asarray(columns[f"e{place}"], dtype=np.int64)
+            return Classes(
+                values - domain(aggregate.outcome, dataset=dataset).lower, aggregate.classes
+            )
         case _:
             assert_never(aggregate.family)
 

@@ -14,7 +14,7 @@ from confide.rows.descent import DescentRows
 from confide.statistics import LogisticRegression, PoissonRegression
 from confide.tables.bound_contributions import RowBound
 from confide.tables.check_descent import check_descent
-from confide.tables.descent import scale_of
+from confide.tables.descent_scale import scale_of
 from models import AGGREGATE, ILL, NAMES, TRUTH, cohort
 from person_time import COUNT_TRUTH, COUNTS, MOST, world
 

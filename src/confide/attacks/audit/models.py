@@ -31,13 +31,13 @@ from confide.attacks.audit.black_box import Scenario, adding
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.mechanism import Mechanism
 from confide.plans.descent import (
-    COEFFICIENT,
     Ask,
     AskCurvature,
     AskGradient,
     AskMoments,
     Place,
 )
+from confide.plans.newton import COEFFICIENT
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
@@ -45,7 +45,8 @@ from confide.privacy.unit import Entity, PrivacyUnit
 from confide.rows.descent import DescentRows
 from confide.tables.bound_contributions import RowBound
 from confide.tables.check_descent import descent_sensitivity
-from confide.tables.descent import UNIT, DescentAggregate, Family, scale_of
+from confide.tables.descent import UNIT, DescentAggregate, Family
+from confide.tables.descent_scale import scale_of
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table

@@ -32,7 +32,8 @@ from confide.plans.model_estimates import Published, forecast_of, label_of, step
 from confide.plans.model_fit import Fit, fitted
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.descent import UNIT, DescentAggregate, Family, scale_of, terms
+from confide.tables.descent import UNIT, DescentAggregate, Family, terms
+from confide.tables.descent_scale import scale_of
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset
@@ -143,7 +144,7 @@ class PoissonRegression:
         for place, term in enumerate(terms(aggregate, dataset=dataset)):
             label = label_of(term, self.covariates, aggregate=aggregate, dataset=dataset)
             step = step_of(term, aggregate=aggregate, dataset=dataset)
-            estimates += say.of_term(found, place, label=label, step=step, slope=place > 0)
+            estimates += say.of_term(found, place, key=(label,), step=step, slope=place > 0)
         scale = scale_of(aggregate, dataset=dataset)
         width = 1.96 * sigma / (scale.moments * UNIT**2)
         return (*estimates, say.rows(found, unit=aggregate.counted, width=width))
