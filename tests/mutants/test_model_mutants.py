@@ -6,7 +6,7 @@ import pytest
 from confide.attacks.audit.black_box import audit_scenario
 from confide.attacks.audit.models import model_scenario, reached, small_model
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.rows import descent
+from confide.rows import descent, patient_weights
 from seeded import SeededEntropy
 
 pytestmark = pytest.mark.mutant
@@ -19,12 +19,29 @@ def passes(scenario, *, samples=SAMPLES, seed=1) -> bool:
     return audit_scenario(scenario, samples=samples, entropy=SeededEntropy(seed)).passed
 
 
-def test_the_canary_reaches_nine_tenths_of_the_claim() -> None:
-    assert 0.9 < reached() <= 1
+@pytest.mark.parametrize("rows", [1, 3])
+def test_the_canary_reaches_nine_tenths_of_the_claim(rows) -> None:
+    assert 0.9 < reached(of_each=rows) <= 1
 
 
 def test_the_real_model_passes_the_audit() -> None:
     assert passes(model_scenario())
+
+
+def test_the_real_model_of_patients_with_three_rows_passes_the_audit() -> None:
+    assert passes(model_scenario(of_each=3))
+
+
+def test_rows_that_are_bounded_one_by_one_are_caught(monkeypatch) -> None:
+    """Each row of a patient is taken for a patient of its own; there is noise for one."""
+    real = patient_weights.weighed
+
+    def apart(plain, patient, *, clip):
+        return real(plain, np.arange(len(patient)), clip=clip)
+
+    monkeypatch.setattr(descent, "weighed", apart)
+    assert passes(model_scenario())
+    assert not passes(model_scenario(of_each=3))
 
 
 def test_noise_of_half_its_size_in_a_model_is_caught() -> None:
@@ -34,17 +51,17 @@ def test_noise_of_half_its_size_in_a_model_is_caught() -> None:
 
 def test_a_clip_of_twice_its_size_is_caught(monkeypatch) -> None:
     """w = min(1, 2C/‖z‖), noise for C."""
-    real = descent._shrunk
+    real = patient_weights.shrunk
 
     def loose(rows, size, *, most):
         return real(rows, size, most=2 * most)
 
-    monkeypatch.setattr(descent, "_shrunk", loose)
+    monkeypatch.setattr(patient_weights, "shrunk", loose)
     assert not passes(model_scenario())
 
 
 def test_weights_that_are_not_applied_are_caught(monkeypatch) -> None:
-    monkeypatch.setattr(descent, "_shrunk", lambda rows, _, **__: rows)
+    monkeypatch.setattr(patient_weights, "shrunk", lambda rows, _, **__: rows)
     assert not passes(model_scenario())
 
 
@@ -64,8 +81,8 @@ def test_gradients_normalised_by_the_actual_number_are_caught(monkeypatch) -> No
 
     real = models.patients
 
-    def alike(*, canary):
-        columns = dict(real(canary=canary))
+    def alike(*, canary, rows):
+        columns = dict(real(canary=canary, rows=rows))
         for name in ("e0", "e1", "e2"):
             columns[name] = np.where(columns["p"] < 40, 0, columns[name])
         columns["e3"] = np.ones_like(columns["p"])

@@ -31,13 +31,13 @@ from confide.attacks.audit.black_box import Scenario, adding
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.mechanism import Mechanism
 from confide.plans.descent import (
-    COEFFICIENT,
     Ask,
     AskCurvature,
     AskGradient,
     AskMoments,
     Place,
 )
+from confide.plans.newton import COEFFICIENT
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
@@ -45,7 +45,8 @@ from confide.privacy.unit import Entity, PrivacyUnit
 from confide.rows.descent import DescentRows
 from confide.tables.bound_contributions import RowBound
 from confide.tables.check_descent import descent_sensitivity
-from confide.tables.descent import UNIT, DescentAggregate, Family, scale_of
+from confide.tables.descent import UNIT, DescentAggregate, Family
+from confide.tables.descent_scale import scale_of
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table
@@ -83,8 +84,8 @@ class Audited:
         return DiscreteGaussian.calibrate(ZeroConcentratedDP(rho=rho), l2_squared=reach)
 
 
-def small_model() -> Audited:
-    """Return a logistic model of three numbers."""
+def small_model(*, rows: int = 1) -> Audited:
+    """Return a logistic model of three numbers, of which a patient may have ``rows`` rows."""
     names = [f"x{i}" for i in range(NUMBERS)]
     numbers = tuple(
         Column(name=name, kind=Kind.NUMBER, source=name, lower=0, upper=STEPS) for name in names
@@ -99,7 +100,7 @@ def small_model() -> Audited:
         codes=(("0", 0), ("1", 1)),
     )
     people = Table(
-        name="people", source="people", columns=(*numbers, ill), one_row_per_patient=True
+        name="people", source="people", columns=(*numbers, ill), one_row_per_patient=rows == 1
     )
     dataset = Dataset(
         id="audit",
@@ -118,21 +119,26 @@ def small_model() -> Audited:
         covariates=tuple(ColumnOf(table="people", column=name) for name in names),
         outcome=ColumnOf(table="people", column="ill"),
         family=Family.LOGISTIC,
-        bounds=RowBound(max_rows=1),
+        bounds=RowBound(max_rows=rows),
         rounds=ROUNDS,
         held_out=0,
     )
     return Audited(dataset=dataset, aggregate=aggregate)
 
 
-def patients(*, canary: bool) -> Columns:
-    """Return patients spread over the bounds, and one at a corner of them whose outcome is rare."""
+def patients(*, canary: bool, rows: int = 1) -> Columns:
+    """Return patients spread over the bounds, and one at a corner of them whose outcome is rare.
+
+    Each of them has ``rows`` equal rows.
+    """
     spread = (np.arange(OTHERS)[:, None] * np.array([617, 389, 233]) + 71) % (STEPS + 1)
     values = np.vstack([spread, np.full((1, NUMBERS), STEPS)])[: OTHERS + canary]
     found = {f"e{i}": values[:, i] for i in range(NUMBERS)}
     found[f"e{NUMBERS}"] = np.concatenate([np.arange(OTHERS) % 2, [1]])[: OTHERS + canary]
     n = len(values)
-    return found | {"p": np.arange(n), "rk": np.ones(n, int), "fold": np.full(n, 999)}
+    found |= {"p": np.arange(n), "fold": np.full(n, 999)}
+    several = {name: np.repeat(column, rows) for name, column in found.items()}
+    return several | {"rk": np.tile(np.arange(1, rows + 1), n)}
 
 
 def questions() -> tuple[Ask, ...]:
@@ -150,28 +156,33 @@ def answers(rows: DescentRows) -> tuple[int, ...]:
 
 
 def model_scenario(
-    *, noise: Mechanism | None = None, rows: Callable[[Columns], DescentRows] | None = None
+    *,
+    noise: Mechanism | None = None,
+    rows: Callable[[Columns], DescentRows] | None = None,
+    of_each: int = 1,
 ) -> Scenario:
     """Return the audit of a model in rounds.
 
     Args:
         noise: What is drawn; that of the claim when None.
         rows: What answers; the real rows when None.
+        of_each: Rows of each patient.
     """
-    audited = small_model()
+    audited = small_model(rows=of_each)
     asked = rows or audited.rows
+    named = "a canary patient" if of_each == 1 else f"a canary patient with {of_each} rows"
     return Scenario(
-        name="model in rounds, a canary patient",
+        name=f"model in rounds, {named}",
         claim=ZeroConcentratedDP(rho=RHO),
-        first=answers(asked(patients(canary=True))),
-        second=answers(asked(patients(canary=False))),
+        first=answers(asked(patients(canary=True, rows=of_each))),
+        second=answers(asked(patients(canary=False, rows=of_each))),
         run=adding(noise or audited.noise()),
     )
 
 
-def reached() -> float:
+def reached(*, of_each: int = 1) -> float:
     """Return the share of the claimed L2 sensitivity that the canary moves the answers by."""
-    scenario, scale = model_scenario(), small_model()
+    scenario, scale = model_scenario(of_each=of_each), small_model(rows=of_each)
     apart = np.array(scenario.first, dtype=np.float64) - np.array(scenario.second)
     whole = scale_of(scale.aggregate, dataset=scale.dataset).l2_squared
     return float(np.sqrt(apart @ apart / whole))
