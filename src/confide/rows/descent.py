@@ -31,6 +31,7 @@ from confide.plans.descent import (
 from confide.plans.link import FARTHEST, SIZE, STEPS, mean_table, root_table
 from confide.rows.build import STAR, at_most, named, num, own, ranked, rest, select
 from confide.rows.exact_sums import products, weighted_sums
+from confide.rows.held_out import Parts, parts_of
 from confide.rows.keyed_order import with_place, with_point
 from confide.rows.layout import Layout
 from confide.rows.person_rows import relation_rows
@@ -42,6 +43,7 @@ from confide.tables.descent import (
     PARTS,
     RESIDUAL,
     ROOT,
+    SCORE_BINS,
     UNIT,
     DescentAggregate,
     Family,
@@ -69,7 +71,7 @@ def descent_query(aggregate: DescentAggregate, *, dataset: Dataset, layout: Layo
     check_descent(aggregate, dataset=dataset)
     scope = Scope(dataset=dataset, layout=layout)
     time = () if aggregate.exposure is None else (aggregate.exposure,)
-    reads = (*aggregate.covariates, aggregate.outcome, *time)
+    reads = (*aggregate.covariates, aggregate.outcome, *time, *aggregate.subgroups)
     rows = relation_rows(scope, aggregate.relation, reads=reads, known=reads, ordered=True)
     order = [own(name) for name in order_of(dataset.table(aggregate.relation.table))]
     numbered = select(STAR, ranked(order, by=("p",)), of=rows)
@@ -97,6 +99,7 @@ class _Rows:
         patient: Number of each row's patient, from 0; shape (rows,).
         rank: Of the row among those of its patient, from 1; shape (rows,).
         time: Person-time of counts, or follow-up of hazards.
+        parts: Histograms of scores that count each row if it is held out.
     """
 
     terms: Floats
@@ -104,6 +107,7 @@ class _Rows:
     patient: Ints
     rank: Ints
     time: FollowUp | Offsets | None
+    parts: Parts
 
 
 class DescentRows:
@@ -131,6 +135,7 @@ class DescentRows:
             patient=patient,
             rank=np.asarray(columns["rk"], dtype=np.int64),
             time=_time(aggregate, columns, dataset=dataset),
+            parts=parts_of(aggregate, columns, dataset=dataset),
         )
         held = np.asarray(columns["fold"], dtype=np.int64) < aggregate.held_out
         self.__fitted, self.__held = _where(found, ~held), _where(found, held)
@@ -220,7 +225,7 @@ class DescentRows:
 
     def _scores(self, place: Place, *, edges: tuple[int, ...]) -> list[int]:
         """Count held-out patients by bin and outcome; of several rows the first one counts."""
-        first, bins = _where(self.__held, self.__held.rank == 1), self.__aggregate.score_bins
+        first, bins = _where(self.__held, self.__held.rank == 1), SCORE_BINS
         plain = _whiten(first.terms, place)
         match first.time:
             case FollowUp() as time:
@@ -231,7 +236,7 @@ class DescentRows:
                 steps, outcome = _steps(plain, place), first.outcome // RESIDUAL
         cell = outcome * bins + np.searchsorted(np.array(edges), steps, side="right")
         cells = 2 * bins * self.__aggregate.intercepts
-        return [int(n) for n in np.bincount(cell, minlength=cells)]
+        return first.parts.counted(cell, cells=cells)
 
 
 def _where(rows: _Rows, chosen: NDArray[np.bool_]) -> _Rows:
@@ -243,6 +248,7 @@ def _where(rows: _Rows, chosen: NDArray[np.bool_]) -> _Rows:
         rows.patient[chosen],
         rows.rank[chosen],
         None if rows.time is None else rows.time.where(chosen),
+        rows.parts.where(chosen),
     )
 
 

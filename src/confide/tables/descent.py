@@ -10,7 +10,8 @@ The rows answer, one after another, vectors of whole numbers:
   the rows of the patient;
 - after the first half of the rounds, *curvature* H = Σ w·v·zzᵀ, where v = v(θᵀz) is the variance,
   and *spread* J = Σ w²·v·zzᵀ; in H a patient with S > 2C counts as if w were 2(C/S)²;
-- *scores*: patients held out of all this, by bin of θᵀz and outcome.
+- *scores*: patients held out of all this, by bin of θᵀz and outcome; those who calibrate the model
+  apart from those who evaluate it, and the latter once for each column of subgroups, by its values.
 
 *Counts* (``POISSON``): y in 0..Y at person-time E in (0, U] has r = y/Y − min(1, exp(θᵀz)·E/U), and
 totals Σ (y/Y, E/U).  *Hazards* (``HAZARD``): a patient is one row with one weight for all their
@@ -41,10 +42,11 @@ two numbers in [0, 1], and by a²·1 for hazards, one cell of many.  For counts 
 a spread of w²r²‖z‖² ≤ C².  For hazards let s = Σ_k r_k: with an event before the stop s = 1 − Λ and
 ‖r‖² ≤ 1 + Λ²; without one s = −Λ and ‖r‖² ≤ Λ², with Λ ≤ 1.  So ‖G‖² = w²(s²‖u‖² + ‖r‖²) is convex
 in Λ and at most w²·max(‖u‖² + 1, 2) ≤ C² for C² ≥ 2, as ‖z‖² = ‖u‖² + 1; v is Λ ≤ 1, so V = 1
-again.  A patient who is held out moves one score by one, and nothing else; the multiplier e of
-scores has e² ≤ Δ².  *Substitution:* moments, curvature and spread of two patients have a non-
-negative product, so their part doubles; gradients may oppose, so theirs is fourfold; a patient who
-is replaced by one that is held out moves Δ² + e² at most.  ∎
+again.  A patient who is held out moves one score by one, or with subgroups by m columns one score
+of each column, and nothing else; the multiplier e of scores has m·e² ≤ Δ², m = 1 without subgroups.
+*Substitution:* moments, curvature and spread of two patients have a non-negative product, so their
+part doubles; gradients may oppose, so theirs is fourfold; a patient who is replaced by one that is
+held out moves Δ² + m·e² ≤ 2Δ² at most, and one who is held out, by another such, 2m·e² ≤ 2Δ².  ∎
 
 Later questions depend on earlier noisy answers alone: adaptive composition under zCDP costs what
 the joint vector costs [BS16, lem. 1.7].
@@ -79,9 +81,15 @@ from confide.tables.schema import Dataset
 MOST_TERMS = 200
 MOST_ROUNDS = 20
 MOST_INTERVALS = 20
-SCORE_BINS = 20
-HAZARD_BINS = 10
-"""Bins of scores where they are counted by interval of follow-up too."""
+SCORE_CUTS = (3, 10, 22, 36, 50, 64, 78, 90, 97)
+"""Percent of normal scores below each edge of the bins of scores.
+
+The bins at both ends are open, so what is inside has to be guessed there: they are small.
+"""
+SCORE_BINS = len(SCORE_CUTS) + 1
+"""Each adds noise to what is summed over all of them, and inside ten little is lost."""
+MOST_SUBGROUPS = 4
+"""Columns by which a model is evaluated."""
 UNIT = 2**12
 """One, in terms and whitened terms."""
 RESIDUAL = 2**16
@@ -129,6 +137,9 @@ class DescentAggregate:
         exposure: Person-time of a count, above 0, or None where it is the same for all; under
             ``HAZARD`` the time of follow-up.
         edges: Of the public intervals of follow-up under ``HAZARD``, from 0, in steps of it.
+        calibrating: Thousandths of the patients, out of those held out, whose scores are counted
+            apart; the others evaluate.
+        subgroups: Categories by whose values those who evaluate are counted, column by column.
     """
 
     relation: Relation
@@ -140,6 +151,8 @@ class DescentAggregate:
     held_out: int
     exposure: Expression | None = None
     edges: tuple[int, ...] = ()
+    calibrating: int = 0
+    subgroups: tuple[Expression, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.rounds <= MOST_ROUNDS:
@@ -151,6 +164,17 @@ class DescentAggregate:
             raise InvalidParameterError(
                 "Expected at most half of the patients to be held out.",
                 hint="Write hold-out: 0.2, or 0 for a model without evaluation.",
+            )
+        if (self.calibrating or self.subgroups) and not 0 <= self.calibrating < self.held_out:
+            raise InvalidParameterError(
+                "Recalibration and subgroups need patients who are held out.",
+                hint="Write hold-out: 0.3.",
+            )
+        if len(self.subgroups) > MOST_SUBGROUPS:
+            raise InvalidParameterError(
+                f"Expected subgroups by at most {MOST_SUBGROUPS} columns, "
+                f"got {len(self.subgroups)}.",
+                hint="Each further column makes the noise of all larger; name the ones that count.",
             )
 
     @property
@@ -172,9 +196,9 @@ class DescentAggregate:
                 assert_never(self.family)
 
     @property
-    def score_bins(self) -> int:
-        """Bins of θᵀz by which patients who are held out are counted."""
-        return HAZARD_BINS if self.family is Family.HAZARD else SCORE_BINS
+    def scores_each(self) -> int:
+        """Scores that one patient who is held out moves by one, at most."""
+        return max(1, len(self.subgroups))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,16 +312,25 @@ def scale_of(aggregate: DescentAggregate, *, dataset: Dataset) -> Scale:
         terms=size,
         size=size + aggregate.intercepts - 1,
         totals=aggregate.totals,
-        scored=2 * aggregate.score_bins * aggregate.intercepts if aggregate.held_out else 0,
+        scored=_scored(aggregate, dataset=dataset),
         rounds=aggregate.rounds,
         norm=norm,
         clip=clip,
         moments=a,
         gradients=each,
         curvature=c,
-        scores=math.isqrt(one) if aggregate.held_out else 0,
+        scores=math.isqrt(one // aggregate.scores_each) if aggregate.held_out else 0,
         l2_squared=moved,
     )
+
+
+def _scored(aggregate: DescentAggregate, *, dataset: Dataset) -> int:
+    """Return the number of scores: of those who calibrate, then of each subgroup."""
+    if not aggregate.held_out:
+        return 0
+    groups = sum(domain(column, dataset=dataset).size() for column in aggregate.subgroups)
+    histograms = bool(aggregate.calibrating) + (groups or 1)
+    return 2 * SCORE_BINS * aggregate.intercepts * histograms
 
 
 def _squared_totals(family: Family) -> int:

@@ -20,21 +20,21 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from statistics import NormalDist
 
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.descent import walk
-from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
-from confide.plans.model_estimates import TOO_FEW, Published, forecast_of, label_of, step_of
+from confide.plans.model_estimates import Published, forecast_of, label_of, step_of
 from confide.plans.model_fit import fitted
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.statistics.logistic.evaluation import Evaluation, Measure, evaluated
+from confide.statistics.logistic.held_out import HeldOut, scores_of
+from confide.statistics.logistic.recalibration import Recalibration
 from confide.tables.bound_contributions import RowBound
 from confide.tables.descent import (
-    SCORE_BINS,
+    PARTS,
     UNIT,
     DescentAggregate,
     Family,
@@ -43,7 +43,7 @@ from confide.tables.descent import (
 )
 from confide.tables.expression import Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import Relation, resolve
+from confide.tables.relation import Relation, axes_of, resolve
 from confide.tables.schema import Dataset
 
 MODEL = "model"
@@ -62,6 +62,10 @@ class LogisticRegression:
         where: Which rows; rows that lack one of the values are left out.
         per_patient: ``rows=1`` where a patient may have several.
         hold_out: Share of the patients, by keyed hash, who are not fitted but evaluate the model.
+        recalibrate: What of the log odds half of those who are held out put right; the other half
+            evaluates.
+        subgroups: Categories by whose values the evaluation is repeated; rows that lack one are
+            left out.
         level: Coverage of each interval.
         expect: Public planning number of rows; needed to forecast the error.
         expect_share: Public planning share of them for whom the condition holds; 1/2 otherwise.
@@ -79,12 +83,23 @@ class LogisticRegression:
     expect: Fraction | None = None
     expect_share: Fraction | None = None
     title: str = ""
+    recalibrate: Recalibration = Recalibration.NONE
+    subgroups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.covariates or len(set(self.covariates)) != len(self.covariates):
             raise ContractError(
                 f"Regression {self.id!r} needs covariates, each named once.",
                 hint="Write covariates: [age, sex].",
+            )
+        if len(set(self.subgroups)) != len(self.subgroups):
+            raise ContractError(
+                f"Regression {self.id!r} names a column of subgroups twice.", hint="Name it once."
+            )
+        if self.recalibrate is not Recalibration.NONE and self.hold_out * PARTS < 2:
+            raise ContractError(
+                f"Regression {self.id!r} is recalibrated on patients who are held out.",
+                hint="Write hold-out: 0.3; half of them calibrate, half evaluate.",
             )
 
     def aggregate(self, dataset: Dataset) -> DescentAggregate:
@@ -93,6 +108,8 @@ class LogisticRegression:
             resolve(name, table=self.table, dataset=dataset) for name in self.covariates
         )
         one_row_each(self.per_patient, table=self.table, axes=(), dataset=dataset)
+        held_out = math.floor(self.hold_out * PARTS)
+        calibrates = self.recalibrate is not Recalibration.NONE
         return DescentAggregate(
             relation=Relation(table=self.table, where=self.where),
             covariates=covariates,
@@ -100,7 +117,9 @@ class LogisticRegression:
             family=Family.LOGISTIC,
             bounds=RowBound(max_rows=1),
             rounds=ROUNDS,
-            held_out=math.floor(self.hold_out * 1000),
+            held_out=held_out,
+            calibrating=held_out // 2 if calibrates else 0,
+            subgroups=axes_of(self.subgroups, table=self.table, dataset=dataset),
         )
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
@@ -159,54 +178,22 @@ class LogisticRegression:
         rows = say.rows(found, width=width)
         if not scale.scores:
             return (*estimates, rows)
-        counts = [value / scale.scores for value in answers[-2 * SCORE_BINS :]]
-        theta = walk(aggregate, answers, sigma=sigma, dataset=dataset).theta
-        held = evaluated(
-            counts,
-            theta=theta,
+        scores = scores_of(
+            [value / scale.scores for value in answers[-scale.scored :]],
             noise=sigma / scale.scores,
-            family=aggregate.family,
+            aggregate=aggregate,
+            names=self.subgroups,
+            dataset=dataset,
+        )
+        held = HeldOut(
+            statistic=self.id,
+            level=float(self.level),
+            theta=walk(aggregate, answers, sigma=sigma, dataset=dataset).theta,
+            kind=self.recalibrate,
             simulation=simulation,
         )
-        return (*estimates, rows, *self._evaluation(held))
-
-    def _evaluation(self, found: Evaluation) -> list[Estimate]:
-        """Return what is published of the held-out patients."""
-        level = float(self.level)
-        normal = NormalDist().inv_cdf((1 + level) / 2)
-
-        def published(quantity: str, key: str, one: Measure) -> Estimate:
-            width = normal * one.error
-            return Estimate(
-                statistic=self.id,
-                quantity=quantity,
-                key=(key,),
-                value=one.value if found.usable else None,
-                standard_error=one.error if found.usable else None,
-                lower=max(one.lower, one.value - width) if found.usable else None,
-                upper=min(one.upper, one.value + width) if found.usable else None,
-                level=level,
-                covers=Covers.SAMPLING_AND_NOISE,
-                unit="1",
-                flags=() if found.usable else (TOO_FEW,),
-            )
-
-        edges = [f"{risk:.3g}" for risk in found.risks]
-        ranges = [f"{a} to {b}" for a, b in zip(["0", *edges], [*edges, "1"], strict=True)]
-        return [
-            published("auc", "held out", found.auc),
-            published("calibration slope", "held out", found.slope),
-            published("calibration intercept", "held out", found.intercept),
-            published("brier score", "held out", found.brier),
-            *(
-                published("observed share", f"risk {key}", one)
-                for key, one in zip(ranges, found.shares, strict=True)
-            ),
-            *(
-                published("net benefit", f"risk {key}", one)
-                for key, one in zip(edges, found.benefits, strict=True)
-            ),
-        ]
+        predicting = [each for each in estimates if each.quantity == "prediction coefficient"]
+        return (*estimates, rows, *held.published(scores, predicting=predicting))
 
 
 def _note(rows: Fraction, *, share: float, sampling: float) -> str:
