@@ -2,6 +2,7 @@
 
 import enum
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,7 +53,7 @@ def export(
     if payload is None and ledger is not None:
         payload = stored_payload(held, ledger)
     _require(verify(held, folder=path.parent, payload=payload), path)
-    text = _text(held, form=form, folder=path.parent, payload=payload)
+    text = _text(held, form=form, folder=path.parent, payload=payload, out=out)
     if out is not None:
         out.write_text(text, "utf-8")
     body: dict[str, Any] = {"form": form.value, "file": None if out is None else str(out)}
@@ -73,7 +74,7 @@ def _require(found: "Verification", path: Path) -> None:
         )
 
 
-def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None) -> str:
+def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Path | None) -> str:
     from confide.release.deployment_record import deployment_record
     from confide.release.form import VERSION
     from confide.release.output_check import results
@@ -91,12 +92,14 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None) -> str:
             paths = [each["path"] for each in held["outputs"] if "columns" in each]
             return _json(results(held, tables={p: (folder / p).read_bytes() for p in paths}))
         case Form.METHODS | Form.MODEL_CARD:
-            return _written(held, form=form, folder=folder, payload=payload)
+            return _written(held, form=form, folder=folder, payload=payload, out=out)
         case Form.NOISY:
             return _payload(folder, payload).decode()
 
 
-def _written(held: Any, *, form: Form, folder: Path, payload: bytes | None) -> str:
+def _written(
+    held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Path | None
+) -> str:
     from confide.release.noisy import read_payload
     from confide.release.release import Release
     from confide.report.methods import methods
@@ -105,8 +108,12 @@ def _written(held: Any, *, form: Form, folder: Path, payload: bytes | None) -> s
 
     noisy = read_payload(_payload(folder, payload))
     release = Release(noisy=noisy, estimates=noisy.estimates(), certificate=held)
-    write = model_card if form is Form.MODEL_CARD else methods
-    return write(release, words=load_words("en"))
+    words = load_words("en")
+    if form is Form.METHODS:
+        return methods(release, words=words)
+    here = folder if out is None else out.parent
+    figures = Path(os.path.relpath(folder / "figures", here)).as_posix()
+    return model_card(release, words=words, folder=figures)
 
 
 def _payload(folder: Path, payload: bytes | None) -> bytes:

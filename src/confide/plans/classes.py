@@ -17,6 +17,7 @@ References:
 import functools
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TypeAlias
@@ -151,15 +152,22 @@ def by_class(phi: Array, *, classes: int) -> Array:
     return np.asarray(whole.reshape(classes, -1))
 
 
-def share_edges(theta: Array, *, bins: int) -> Array:
-    """Return edges of each class's share that Gaussian terms would fill evenly; (K, bins − 1)."""
+def share_edges(theta: Array, *, percents: Sequence[int]) -> Array:
+    """Return each class's shares below which some percents of Gaussian terms are.
+
+    Shape (K, percents).
+    """
     shares = gaussian_shares(theta).shares
-    cuts = np.quantile(shares, np.arange(1, bins) / bins, axis=0)
-    return np.asarray(cuts.T)
+    return np.asarray(np.quantile(shares, np.array(percents) / 100, axis=0).T)
 
 
-def share_means(theta: Array, *, bins: int) -> Array:
-    """Return mean log odds of each class against the rest, by bin of its share; (K, bins)."""
-    shares = np.sort(gaussian_shares(theta).shares, axis=0)
+def share_log_odds(theta: Array, *, places: Array) -> Array:
+    """Return log odds of each class against the rest below which shares of Gaussian terms are.
+
+    Args:
+        theta: Coefficients by class; shape (K, d).
+        places: Shares of the terms; any shape, which follows K in the answer.
+    """
+    shares = np.quantile(gaussian_shares(theta).shares, places.ravel(), axis=0).T
     odds = np.log(np.maximum(shares, 1e-9)) - np.log(np.maximum(1 - shares, 1e-9))
-    return np.array([[part.mean() for part in np.array_split(one, bins)] for one in odds.T])
+    return np.asarray(odds.reshape(len(theta), *places.shape))

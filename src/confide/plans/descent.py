@@ -34,7 +34,7 @@ from confide.plans.classes import by_class, share_edges
 from confide.plans.link import FARTHEST, STEPS
 from confide.plans.marginal import NODES, WEIGHTS, started
 from confide.plans.newton import COEFFICIENT, Curvature, Steps, on_grid, symmetric
-from confide.tables.descent import RESIDUAL, SCORE_BINS, UNIT, DescentAggregate, Family
+from confide.tables.descent import RESIDUAL, SCORE_CUTS, UNIT, DescentAggregate, Family
 from confide.tables.descent_scale import Scale, scale_of
 from confide.tables.schema import Dataset
 
@@ -83,7 +83,8 @@ class AskCurvature:
 class AskScores:
     """Patients who were held out, by bin of θᵀz: those without the outcome, then those with.
 
-    Under ``HAZARD`` first those whose follow-up ended in the first interval, and so on.
+    Under ``HAZARD`` first those whose follow-up ended in the first interval, and so on.  First come
+    those who calibrate, then each subgroup of those who evaluate, column by column.
 
     Attributes:
         at: The place.
@@ -247,18 +248,18 @@ def _score_edges(aggregate: DescentAggregate, theta: Array) -> tuple[int, ...]:
     """Return the edges of the bins of scores; hazards are ranked by their slopes alone."""
     if aggregate.family is Family.MULTINOMIAL:
         whole = by_class(theta, classes=aggregate.classes)
-        cuts = share_edges(whole, bins=aggregate.score_bins)
+        cuts = share_edges(whole, percents=SCORE_CUTS)
         return tuple(round(float(cut) * RESIDUAL) for cut in cuts.ravel())
     if aggregate.family is Family.HAZARD:
         theta = np.concatenate([[0.0], theta[aggregate.intercepts :]])
-    return score_edges(theta, bins=aggregate.score_bins)
+    return score_edges(theta)
 
 
-def score_edges(theta: Array, *, bins: int = SCORE_BINS) -> tuple[int, ...]:
-    """Return the edges of bins of θᵀz that Gaussian terms would fill evenly, as steps of a grid."""
+def score_edges(theta: Array) -> tuple[int, ...]:
+    """Return the edges of the bins of θᵀz that Gaussian terms would have, as steps of a grid."""
     length = float(np.linalg.norm(theta[1:]))
     normal = NormalDist()
-    cuts = [normal.inv_cdf(k / bins) for k in range(1, bins)]
+    cuts = [normal.inv_cdf(percent / 100) for percent in SCORE_CUTS]
     return tuple(math.floor((float(theta[0]) + length * cut + FARTHEST) * STEPS) for cut in cuts)
 
 

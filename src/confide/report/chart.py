@@ -12,7 +12,6 @@ References:
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from confide.plans.allocate import forecast
@@ -31,6 +30,7 @@ from confide.report.describe import (
     total_of,
     total_text,
 )
+from confide.report.figure import Figure
 from confide.report.forest import coefficients, compared, departures, ratios, shares
 from confide.report.group_chart import (
     by_group,
@@ -42,10 +42,7 @@ from confide.report.group_chart import (
     selected,
     sums,
 )
-from confide.report.marks import (
-    Chart,
-    titled,
-)
+from confide.report.marks import titled
 from confide.report.numbers import percent
 from confide.report.outlines import Outlines
 from confide.report.quality import usable_parts
@@ -58,21 +55,6 @@ from confide.report.words import Words
 from confide.statistics.survival import Survival
 
 EMPTY: Mapping[tuple[str, str], Outlines] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """A chart with what a reader needs beside it.
-
-    Attributes:
-        chart: An Altair chart.
-        title: Its title, also the start of its text alternative.
-        notes: What the chart leaves out or draws in a special way.
-    """
-
-    chart: Chart
-    title: str
-    notes: tuple[str, ...]
 
 
 def figure(

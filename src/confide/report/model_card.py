@@ -15,11 +15,12 @@ from confide.plans.estimates import Estimate
 from confide.release.release import Release
 from confide.report.describe import title_of
 from confide.report.methods import methods, plain
+from confide.report.model_figures import model_figures
+from confide.report.model_performance import interval, number, results
 from confide.report.numbers import percent
 from confide.report.words import Words
 from confide.statistics.logistic.regression import LogisticRegression
 
-PERFORMANCE = ("auc", "calibration slope", "calibration intercept", "brier score")
 ITEMS = {
     "title": ("background", "objectives"),
     "methods": (
@@ -42,10 +43,17 @@ ITEMS = {
     "discussion": ("interpretation", "limitations", "usability"),
 }
 """Headings of TRIPOD+AI with their items, by key of the words."""
+HUMAN = ("source", "outcome", "predictors", "limitations", "fairness", "updating")
+"""Items that a person adds to, whatever the release says."""
 
 
-def model_card(release: Release, *, words: Words) -> str:
+def model_card(release: Release, *, words: Words, folder: str = "figures") -> str:
     """Return the cards of a release's models as one Markdown text.
+
+    Args:
+        release: What is told.
+        words: Language.
+        folder: Where the release's figures are, as the card names them.
 
     Raises:
         ContractError: If the release has no model that predicts.
@@ -57,25 +65,32 @@ def model_card(release: Release, *, words: Words) -> str:
             hint="Only releases of logistic-regression have a model card.",
         )
     cards = [
-        "\n".join(_card(model, release.of(model.id), release=release, words=words))
-        for model in models
+        "\n".join(_card(model, release=release, folder=folder, words=words)) for model in models
     ]
     return "\n".join((*cards, methods(release, words=words)))
 
 
 def _card(
-    model: LogisticRegression, found: tuple[Estimate, ...], *, release: Release, words: Words
+    model: LogisticRegression, *, release: Release, folder: str, words: Words
 ) -> Iterator[str]:
     title = title_of(model, plan=release.plan, words=words)
     yield f"# {words.say('card.title', title=plain(title))}"
     yield ""
     yield words.say("card.intro")
-    known = _known(model, found, release=release, words=words)
+    known = _known(model, release.of(model.id), release=release, words=words)
+    if model.hold_out:
+        figures = model_figures(release, model, words=words)
+        found = release.of(model.id)
+        known |= results(model, found, figures=figures, folder=folder, words=words)
     for heading, items in ITEMS.items():
         yield f"\n## {words.say(f'card.heading.{heading}')}"
         for item in items:
             yield f"\n### {words.say(f'card.item.{item}')}\n"
-            yield from known[item] if item in known else (_asked(item, words=words),)
+            yield from known.get(item, ())
+            if item in known and item in HUMAN:
+                yield ""
+            if item not in known or item in HUMAN:
+                yield _asked(item, words=words)
     yield ""
 
 
@@ -89,24 +104,16 @@ def _known(
 ) -> dict[str, list[str]]:
     """Return the items that the release fills."""
     dataset = release.plan.dataset
-    human = {
-        item: _asked(item, words=words)
-        for item in ("source", "outcome", "predictors", "limitations")
-    }
-    (rows,) = _of(found, "count")
+    (rows,) = (each for each in _of(found, "count") if each.key == ("all",))
     held = percent(float(model.hold_out))
-    flow = _number(rows) if rows.value is not None else words.say("card.none")
+    flow = number(rows) if rows.value is not None else words.say("card.none")
     known = {
         "source": [
             words.say("card.source", name=plain(dataset.id), snapshot=plain(dataset.snapshot)),
-            "",
-            human["source"],
         ],
-        "outcome": [words.say("card.outcome", table=plain(model.table)), "", human["outcome"]],
+        "outcome": [words.say("card.outcome", table=plain(model.table))],
         "predictors": [
             words.say("card.predictors", names=plain(", ".join(model.covariates))),
-            "",
-            human["predictors"],
         ],
         "missing": [words.say("card.missing")],
         "preparation": [words.say("card.preparation")],
@@ -119,15 +126,9 @@ def _known(
         ],
         "flow": [words.say("card.flow", rows=flow)],
         "specification": _specification(found, words=words),
-        "limitations": [words.say("card.limitations"), "", human["limitations"]],
+        "limitations": [words.say("card.limitations")],
     }
-    if model.hold_out:
-        known["performance"] = _table(
-            [e for name in PERFORMANCE for e in _of(found, name)], name="quantity", words=words
-        )
-        known["calibration"] = _table(_of(found, "observed share"), name="key", words=words)
-        known["benefit"] = _table(_of(found, "net benefit"), name="key", words=words)
-    else:
+    if not model.hold_out:
         nothing = [words.say("card.not-evaluated")]
         known |= dict.fromkeys(("performance", "calibration", "benefit"), nothing)
     return known
@@ -137,33 +138,17 @@ def _specification(found: tuple[Estimate, ...], *, words: Words) -> list[str]:
     """Return the table of coefficients: those that predict beside those with intervals."""
     inference = (*_of(found, "intercept"), *_of(found, "coefficient"))
     predicting = _of(found, "prediction coefficient")
+    after = {e.key: number(e) for e in _of(found, "recalibrated coefficient")}
     ratios = {e.key: e for e in _of(found, "odds ratio")}
-    lines = [f"| {words.say('card.columns')} |", "|---|---|---|---|"]
+    columns = words.say("card.columns-after" if after else "card.columns")
+    lines = [f"| {columns} |", "|---" * (columns.count("|") + 1) + "|"]
     for shown, used in zip(inference, predicting, strict=True):
-        ratio = _interval(ratios[shown.key]) if shown.key in ratios else "—"
-        cells = (plain(shown.key[0]), _number(used), _interval(shown), ratio)
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
-
-
-def _table(found: list[Estimate], *, name: str, words: Words) -> list[str]:
-    lines = [f"| {words.say('card.measures')} |", "|---|---|"]
-    for each in found:
-        label = each.quantity if name == "quantity" else each.key[0]
-        lines.append(f"| {plain(label)} | {_interval(each)} |")
+        ratio = interval(ratios[shown.key]) if shown.key in ratios else "—"
+        cells = [plain(shown.key[0]), number(used)]
+        cells += [after[shown.key]] if after else []
+        lines.append(f"| {' | '.join((*cells, interval(shown), ratio))} |")
     return lines
 
 
 def _of(found: tuple[Estimate, ...], quantity: str) -> list[Estimate]:
     return [each for each in found if each.quantity == quantity]
-
-
-def _number(estimate: Estimate) -> str:
-    return "—" if estimate.value is None else f"{estimate.value:.4g}"
-
-
-def _interval(estimate: Estimate) -> str:
-    """Return a value with its interval, or with the flag that says why it has none."""
-    if estimate.lower is None or estimate.upper is None:
-        return f"{_number(estimate)} ({', '.join(estimate.flags) or 'no interval'})"
-    return f"{_number(estimate)} ({estimate.lower:.4g} to {estimate.upper:.4g})"

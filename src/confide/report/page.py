@@ -16,9 +16,8 @@ from confide.plans.plan import Statistic
 from confide.release.certificate import shown_loss
 from confide.release.release import Release
 from confide.release.reused import shows_noisy
-from confide.report.chart import Figure
 from confide.report.document import document
-from confide.report.drawing import Drawing
+from confide.report.figure import Plate
 from confide.report.gauges import amount_text, gauge, scope_text
 from confide.report.guarantee import (
     ChargeLine,
@@ -51,7 +50,7 @@ from confide.report.words import Words
 def page(
     release: Release,
     *,
-    figures: Mapping[str, tuple[Figure, Drawing]],
+    figures: Mapping[str, Sequence[Plate]],
     words: Words,
 ) -> str:
     """Return the whole HTML document.
@@ -77,7 +76,7 @@ def page(
                     statistic,
                     place=place,
                     said=said,
-                    drawn=figures.get(statistic.id),
+                    drawn=figures.get(statistic.id, ()),
                     words=words,
                 )
                 for place, (statistic, said) in enumerate(
@@ -177,7 +176,7 @@ def _statistic(
     *,
     place: int,
     said: Section,
-    drawn: tuple[Figure, Drawing] | None,
+    drawn: Sequence[Plate],
     words: Words,
 ) -> Html:
     name = f"s{place}"

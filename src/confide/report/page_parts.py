@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from confide.plans.plan import Statistic
 from confide.release.release import Release
 from confide.report.cells import cells_of
-from confide.report.chart import Figure
 from confide.report.describe import covers_text
-from confide.report.drawing import Drawing, inline
+from confide.report.drawing import inline
+from confide.report.figure import Plate
 from confide.report.layouts import laid_out
 from confide.report.markup import Html, isolated, tag, trusted
 from confide.report.methods import fact_texts
@@ -40,16 +40,25 @@ def header_part(
 
 
 def figure_part(
-    drawn: tuple[Figure, Drawing] | None, *, said: Section, name: str, words: Words
-) -> Html:
-    """Return a figure with its text alternative, or that there is none."""
-    if drawn is None:
-        return tag("p", words.say("page.no-figure"), class_="note")
-    figure, drawing = drawn
-    alt = words.say("page.figure-alt", title=figure.title, headline=said.headline)
+    drawn: Sequence[Plate], *, said: Section, name: str, words: Words
+) -> Sequence[Html]:
+    """Return the figures of a statistic with their text alternatives, or that there is none."""
+    if not drawn:
+        return [tag("p", words.say("page.no-figure"), class_="note")]
+    return [
+        _figure(plate, said=said, name=f"{name}f{place}" if place else name, words=words)
+        for place, plate in enumerate(drawn)
+    ]
+
+
+def _figure(plate: Plate, *, said: Section, name: str, words: Words) -> Html:
+    figure = plate.figure
+    alt = figure.alt or words.say("page.figure-alt", title=figure.title, headline=said.headline)
+    image = trusted(inline(plate.drawing.untitled, name=name))
     return tag(
         "figure",
-        tag("div", trusted(inline(drawing.untitled, name=name)), role="img", aria_label=alt),
+        tag("h3", isolated(figure.title)) if figure.alt else "",
+        tag("div", image, role="img", aria_label=alt),
         tag("figcaption", [tag("p", note) for note in figure.notes]) if figure.notes else "",
     )
 

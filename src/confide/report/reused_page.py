@@ -9,9 +9,8 @@ from confide.plans.reuse import Answer, Same, Summed
 from confide.release.certificate import shown_loss
 from confide.release.release import Release
 from confide.release.reused import Reused
-from confide.report.chart import Figure
 from confide.report.document import document
-from confide.report.drawing import Drawing
+from confide.report.figure import Plate
 from confide.report.markup import Html, isolated, tag
 from confide.report.numbers import clean
 from confide.report.odds_words import loss_text
@@ -33,7 +32,7 @@ def reused_page(
     release: Release,
     *,
     reused: Reused,
-    figures: Mapping[str, tuple[Figure, Drawing]],
+    figures: Mapping[str, Sequence[Plate]],
     words: Words,
 ) -> str:
     """Return the whole HTML document.
@@ -57,7 +56,7 @@ def reused_page(
                     found,
                     name=f"s{place}",
                     said=section(release, found.statistic, words=words),
-                    drawn=figures.get(found.statistic.id),
+                    drawn=figures.get(found.statistic.id, ()),
                     words=words,
                 )
                 for place, found in enumerate(reused.answers, start=1)
@@ -113,7 +112,7 @@ def _statistic(
     *,
     name: str,
     said: Section,
-    drawn: tuple[Figure, Drawing] | None,
+    drawn: Sequence[Plate],
     words: Words,
 ) -> Html:
     return tag(

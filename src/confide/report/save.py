@@ -15,10 +15,12 @@ from confide.release.certificate import NOISY_PATH
 from confide.release.export import tables
 from confide.release.release import Release
 from confide.release.reused import shows_noisy
-from confide.report.chart import EMPTY, Figure, figure
-from confide.report.drawing import Drawing, draw
+from confide.report.chart import EMPTY, figure
+from confide.report.drawing import draw
+from confide.report.figure import Plate
 from confide.report.folder import CERTIFICATE, METHODS, REPORT, require_place, write_folder
 from confide.report.methods import methods
+from confide.report.model_figures import model_figures
 from confide.report.outlines import Outlines
 from confide.report.page import page
 from confide.report.table import frame, parquet_bytes
@@ -77,7 +79,7 @@ def tables_and_figures(
     words: Words,
     progress: Callable[[str], None],
     outlines: Mapping[tuple[str, str], Outlines],
-) -> tuple[dict[str, bytes], dict[str, tuple[Figure, Drawing]]]:
+) -> tuple[dict[str, bytes], dict[str, tuple[Plate, ...]]]:
     """Return certificate, tables and figures as files, and the figures as the page needs them."""
     files = {
         CERTIFICATE: canonical_bytes(release.certificate),
@@ -87,18 +89,22 @@ def tables_and_figures(
         files[f"tables/{statistic.id}.parquet"] = parquet_bytes(frame(release, statistic))
     progress("figures")
     drawn = _draw_all(release, words=words, outlines=outlines)
-    for name, (_, drawing) in drawn.items():
-        files[f"figures/{name}.svg"] = drawing.svg.encode()
-        files[f"figures/{name}.png"] = drawing.png
+    for plate in (plate for plates in drawn.values() for plate in plates):
+        files[f"figures/{plate.name}.svg"] = plate.drawing.svg.encode()
+        files[f"figures/{plate.name}.png"] = plate.drawing.png
     return files, drawn
 
 
 def _draw_all(
     release: Release, *, words: Words, outlines: Mapping[tuple[str, str], Outlines]
-) -> dict[str, tuple[Figure, Drawing]]:
+) -> dict[str, tuple[Plate, ...]]:
     drawn = {}
     for statistic in release.plan.statistics:
         built = figure(release, statistic, words=words, outlines=outlines)
-        if built is not None:
-            drawn[statistic.id] = (built, draw(built.chart))
+        found = {} if built is None else {statistic.id: built}
+        for name, more in model_figures(release, statistic, words=words).items():
+            found[f"{statistic.id}.{name}"] = more
+        drawn[statistic.id] = tuple(
+            Plate(name=name, figure=each, drawing=draw(each.chart)) for name, each in found.items()
+        )
     return drawn

@@ -30,6 +30,7 @@ from confide.plans.link import FARTHEST, SIZE, STEPS, mean_table, root_table
 from confide.plans.newton import COEFFICIENT
 from confide.rows.classes import Classes, parts
 from confide.rows.exact_sums import products, weighted_sums
+from confide.rows.held_out import Parts, parts_of
 from confide.rows.kept_rows import kept_rows
 from confide.rows.layout import Layout
 from confide.rows.patient_weights import (
@@ -41,7 +42,16 @@ from confide.rows.patient_weights import (
 from confide.rows.person_time import FollowUp, Offsets, follow_up, offsets
 from confide.rows.table_rows import Scope
 from confide.tables.check_descent import check_descent
-from confide.tables.descent import PARTS, RESIDUAL, ROOT, UNIT, DescentAggregate, Family, terms
+from confide.tables.descent import (
+    PARTS,
+    RESIDUAL,
+    ROOT,
+    SCORE_BINS,
+    UNIT,
+    DescentAggregate,
+    Family,
+    terms,
+)
 from confide.tables.descent_scale import scale_of
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
@@ -65,7 +75,7 @@ def descent_query(aggregate: DescentAggregate, *, dataset: Dataset, layout: Layo
     check_descent(aggregate, dataset=dataset)
     scope = Scope(dataset=dataset, layout=layout)
     time = () if aggregate.exposure is None else (aggregate.exposure,)
-    reads = (*aggregate.covariates, aggregate.outcome, *time)
+    reads = (*aggregate.covariates, aggregate.outcome, *time, *aggregate.subgroups)
     return kept_rows(
         aggregate.relation,
         reads=reads,
@@ -85,6 +95,7 @@ class _Rows:
         patient: Number of each row's patient, from 0; shape (rows,).
         rank: Of the row among those of its patient, from 1; shape (rows,).
         beside: Person-time of counts, follow-up of hazards, classes.
+        parts: Histograms of scores that count each row if it is held out.
     """
 
     terms: Floats
@@ -92,6 +103,7 @@ class _Rows:
     patient: Ints
     rank: Ints
     beside: Beside
+    parts: Parts
 
 
 class DescentRows:
@@ -119,6 +131,7 @@ class DescentRows:
             patient=patient,
             rank=np.asarray(columns["rk"], dtype=np.int64),
             beside=_beside(aggregate, columns, dataset=dataset),
+            parts=parts_of(aggregate, columns, dataset=dataset),
         )
         held = np.asarray(columns["fold"], dtype=np.int64) < aggregate.held_out
         self.__fitted, self.__held = _where(found, ~held), _where(found, held)
@@ -228,7 +241,7 @@ class DescentRows:
 
     def _scores(self, place: Place, *, edges: tuple[int, ...]) -> list[int]:
         """Count held-out patients by bin and outcome; of several rows the first one counts."""
-        first, bins = _where(self.__held, self.__held.rank == 1), self.__aggregate.score_bins
+        first, bins = _where(self.__held, self.__held.rank == 1), SCORE_BINS
         plain = _whiten(first.terms, place)
         match first.beside:
             case Classes() as classes:
@@ -242,7 +255,7 @@ class DescentRows:
                 steps, outcome = _steps(plain, place), first.outcome // RESIDUAL
         cell = outcome * bins + np.searchsorted(np.array(edges), steps, side="right")
         cells = 2 * bins * self.__aggregate.intercepts
-        return [int(n) for n in np.bincount(cell, minlength=cells)]
+        return first.parts.counted(cell, cells=cells)
 
 
 def _where(rows: _Rows, chosen: NDArray[np.bool_]) -> _Rows:
@@ -254,6 +267,7 @@ def _where(rows: _Rows, chosen: NDArray[np.bool_]) -> _Rows:
         rows.patient[chosen],
         rows.rank[chosen],
         None if rows.beside is None else rows.beside.where(chosen),
+        rows.parts.where(chosen),
     )
 
 

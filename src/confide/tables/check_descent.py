@@ -31,7 +31,9 @@ def check_descent(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
         InvalidParameterError: If there are too many terms.
     """
     read = () if aggregate.exposure is None else (aggregate.exposure,)
-    check(aggregate.relation, *aggregate.covariates, aggregate.outcome, *read, dataset=dataset)
+    columns = (*aggregate.covariates, aggregate.outcome, *read, *aggregate.subgroups)
+    check(aggregate.relation, *columns, dataset=dataset)
+    _check_subgroups(aggregate, dataset=dataset)
     if dataset.unit.entity is not Entity.PATIENT:
         raise ContractError(
             "A model is fitted with the patient as privacy unit.",
@@ -65,6 +67,16 @@ def check_descent(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
             f"Expected at most {MOST_TERMS} terms, got {size}.",
             hint="Use fewer covariates or coarser categories.",
         )
+
+
+def _check_subgroups(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
+    if (aggregate.subgroups or aggregate.calibrating) and aggregate.family is not Family.LOGISTIC:
+        raise ContractError("Subgroups and recalibration are those of logistic models.")
+    for column in aggregate.subgroups:
+        if not domain(column, dataset=dataset).keys:
+            raise ContractError(
+                "A column of subgroups is not a category.", hint="Cut it into public bins."
+            )
 
 
 def _check_outcome(aggregate: DescentAggregate, *, dataset: Dataset) -> None:

@@ -11,7 +11,9 @@ The rows answer, one after another, vectors of whole numbers:
 - after the first half of the rounds, *curvature* H = Σ h·v·zzᵀ, where v = v(θᵀz) is the variance
   and h is w or, where that is less, 2C²/Q with Q = Σ‖z‖² over the rows of the patient; and *spread*
   J = Σ w²·v·zzᵀ;
-- *scores*: patients held out of all this, by bin of θᵀz and outcome; of several rows, of the first.
+- *scores*: patients held out of all this, by bin of θᵀz and outcome, of several rows by the first;
+  those who calibrate the model apart from those who evaluate it, and the latter once for each
+  column of subgroups, by its values.
 
 *Counts* (``POISSON``): y in 0..Y at person-time E in (0, U] has r = y/Y − min(1, exp(θᵀz)·E/U), and
 totals Σ (y/Y, E/U).  *Hazards* (``HAZARD``): a patient is one row with one weight for all their
@@ -53,14 +55,15 @@ hazards and classes, one cell of many.  Of classes, ‖r‖² = (1 − p_y)² + 
 patients' sums by F = 2.  f = Σ_{a<b} p_a²p_b² is convex in the product of any two of the p with a
 given sum, so at its largest any two are equal or one is 0; of k equal ones it is (k − 1)/(2k³) ≤
 1/16.  So the curvature of all pairs moves by at most √f·h·Q with V = √f = 1/4, as for two classes.
-For counts |r| ≤ 1 and V = F = 1.  For hazards let s = Σ_k r_k: with an
-event before the stop s = 1 − Λ and ‖r‖² ≤ 1 + Λ²; without one s = −Λ and ‖r‖² ≤ Λ², with Λ ≤ 1.  So
-‖G‖² = w²(s²‖u‖² + ‖r‖²) is convex in Λ and at most w²·max(‖u‖² + 1, 2) ≤ C² for C² ≥ 2, as ‖z‖² =
-‖u‖² + 1; v is Λ ≤ 1, so V = F = 1 again.  A patient who is held out moves one score by one, and
-nothing else; the multiplier e of scores has e² ≤ Δ².  Of K classes it is one score for each class
-against the rest, and e²K ≤ Δ².  *Substitution:* moments, curvature and spread
-of two patients have a non-negative product, so their part doubles; gradients may oppose, so theirs
-is fourfold; a patient who is replaced by one that is held out moves Δ² + e²K at most.  ∎
+For counts |r| ≤ 1 and V = F = 1.  For hazards let s = Σ_k r_k: with an event before the stop
+s = 1 − Λ and ‖r‖² ≤ 1 + Λ²; without one s = −Λ and ‖r‖² ≤ Λ², with Λ ≤ 1.  So ‖G‖² = w²(s²‖u‖² +
+‖r‖²) is convex in Λ and at most w²·max(‖u‖² + 1, 2) ≤ C² for C² ≥ 2, as ‖z‖² = ‖u‖² + 1; v is Λ ≤
+1, so V = F = 1 again.  A patient who is held out moves m scores by one, and nothing else; the
+multiplier e of scores has m·e² ≤ Δ².  m is 1, or one score of each column with subgroups by m
+columns, or one for each class against the rest.  *Substitution:* moments, curvature and spread of
+two patients have a non-negative product, so their part doubles; gradients may oppose, so theirs is
+fourfold; a patient who is replaced by one that is held out moves Δ² + m·e² ≤ 2Δ² at most, and one
+who is held out, by another such, 2m·e² ≤ 2Δ².  ∎
 
 Later questions depend on earlier noisy answers alone: adaptive composition under zCDP costs what
 the joint vector costs [BS16, lem. 1.7].
@@ -97,9 +100,15 @@ MOST_ROUNDS = 20
 MOST_ROWS = 100
 MOST_INTERVALS = 20
 FEWEST_CLASSES, MOST_CLASSES = 3, 10
-SCORE_BINS = 20
-HAZARD_BINS = 10
-"""Bins of scores where they are counted by interval of follow-up, or by class, too."""
+SCORE_CUTS = (3, 10, 22, 36, 50, 64, 78, 90, 97)
+"""Percent of normal scores below each edge of the bins of scores.
+
+The bins at both ends are open, so what is inside has to be guessed there: they are small.
+"""
+SCORE_BINS = len(SCORE_CUTS) + 1
+"""Each adds noise to what is summed over all of them, and inside ten little is lost."""
+MOST_SUBGROUPS = 4
+"""Columns by which a model is evaluated."""
 UNIT = 2**12
 """One, in terms and whitened terms."""
 RESIDUAL = 2**16
@@ -152,6 +161,9 @@ class DescentAggregate:
             ``HAZARD`` the time of follow-up.
         edges: Of the public intervals of follow-up under ``HAZARD``, from 0, in steps of it.
         classes: K, number of public classes under ``MULTINOMIAL``; else 1.
+        calibrating: Thousandths of the patients, out of those held out, whose scores are counted
+            apart; the others evaluate.
+        subgroups: Categories by whose values those who evaluate are counted, column by column.
     """
 
     relation: Relation
@@ -164,6 +176,8 @@ class DescentAggregate:
     exposure: Expression | None = None
     edges: tuple[int, ...] = ()
     classes: int = 1
+    calibrating: int = 0
+    subgroups: tuple[Expression, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.rounds <= MOST_ROUNDS:
@@ -175,6 +189,17 @@ class DescentAggregate:
             raise InvalidParameterError(
                 "Expected at most half of the patients to be held out.",
                 hint="Write hold-out: 0.2, or 0 for a model without evaluation.",
+            )
+        if (self.calibrating or self.subgroups) and not 0 <= self.calibrating < self.held_out:
+            raise InvalidParameterError(
+                "Recalibration and subgroups need patients who are held out.",
+                hint="Write hold-out: 0.3.",
+            )
+        if len(self.subgroups) > MOST_SUBGROUPS:
+            raise InvalidParameterError(
+                f"Expected subgroups by at most {MOST_SUBGROUPS} columns, "
+                f"got {len(self.subgroups)}.",
+                hint="Each further column makes the noise of all larger; name the ones that count.",
             )
 
     @property
@@ -213,17 +238,9 @@ class DescentAggregate:
                 assert_never(self.family)
 
     @property
-    def score_bins(self) -> int:
-        """Bins of θᵀz by which patients who are held out are counted."""
-        return HAZARD_BINS if self.family in (Family.HAZARD, Family.MULTINOMIAL) else SCORE_BINS
-
-    @property
-    def scored(self) -> int:
-        """Number of scores: bins by outcome, and by interval of follow-up or class."""
-        if not self.held_out:
-            return 0
-        groups = self.classes if self.family is Family.MULTINOMIAL else self.intercepts
-        return 2 * self.score_bins * groups
+    def scores_each(self) -> int:
+        """Scores that one patient who is held out moves by one, at most."""
+        return max(self.classes, len(self.subgroups))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,14 @@ from fractions import Fraction
 from typing import assert_never
 
 from confide.privacy.adjacency import Adjacency
-from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate, Family, terms
+from confide.tables.descent import (
+    RESIDUAL,
+    SCORE_BINS,
+    UNIT,
+    DescentAggregate,
+    Family,
+    terms,
+)
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
@@ -121,14 +128,14 @@ def scale_of(aggregate: DescentAggregate, *, dataset: Dataset) -> Scale:
         curved=entries,
         spread=upper_entries(classes * size) if several and aggregate.clustered else entries,
         totals=aggregate.totals,
-        scored=aggregate.scored,
+        scored=_scored(aggregate, dataset=dataset),
         rounds=aggregate.rounds,
         norm=norm,
         clip=clip,
         moments=a,
         gradients=each,
         curvature=c,
-        scores=math.isqrt(one // classes) if aggregate.held_out else 0,
+        scores=math.isqrt(one // aggregate.scores_each) if aggregate.held_out else 0,
         l2_squared=moved,
     )
 
@@ -153,6 +160,16 @@ def _squared_curvature(aggregate: DescentAggregate, *, clip: int) -> int:
     return (
         4 * curved + (math.ceil(Fraction(together * (RESIDUAL + rounded) ** 2, RESIDUAL**2))) ** 2
     )
+
+
+def _scored(aggregate: DescentAggregate, *, dataset: Dataset) -> int:
+    """Return the number of scores: of those who calibrate, then of each subgroup or class."""
+    if not aggregate.held_out:
+        return 0
+    groups = sum(domain(column, dataset=dataset).size() for column in aggregate.subgroups)
+    histograms = bool(aggregate.calibrating) + (groups or aggregate.classes)
+    intervals = 1 if aggregate.classes > 1 else aggregate.intercepts
+    return 2 * SCORE_BINS * intervals * histograms
 
 
 def _squared_totals(family: Family) -> int:

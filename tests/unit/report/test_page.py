@@ -7,6 +7,7 @@ import cohorts
 from confide.noise.threshold import KeyThreshold
 from confide.report.chart import figure
 from confide.report.drawing import draw
+from confide.report.figure import Plate
 from confide.report.page import page
 from confide.report.save import contents
 from confide.statistics.histogram import Histogram
@@ -140,14 +141,15 @@ def test_hostile_names_are_text_wherever_they_appear(words):
     drawn = {}
     for statistic in plan.statistics:
         built = figure(release, statistic, words=words)
-        drawn[statistic.id] = (built, draw(built.chart))
+        plate = Plate(name=statistic.id, figure=built, drawing=draw(built.chart))
+        drawn[statistic.id] = (plate,)
     html = page(release, figures=drawn, words=words)
     assert_harmless(html)
     assert "\u202e" not in html
     assert "\x00" not in html
     assert html.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 5
-    for _, drawing in drawn.values():
-        assert "<script" not in drawing.svg
+    for (plate,) in drawn.values():
+        assert "<script" not in plate.drawing.svg
 
 
 def test_a_key_selection_that_selects_nothing_is_reported(words):

@@ -15,7 +15,7 @@ from confide.rows.classes import Classes
 from confide.rows.descent import DescentRows
 from confide.tables.bound_contributions import RowBound
 from confide.tables.check_descent import check_descent, descent_sensitivity
-from confide.tables.descent import RESIDUAL, ROOT, UNIT
+from confide.tables.descent import RESIDUAL, ROOT, SCORE_BINS, UNIT
 from confide.tables.descent_scale import scale_of
 from models import AGGREGATE
 
@@ -40,7 +40,7 @@ def place(rng=None, *, wide=1, sure=None):
 
 
 def asks(at, *, aggregate):
-    edges = tuple(range(6_000, 6_000 + 5_000 * (aggregate.score_bins - 1), 5_000)) * K
+    edges = tuple(range(6_000, 6_000 + 5_000 * (SCORE_BINS - 1), 5_000)) * K
     return (
         AskMoments(),
         AskCurvature(at=at),

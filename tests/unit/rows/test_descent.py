@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from confide.errors import ContractError, InvalidParameterError
 from confide.plans.descent import (
     AskCurvature,
     AskGradient,
@@ -18,9 +19,10 @@ from confide.privacy.adjacency import Adjacency
 from confide.rows.descent import DescentRows, _terms
 from confide.rows.patient_weights import scaled
 from confide.tables.bound_contributions import RowBound
-from confide.tables.check_descent import descent_sensitivity
+from confide.tables.check_descent import check_descent, descent_sensitivity
 from confide.tables.descent import SCORE_BINS, UNIT
 from confide.tables.descent_scale import scale_of
+from confide.tables.expression import ColumnOf
 from confide.tables.schema import LARGEST_VALUE
 from models import AGGREGATE, columns, world
 
@@ -147,6 +149,86 @@ def test_a_patient_who_is_held_out_moves_one_score_and_nothing_else():
     found["fold"][:] = 200
     fitted = answers(found, aggregate=aggregate, place=PLACES[0])
     assert not fitted[-2 * SCORE_BINS :].any()
+
+
+IN_PARTS = replace(
+    AGGREGATE,
+    held_out=400,
+    calibrating=200,
+    subgroups=(AGGREGATE.covariates[2], ColumnOf(table="people", column="ill")),
+)
+
+
+def parted(rng, n=1, *, aggregate):
+    """Return patients with the columns of their subgroups."""
+    found = columns(n, rng, corners=True)
+    first = len(AGGREGATE.covariates) + 1
+    values = {0: found["e2"], 1: found["e3"]}
+    return found | {f"e{first + i}": values[i] for i in range(len(aggregate.subgroups))}
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_with_subgroups_no_patient_moves_the_answers_by_more_than_the_sensitivity(adjacency):
+    """Fitted, calibrating and evaluating patients, each added, or each replaced by another."""
+    rng = np.random.default_rng(11)
+    to = world(adjacency=adjacency)
+    claimed = descent_sensitivity(IN_PARTS, dataset=to).l2_squared
+    assert claimed == descent_sensitivity(replace(AGGREGATE, held_out=400), dataset=to).l2_squared
+    scores = scale_of(IN_PARTS, dataset=to).scored
+    largest = 0.0
+    for place in PLACES:
+        for _ in range(150):
+            one, other = (
+                answers(
+                    parted(rng, aggregate=IN_PARTS),
+                    aggregate=IN_PARTS,
+                    place=place,
+                    adjacency=adjacency,
+                )
+                for _ in range(2)
+            )
+            moved = one - other if adjacency is Adjacency.SUBSTITUTE else one
+            assert Fraction(sum(moved * moved), claimed) <= 1
+            part = moved[-scores:]
+            largest = max(largest, float(Fraction(sum(part * part), claimed)))
+    assert largest > (0.999 if adjacency is Adjacency.ADD_REMOVE else 0.4)
+
+
+def test_a_patient_calibrates_or_evaluates_in_one_subgroup_of_each_column():
+    found = parted(np.random.default_rng(2), aggregate=IN_PARTS)
+    scale = scale_of(IN_PARTS, dataset=world())
+    one = 2 * SCORE_BINS
+    assert scale.scored == one * (1 + 3 + 2)
+    for fold, histograms in ((199, {0}), (200, {1, 2, 3, 4, 5}), (399, {1, 2, 3, 4, 5})):
+        found["fold"][:] = fold
+        moved = answers(found, aggregate=IN_PARTS, place=PLACES[0])
+        places = np.flatnonzero(moved[-scale.scored :]) // one
+        assert not moved[: -scale.scored].any()
+        assert set(places) <= histograms
+        columns_of = [place > 3 for place in places]
+        assert columns_of == ([False] if fold == 199 else [False, True])
+        assert set(moved[moved != 0]) == {scale.scores}
+    found["fold"][:] = 400
+    assert not answers(found, aggregate=IN_PARTS, place=PLACES[0])[-scale.scored :].any()
+
+
+def test_subgroups_of_each_column_add_up_to_all_who_evaluate():
+    found = parted(np.random.default_rng(3), 300, aggregate=IN_PARTS)
+    scale = scale_of(IN_PARTS, dataset=world())
+    whole = answers(found, aggregate=IN_PARTS, place=PLACES[0])[-scale.scored :] // scale.scores
+    parts = whole.reshape(-1, 2 * SCORE_BINS)
+    assert (parts[1:4].sum(axis=0) == parts[4:].sum(axis=0)).all()
+    assert parts[0].sum() == (found["fold"] < 200).sum()
+    assert parts[1:4].sum() == ((found["fold"] >= 200) & (found["fold"] < 400)).sum()
+
+
+@pytest.mark.parametrize("column", ["age", "marker"])
+def test_subgroups_by_a_number_are_refused(column):
+    of = ColumnOf(table="people", column=column)
+    with pytest.raises(ContractError, match="not a category"):
+        check_descent(replace(AGGREGATE, held_out=200, subgroups=(of,)), dataset=world())
+    with pytest.raises(InvalidParameterError, match="need patients who are held out"):
+        replace(AGGREGATE, subgroups=(of,))
 
 
 def test_more_rows_than_a_patient_may_have_are_refused():

@@ -15,7 +15,7 @@ from confide.rows.descent import DescentRows
 from confide.rows.person_time import follow_up
 from confide.tables.bound_contributions import RowBound
 from confide.tables.check_descent import check_descent, descent_sensitivity
-from confide.tables.descent import HAZARD_BINS, RESIDUAL, UNIT
+from confide.tables.descent import RESIDUAL, SCORE_BINS, UNIT
 from confide.tables.descent_scale import scale_of
 from person_time import COUNTS, EDGES, HAZARDS, MOST, columns_of, counted, followed, world
 
@@ -38,7 +38,7 @@ def place(aggregate, rng=None, *, wide=1, level=0):
 
 
 def asks(at, *, aggregate):
-    edges = tuple(range(15_000, 15_000 + 200 * (aggregate.score_bins - 1), 200))
+    edges = tuple(range(15_000, 15_000 + 200 * (SCORE_BINS - 1), 200))
     return (
         AskMoments(),
         AskCurvature(at=at),
@@ -173,7 +173,7 @@ def test_a_patient_who_is_held_out_moves_one_score_and_nothing_else():
     scale = scale_of(aggregate, dataset=world())
     moved = answers(columns, aggregate=aggregate, at=place(aggregate))
     assert sorted(moved[moved != 0]) == [scale.scores]
-    assert scale.scored == 2 * HAZARD_BINS * aggregate.intercepts
+    assert scale.scored == 2 * SCORE_BINS * aggregate.intercepts
     columns["fold"][:] = 200
     assert not answers(columns, aggregate=aggregate, at=place(aggregate))[-scale.scored :].any()
 

@@ -15,7 +15,7 @@ from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.descent import DescentRows
 from confide.statistics import HazardRegression, read_plan
 from confide.statistics.person_time.concordance import held_out_concordance
-from confide.tables.descent import HAZARD_BINS
+from confide.tables.descent import SCORE_BINS
 from models import ILL, NAMES
 from person_time import (
     EDGES,
@@ -124,7 +124,7 @@ def test_the_c_statistic_is_harrells_on_held_out_patients():
 
 def test_the_interval_of_the_c_statistic_covers():
     rng = np.random.default_rng(4)
-    shares = rng.dirichlet(np.ones(3 * 2 * HAZARD_BINS) * 5)
+    shares = rng.dirichlet(np.ones(3 * 2 * SCORE_BINS) * 5)
 
     def judged(counts, number, noise):
         return held_out_concordance(

@@ -13,6 +13,7 @@ from confide.statistics.hypothesis_tests.trend import TrendTest
 from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.logistic.multinomial import MultinomialRegression
+from confide.statistics.logistic.recalibration import Recalibration
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.person_time.hazard import HazardRegression
 from confide.statistics.person_time.poisson import PoissonRegression
@@ -132,6 +133,8 @@ class LogisticRegressionSection(StatisticSection):
     of: dict[str, Any]
     covariates: list[str]
     hold_out: Exact = Fraction(0)
+    recalibrate: Literal["none", "intercept", "line"] = "none"
+    subgroups: list[str] | None = None
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
         """Return the spec."""
@@ -140,6 +143,8 @@ class LogisticRegressionSection(StatisticSection):
             of=read_where(self.of, table=common["table"], dataset=dataset),
             covariates=tuple(self.covariates),
             hold_out=self.hold_out,
+            recalibrate=Recalibration(self.recalibrate),
+            subgroups=tuple(self.subgroups or ()),
             expect_share=self.expect.share,
         )
 

@@ -1,14 +1,17 @@
 """How well a model ranks and how well its risks are calibrated, on patients it was not fitted to.
 
 Held-out patients are counted by public bins of θᵀz and by outcome.  From the two noisy histograms
-follow the C-statistic (AUC; ties inside a bin count one half), the Brier score, slope and intercept
-of the calibration line, the observed share by predicted risk, and net benefit [VE06].
+follow the C-statistic (AUC), the Brier score, slope and intercept of the calibration line, the
+observed share by predicted risk, and net benefit [VE06].
 
-*Risk of a bin* is that at the mean of θᵀz inside the bin, if θᵀz is normal with the noisy mean and
-spread of its terms; bins hold a twentieth each under that law, so little hangs on it.
+*Inside a bin* θᵀz is taken to be normal with the noisy mean and spread of its terms, and risks to
+be right.  Between two edges little hangs on that; the open bins at both ends hold three percent of
+normal scores each.  Pairs of one bin count by their chance to be ordered, not one half.
 
 *Law.*  Noisy counts are drawn anew: multinomial with the published shares, cut at 0, plus noise.
 The interval is the estimate ∓ normal quantile × the spread of what they give, cut to its range.
+Observed shares have Wilson's interval, of noisy counts (:func:`confide.plans.intervals.share`);
+neighbouring bins are joined until each has many more patients than noise.
 
 *Privacy:* post-processing of noisy counts; held-out patients are in no other answer.
 
@@ -20,22 +23,85 @@ References:
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
 from confide.plans.descent import Array, score_edges
-from confide.plans.estimates import Covers, Estimate
+from confide.plans.intervals import Component, Share, share
 from confide.plans.link import FARTHEST, STEPS, mean
-from confide.plans.model_estimates import TOO_FEW
 from confide.plans.simulation import Simulation
-from confide.tables.descent import SCORE_BINS, Family
+from confide.tables.descent import SCORE_BINS, SCORE_CUTS, Family
 
 RUNS = 400
-FEWEST = 10
+FEWEST = 5
 """Each outcome needs this many standard deviations of the noise of its total."""
+_LEAST_IN_A_GROUP = 20  # patients
+_CUTS = np.array([0, *SCORE_CUTS, 100]) / 100
+_SHARES = np.diff(_CUTS)
+_INSIDE = (np.arange(10) + 0.5) / 10
+PLACES = _CUTS[:-1, None] + _SHARES[:, None] * _INSIDE
+"""Shares of normal scores below ten evenly filled places of each bin; shape (bins, places)."""
+_OVER_NOISE = 10  # standard deviations of the noise of a group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """Log odds that were predicted, moved to a + b·η.
+
+    Attributes:
+        intercept: a.
+        slope: b, above 0.
+    """
+
+    intercept: float = 0.0
+    slope: float = 1.0
+
+
+AS_PREDICTED = Line()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram:
+    """Noisy counts of held-out patients.
+
+    Attributes:
+        counts: Without the outcome, then with it, by bin; shape (2, bins).
+        noise: Standard deviation of the noise of each.
+    """
+
+    counts: Array
+    noise: float
+
+    @property
+    def usable(self) -> bool:
+        """Whether there are enough patients of either outcome."""
+        least = FEWEST * self.noise * math.sqrt(SCORE_BINS)
+        return bool((self.counts.sum(axis=1) > least).all())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predicted:
+    """What a model predicts inside the bins, and at their edges.
+
+    Attributes:
+        eta: Log odds at evenly filled places; shape (bins, places).
+        edges: Log odds between the bins; shape (bins − 1,).
+    """
+
+    eta: Array
+    edges: Array
+
+    @property
+    def risk(self) -> Array:
+        """Mean risk of each bin; shape (bins,)."""
+        return np.asarray(_risk(self.eta).mean(axis=1))
+
+    @property
+    def thresholds(self) -> Array:
+        """Risk at each edge; shape (bins − 1,)."""
+        return _risk(self.edges)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +111,35 @@ class Measure:
     Attributes:
         value: In its unit; a share where nothing else is said.
         error: Standard deviation from sampling and noise.
-        lower: Least possible value.
-        upper: Greatest possible value.
+        lower: Lower end of its interval.
+        upper: Upper end.
     """
 
     value: float
     error: float
-    lower: float = -math.inf
-    upper: float = math.inf
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RiskGroup:
+    """Held-out patients of neighbouring bins.
+
+    Attributes:
+        predicted: Mean risk.
+        count: Noisy number.
+        deviation: Standard deviation of its noise.
+        observed: Share with the outcome.
+        first: First bin.
+        last: Last bin.
+    """
+
+    predicted: float
+    count: float
+    deviation: float
+    observed: Share
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +151,9 @@ class Evaluation:
         slope: Of the calibration line; 1 where risks are neither too far apart nor too close.
         intercept: Log odds observed less predicted; 0 where risks are right on the whole.
         brier: Mean squared error of the risks.
-        risks: Edges of the bins as risks; shape (bins − 1,).
-        shares: Observed share by bin.
+        whole: All of the patients.
+        groups: By predicted risk.
+        thresholds: Edges of the bins as risks; shape (bins − 1,).
         benefits: Net benefit of treating from each edge on.
         usable: Whether there are enough held-out patients of either outcome.
     """
@@ -74,136 +162,223 @@ class Evaluation:
     slope: Measure
     intercept: Measure
     brier: Measure
-    risks: Array
-    shares: tuple[Measure, ...]
+    whole: RiskGroup
+    groups: tuple[RiskGroup, ...]
+    thresholds: Array
     benefits: tuple[Measure, ...]
     usable: bool
 
 
 def evaluated(
-    counts: Sequence[float], *, theta: Array, noise: float, family: Family, simulation: Simulation
+    found: Histogram,
+    *,
+    theta: Array,
+    level: float,
+    simulation: Simulation,
+    line: Line = AS_PREDICTED,
+    purpose: str = "evaluation",
 ) -> Evaluation:
     """Return how a model does.
 
     Args:
-        counts: Noisy patients by bin without the outcome, then with it; shape (2·SCORE_BINS,).
+        found: Its held-out patients.
         theta: The model, intercept first; shape (d,).
-        noise: Standard deviation of the noise of a count.
-        family: Law of the outcome.
+        level: Coverage of each interval.
         simulation: Source of reproducible draws.
+        line: By which its log odds are moved.
+        purpose: Of the draws; who shares it shares them.
     """
-    return by_bins(
-        counts,
-        eta=bin_means(theta),
-        thresholds=mean(family, np.array(score_edges(theta)) / STEPS - FARTHEST),
-        noise=noise,
-        rng=simulation.generator("evaluation"),
+    return judged(
+        found,
+        told=predicted(theta, line=line),
+        ranked=predicted(theta),  # a line keeps the order
+        level=level,
+        simulation=simulation,
+        purpose=purpose,
     )
 
 
-def by_bins(
-    counts: Sequence[float],
+def judged(
+    found: Histogram,
     *,
-    eta: Array,
-    thresholds: Array,
-    noise: float,
-    rng: np.random.Generator,  # noqa: TID251
+    told: Predicted,
+    ranked: Predicted,
+    level: float,
+    simulation: Simulation,
+    purpose: str,
 ) -> Evaluation:
-    """Return how a model does whose predictions were counted by bins.
+    """Return how predictions do.
 
     Args:
-        counts: Noisy patients by bin without the outcome, then with it; shape (2·bins,).
-        eta: Mean log odds that are predicted, by bin; shape (bins,).
-        thresholds: Edges of the bins as risks; shape (bins − 1,).
-        noise: Standard deviation of the noise of a count.
-        rng: Source of reproducible draws.
+        found: Held-out patients by bin.
+        told: What is predicted of each bin.
+        ranked: What patients are ranked by.
+        level: Coverage of each interval.
+        simulation: Source of reproducible draws.
+        purpose: Of the draws; who shares it shares them.
     """
-    bins = len(eta)
-    observed = np.asarray(counts, dtype=np.float64).reshape(2, bins)
-    totals = observed.sum(axis=1)
-    usable = bool((totals > FEWEST * noise * math.sqrt(bins)).all())
-    drawn = _drawn(observed, noise=noise, rng=rng)
-    whole = np.concatenate([observed[None], drawn])
+    whole = with_draws(found, simulation=simulation, purpose=purpose)
+    normal = NormalDist().inv_cdf((1 + level) / 2)
 
-    def measure(found: Array, *, lower: float = -math.inf, upper: float = math.inf) -> Measure:
-        return Measure(
-            value=float(found[0]), error=float(np.std(found[1:])), lower=lower, upper=upper
-        )
+    def measure(values: Array, *, least: float = -math.inf, most: float = math.inf) -> Measure:
+        value, error = float(values[0]), float(np.std(values[1:]))
+        low, high = max(least, value - normal * error), min(most, value + normal * error)
+        return Measure(value=value, error=error, lower=low, upper=high)
 
-    slope, intercept = _calibration(whole, eta=eta)
-    shares = _shares(whole)
-    benefits = _benefits(whole, thresholds=thresholds)
+    _, slope = calibration_line(whole, told=told, noise=found.noise)
+    intercept = calibration_in_the_large(whole, told=told)
+    benefits = _benefits(whole, thresholds=told.thresholds)
     return Evaluation(
-        auc=measure(_auc(whole), lower=0, upper=1),
+        auc=measure(_auc(whole, told=ranked), least=0, most=1),
         slope=measure(slope),
         intercept=measure(intercept),
-        brier=measure(_brier(whole, risk=mean(Family.LOGISTIC, eta)), lower=0, upper=1),
-        risks=thresholds,
-        shares=tuple(measure(shares[:, i], lower=0, upper=1) for i in range(bins)),
-        benefits=tuple(measure(benefits[:, i]) for i in range(bins - 1)),
-        usable=usable,
+        brier=measure(_brier(whole, told=told), least=0, most=1),
+        whole=_group(found, told=told, first=0, last=SCORE_BINS - 1, level=level),
+        groups=tuple(
+            _group(found, told=told, first=first, last=last, level=level)
+            for first, last in _groups(found)
+        ),
+        thresholds=told.thresholds,
+        benefits=tuple(measure(benefits[:, i]) for i in range(SCORE_BINS - 1)),
+        usable=found.usable,
     )
 
 
-def published(
-    found: Measure,
-    quantity: str,
-    *,
-    statistic: str,
-    key: tuple[str, ...],
-    level: float,
-    usable: bool,
-) -> Estimate:
-    """Return what is published of one number."""
-    width = NormalDist().inv_cdf((1 + level) / 2) * found.error
-    return Estimate(
-        statistic=statistic,
-        quantity=quantity,
-        key=key,
-        value=found.value if usable else None,
-        standard_error=found.error if usable else None,
-        lower=max(found.lower, found.value - width) if usable else None,
-        upper=min(found.upper, found.value + width) if usable else None,
-        level=level,
-        covers=Covers.SAMPLING_AND_NOISE,
-        unit="1",
-        flags=() if usable else (TOO_FEW,),
-    )
-
-
-def bin_means(theta: Array) -> Array:
-    """Return the mean of θᵀz in each bin, for normal θᵀz; shape (SCORE_BINS,)."""
+def predicted(theta: Array, *, line: Line = AS_PREDICTED) -> Predicted:
+    """Return what a model predicts, for normal θᵀz."""
     normal, length = NormalDist(), float(np.linalg.norm(theta[1:]))
-    cuts = [-math.inf, *(normal.inv_cdf(k / SCORE_BINS) for k in range(1, SCORE_BINS)), math.inf]
-    heights = [0.0 if math.isinf(cut) else normal.pdf(cut) for cut in cuts]
-    inside = -np.diff(np.array(heights)) * SCORE_BINS  # mean of a normal between two cuts
-    return np.asarray(float(theta[0]) + length * inside)
+    inside = float(theta[0]) + length * np.array([normal.inv_cdf(float(p)) for p in PLACES.ravel()])
+    edges = np.array(score_edges(theta)) / STEPS - FARTHEST
+    return Predicted(
+        eta=line.intercept + line.slope * inside.reshape(PLACES.shape),
+        edges=line.intercept + line.slope * edges,
+    )
 
 
-def _drawn(observed: Array, *, noise: float, rng: np.random.Generator) -> Array:  # noqa: TID251
-    """Return noisy counts of other patients of the same population; shape (RUNS, 2, bins)."""
-    shares = np.maximum(observed, 0).ravel()
-    total = max(1, round(float(observed.sum())))
+def calibration_in_the_large(counts: Array, *, told: Predicted) -> Array:
+    """Return log odds observed less predicted, on the whole; shape (runs,).
+
+    Args:
+        counts: Shape (runs, 2, bins).
+        told: What was predicted.
+    """
+    number, having = counts.sum(axis=1), counts[:, 1]
+    large = np.zeros(len(counts))
+    for _ in range(25):
+        p = _risk(large[:, None, None] + told.eta)
+        v, r = number * (p * (1 - p)).mean(axis=2), having - number * p.mean(axis=2)
+        large += np.clip(r.sum(axis=1) / _positive(v.sum(axis=1)), -1, 1)
+    return large
+
+
+def calibration_line(counts: Array, *, told: Predicted, noise: float) -> tuple[Array, Array]:
+    """Return a and b of the line a + b·η that fits best; each of shape (runs,).
+
+    Numbers with the outcome have the mean risk p of their bin, and weigh by their variance, which
+    is n·p(1 − p) of n patients and noise of them and of the others.
+
+    Args:
+        counts: Shape (runs, 2, bins).
+        told: What was predicted.
+        noise: Standard deviation of the noise of a count.
+    """
+    number, having = counts.sum(axis=1), counts[:, 1]
+    centre = float(told.eta.mean())
+    x = told.eta - centre
+    each = np.maximum(1.0, float(number[0].sum()) * _SHARES)
+    p, q = told.risk, 1 - told.risk
+    weight = each / (each * p * q + noise**2 * (p**2 + q**2))
+    a, b = np.full(len(counts), centre), np.ones(len(counts))
+    for _ in range(25):
+        inside = _risk(a[:, None, None] + b[:, None, None] * x)
+        slope = inside * (1 - inside)
+        off = weight * (having - number * inside.mean(axis=2))
+        by_a, by_b = slope.mean(axis=2), (slope * x).mean(axis=2)
+        s0, s1, s2 = (
+            (each * weight * first * second).sum(axis=1)
+            for first, second in ((by_a, by_a), (by_a, by_b), (by_b, by_b))
+        )
+        g0, g1 = (off * by_a).sum(axis=1), (off * by_b).sum(axis=1)
+        apart = _positive(s0 * s2 - s1**2)
+        a += np.clip((s2 * g0 - s1 * g1) / apart, -1, 1)
+        b += np.clip((s0 * g1 - s1 * g0) / apart, -1, 1)
+    return a - b * centre, b
+
+
+def with_draws(found: Histogram, *, simulation: Simulation, purpose: str) -> Array:
+    """Return noisy counts, then those of other patients of the same population.
+
+    Shape (1 + RUNS, 2, bins).
+    """
+    rng = simulation.generator(purpose)
+    shares = np.maximum(found.counts, 0).ravel()
+    total = max(1, round(float(found.counts.sum())))
     sampled = rng.multinomial(total, shares / max(shares.sum(), 1e-9), size=RUNS)
-    noisy = sampled + rng.normal(0, noise, sampled.shape)
-    return np.asarray(noisy.reshape(RUNS, *observed.shape), dtype=np.float64)
+    noisy = sampled + rng.normal(0, found.noise, sampled.shape)
+    return np.concatenate([found.counts[None], noisy.reshape(RUNS, *found.counts.shape)])
 
 
-def _auc(counts: Array) -> Array:
+def _groups(found: Histogram) -> list[tuple[int, int]]:
+    """Return first and last bin of each group: as few as have many more patients than noise.
+
+    By the shares of patients that bins would have were scores normal, not by those that they have.
+    """
+    total, start, groups = float(found.counts.sum()), 0, []
+    for last in range(SCORE_BINS):
+        noise = _OVER_NOISE * found.noise * math.sqrt(2 * (last + 1 - start))
+        if total * float(_SHARES[start : last + 1].sum()) >= max(_LEAST_IN_A_GROUP, noise):
+            groups.append((start, last))
+            start = last + 1
+    if not groups:
+        return [(0, SCORE_BINS - 1)]
+    return [*groups[:-1], (groups[-1][0], SCORE_BINS - 1)]
+
+
+def _group(found: Histogram, *, told: Predicted, first: int, last: int, level: float) -> RiskGroup:
+    of = found.counts[:, first : last + 1]
+    without, having = of.sum(axis=1)
+    deviation = found.noise * math.sqrt(last + 1 - first)
+    weights = _positive(of.sum(axis=0))
+    return RiskGroup(
+        predicted=float(np.average(told.risk[first : last + 1], weights=weights)),
+        count=float(without + having),
+        deviation=deviation * math.sqrt(2),
+        observed=share(
+            float(having),
+            float(without),
+            noise=Component(variance=deviation**2),
+            spread=max(0.0, float(without + having)),
+            least=max(1.0, 2 * math.sqrt(2) * deviation),
+            level=level,
+        ),
+        first=first,
+        last=last,
+    )
+
+
+def _auc(counts: Array, *, told: Predicted) -> Array:
     """Return the C-statistic; shape (runs,)."""
     without, having = counts[:, 0], counts[:, 1]
-    below = np.cumsum(without, axis=1) - without / 2
+    below = np.cumsum(without, axis=1) - without * (1 - _ordered(told))
     pairs = without.sum(axis=1) * having.sum(axis=1)
     return np.asarray(np.clip((having * below).sum(axis=1) / _positive(pairs), 0, 1))
 
 
-def _brier(counts: Array, *, risk: Array) -> Array:
-    squared = counts[:, 0] @ risk**2 + counts[:, 1] @ (1 - risk) ** 2
+def _ordered(told: Predicted) -> Array:
+    """Return the chance that of a pair of one bin the one with the outcome has the higher risk."""
+    ill = _risk(told.eta)
+    well = 1 - ill
+    below = np.cumsum(well, axis=1) - well / 2
+    return np.asarray((ill * below).sum(axis=1) / (ill.sum(axis=1) * well.sum(axis=1)))
+
+
+def _brier(counts: Array, *, told: Predicted) -> Array:
+    ill = _risk(told.eta)
+    well = 1 - ill
+    wrong = (well * ill**2).sum(axis=1) / well.sum(axis=1)
+    short = (ill * well**2).sum(axis=1) / ill.sum(axis=1)
+    squared = counts[:, 0] @ wrong + counts[:, 1] @ short
     return np.asarray(squared / _positive(counts.sum(axis=(1, 2))))
-
-
-def _shares(counts: Array) -> Array:
-    return np.asarray(np.clip(counts[:, 1] / _positive(counts.sum(axis=1)), 0, 1))
 
 
 def _benefits(counts: Array, *, thresholds: Array) -> Array:
@@ -213,28 +388,8 @@ def _benefits(counts: Array, *, thresholds: Array) -> Array:
     return np.asarray((above[:, 1] - above[:, 0] * thresholds / (1 - thresholds)) / total)
 
 
-def _calibration(counts: Array, *, eta: Array) -> tuple[Array, Array]:
-    """Return slope and intercept of log odds observed over predicted; each of shape (runs,).
-
-    The intercept is calibration in the large: that of the line whose slope is 1.
-    """
-    number, having = counts.sum(axis=1), counts[:, 1]
-    centre = float(eta.mean())
-    a, b = np.zeros(len(counts)), np.ones(len(counts))
-    large = np.zeros(len(counts))
-    for _ in range(25):
-        p = 1 / (1 + np.exp(-np.clip(a[:, None] + b[:, None] * (eta - centre) + centre, -30, 30)))
-        v, r = number * p * (1 - p), having - number * p
-        x = eta - centre
-        s0, s1, s2 = v.sum(axis=1), v @ x, v @ x**2
-        g0, g1 = r.sum(axis=1), r @ x
-        apart = _positive(s0 * s2 - s1**2)
-        a += np.clip((s2 * g0 - s1 * g1) / apart, -1, 1)
-        b += np.clip((s0 * g1 - s1 * g0) / apart, -1, 1)
-        p = 1 / (1 + np.exp(-np.clip(large[:, None] + eta, -30, 30)))
-        v, r = number * p * (1 - p), having - number * p
-        large += np.clip(r.sum(axis=1) / _positive(v.sum(axis=1)), -1, 1)
-    return b, large
+def _risk(eta: Array) -> Array:
+    return mean(Family.LOGISTIC, eta)
 
 
 def _positive(value: Array) -> Array:

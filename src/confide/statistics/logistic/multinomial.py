@@ -26,7 +26,7 @@ from fractions import Fraction
 import numpy as np
 
 from confide.errors import ContractError, UnknownNameError
-from confide.plans.classes import Array, by_class, share_edges, share_means
+from confide.plans.classes import Array, by_class, share_edges, share_log_odds
 from confide.plans.contribution import PerPatient, question, rows_of_each
 from confide.plans.descent import walk
 from confide.plans.estimates import Estimate, Forecast
@@ -35,10 +35,19 @@ from confide.plans.model_estimates import Published, forecast_of, label_of, step
 from confide.plans.model_fit import fitted_classes
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.statistics.logistic.evaluation import Evaluation, by_bins, published
+from confide.statistics.logistic.evaluation import (
+    PLACES,
+    Evaluation,
+    Histogram,
+    Predicted,
+    judged,
+)
+from confide.statistics.logistic.held_out import HELD_OUT, measured
 from confide.tables.descent import (
-    HAZARD_BINS,
+    PARTS,
     RESIDUAL,
+    SCORE_BINS,
+    SCORE_CUTS,
     UNIT,
     DescentAggregate,
     Family,
@@ -122,7 +131,7 @@ class MultinomialRegression:
             family=Family.MULTINOMIAL,
             bounds=rows_of_each(self.per_patient, table=self.table, dataset=dataset),
             rounds=ROUNDS,
-            held_out=math.floor(self.hold_out * 1000),
+            held_out=math.floor(self.hold_out * PARTS),
             classes=len(self.classes(dataset)),
         )
 
@@ -199,11 +208,11 @@ class MultinomialRegression:
         noise = sigma / scale.scores
         held = self._evaluation(counts, theta=theta, noise=noise, simulation=simulation)
         named = [
-            published(
-                one,
+            measured(
                 quantity,
+                (f"{name} vs the rest", HELD_OUT),
+                one,
                 statistic=self.id,
-                key=(f"{name} vs the rest", "held out"),
                 level=float(self.level),
                 usable=each.usable,
             )
@@ -217,21 +226,25 @@ class MultinomialRegression:
         ]
         return (*estimates, rows, *named)
 
-    @staticmethod
     def _evaluation(
-        counts: Sequence[float], *, theta: Array, noise: float, simulation: Simulation
+        self, counts: Sequence[float], *, theta: Array, noise: float, simulation: Simulation
     ) -> list[Evaluation]:
         """Return how the model tells each class from the rest, on held-out patients."""
-        edges = np.rint(share_edges(theta, bins=HAZARD_BINS) * RESIDUAL) / RESIDUAL
-        means = share_means(theta, bins=HAZARD_BINS)
-        each = np.asarray(counts).reshape(len(theta), 2 * HAZARD_BINS)
-        return [
-            by_bins(
-                each[c],
-                eta=means[c],
-                thresholds=edges[c],
-                noise=noise,
-                rng=simulation.generator(f"evaluation of class {c}"),
+        edges = np.rint(share_edges(theta, percents=SCORE_CUTS) * RESIDUAL) / RESIDUAL
+        edges = np.clip(edges, 1 / RESIDUAL, 1 - 1 / RESIDUAL)
+        inside = share_log_odds(theta, places=PLACES)
+        each = np.asarray(counts).reshape(len(theta), 2, SCORE_BINS)
+        found = []
+        for c in range(len(theta)):
+            told = Predicted(eta=inside[c], edges=np.log(edges[c] / (1 - edges[c])))
+            found.append(
+                judged(
+                    Histogram(counts=each[c], noise=noise),
+                    told=told,
+                    ranked=told,
+                    level=float(self.level),
+                    simulation=simulation,
+                    purpose=f"evaluation of class {c}",
+                )
             )
-            for c in range(len(theta))
-        ]
+        return found

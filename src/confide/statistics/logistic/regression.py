@@ -30,12 +30,13 @@ from confide.plans.model_estimates import Published, forecast_of, label_of, step
 from confide.plans.model_fit import fitted
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.statistics.logistic.evaluation import Evaluation, Measure, evaluated, published
-from confide.tables.descent import SCORE_BINS, UNIT, DescentAggregate, Family, terms
+from confide.statistics.logistic.held_out import HeldOut, scores_of
+from confide.statistics.logistic.recalibration import Recalibration
+from confide.tables.descent import PARTS, UNIT, DescentAggregate, Family, terms
 from confide.tables.descent_scale import scale_of
 from confide.tables.expression import Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import Relation, resolve
+from confide.tables.relation import Relation, axes_of, resolve
 from confide.tables.schema import Dataset
 
 MODEL = "model"
@@ -54,6 +55,10 @@ class LogisticRegression:
         where: Which rows; rows that lack one of the values are left out.
         per_patient: Most rows of a patient, where there may be several; they weigh as one together.
         hold_out: Share of the patients, by keyed hash, who are not fitted but evaluate the model.
+        recalibrate: What of the log odds half of those who are held out put right; the other half
+            evaluates.
+        subgroups: Categories by whose values the evaluation is repeated; rows that lack one are
+            left out.
         level: Coverage of each interval.
         expect: Public planning number of rows; needed to forecast the error.
         expect_share: Public planning share of them for whom the condition holds; 1/2 otherwise.
@@ -71,6 +76,8 @@ class LogisticRegression:
     expect: Fraction | None = None
     expect_share: Fraction | None = None
     title: str = ""
+    recalibrate: Recalibration = Recalibration.NONE
+    subgroups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.covariates or len(set(self.covariates)) != len(self.covariates):
@@ -78,12 +85,23 @@ class LogisticRegression:
                 f"Regression {self.id!r} needs covariates, each named once.",
                 hint="Write covariates: [age, sex].",
             )
+        if len(set(self.subgroups)) != len(self.subgroups):
+            raise ContractError(
+                f"Regression {self.id!r} names a column of subgroups twice.", hint="Name it once."
+            )
+        if self.recalibrate is not Recalibration.NONE and self.hold_out * PARTS < 2:
+            raise ContractError(
+                f"Regression {self.id!r} is recalibrated on patients who are held out.",
+                hint="Write hold-out: 0.3; half of them calibrate, half evaluate.",
+            )
 
     def aggregate(self, dataset: Dataset) -> DescentAggregate:
         """Return what is asked of the rows."""
         covariates = tuple(
             resolve(name, table=self.table, dataset=dataset) for name in self.covariates
         )
+        held_out = math.floor(self.hold_out * PARTS)
+        calibrates = self.recalibrate is not Recalibration.NONE
         return DescentAggregate(
             relation=Relation(table=self.table, where=self.where),
             covariates=covariates,
@@ -91,7 +109,9 @@ class LogisticRegression:
             family=Family.LOGISTIC,
             bounds=rows_of_each(self.per_patient, table=self.table, dataset=dataset),
             rounds=ROUNDS,
-            held_out=math.floor(self.hold_out * 1000),
+            held_out=held_out,
+            calibrating=held_out // 2 if calibrates else 0,
+            subgroups=axes_of(self.subgroups, table=self.table, dataset=dataset),
         )
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
@@ -150,46 +170,22 @@ class LogisticRegression:
         rows = say.rows(found, unit=aggregate.counted, width=width)
         if not scale.scores:
             return (*estimates, rows)
-        counts = [value / scale.scores for value in answers[-2 * SCORE_BINS :]]
-        theta = walk(aggregate, answers, sigma=sigma, dataset=dataset).theta
-        held = evaluated(
-            counts,
-            theta=theta,
+        scores = scores_of(
+            [value / scale.scores for value in answers[-scale.scored :]],
             noise=sigma / scale.scores,
-            family=aggregate.family,
+            aggregate=aggregate,
+            names=self.subgroups,
+            dataset=dataset,
+        )
+        held = HeldOut(
+            statistic=self.id,
+            level=float(self.level),
+            theta=walk(aggregate, answers, sigma=sigma, dataset=dataset).theta,
+            kind=self.recalibrate,
             simulation=simulation,
         )
-        return (*estimates, rows, *self._evaluation(held))
-
-    def _evaluation(self, found: Evaluation) -> list[Estimate]:
-        """Return what is published of the held-out patients."""
-
-        def said(quantity: str, key: str, one: Measure) -> Estimate:
-            return published(
-                one,
-                quantity,
-                statistic=self.id,
-                key=(key,),
-                level=float(self.level),
-                usable=found.usable,
-            )
-
-        edges = [f"{risk:.3g}" for risk in found.risks]
-        ranges = [f"{a} to {b}" for a, b in zip(["0", *edges], [*edges, "1"], strict=True)]
-        return [
-            said("auc", "held out", found.auc),
-            said("calibration slope", "held out", found.slope),
-            said("calibration intercept", "held out", found.intercept),
-            said("brier score", "held out", found.brier),
-            *(
-                said("observed share", f"risk {key}", one)
-                for key, one in zip(ranges, found.shares, strict=True)
-            ),
-            *(
-                said("net benefit", f"risk {key}", one)
-                for key, one in zip(edges, found.benefits, strict=True)
-            ),
-        ]
+        predicting = [each for each in estimates if each.quantity == "prediction coefficient"]
+        return (*estimates, rows, *held.published(scores, predicting=predicting))
 
 
 def _note(rows: Fraction, *, share: float, sampling: float) -> str:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.plans.simulation import Simulation
-from confide.tables.descent import HAZARD_BINS
+from confide.tables.descent import SCORE_BINS
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -63,8 +63,8 @@ def held_out_concordance(
         noise: Standard deviation of the noise of a count.
         simulation: Source of reproducible draws.
     """
-    observed = np.asarray(counts, dtype=np.float64).reshape(intervals, 2, HAZARD_BINS)
-    least = FEWEST * noise * math.sqrt(intervals * HAZARD_BINS)
+    observed = np.asarray(counts, dtype=np.float64).reshape(intervals, 2, SCORE_BINS)
+    least = FEWEST * noise * math.sqrt(intervals * SCORE_BINS)
     usable = bool(observed[:, 1].sum() > least and observed.sum() > math.sqrt(2) * least)
     rng = simulation.generator("concordance")
     shares = np.maximum(observed, 0).ravel()

@@ -1,0 +1,325 @@
+"""Figures of how a model does on held-out patients: calibration, decision curve, subgroups.
+
+*Calibration plot* [VC16]: observed share against predicted risk by groups of risk, with intervals,
+beside the diagonal; below it how the risks are spread.  *Decision curve* [VE06]: net benefit of
+treating by the model from a risk on, with its band, beside treating all and treating nobody.
+
+*Privacy:* drawn from published cells, so it costs nothing.
+
+References:
+    [VC16] Van Calster et al. A calibration hierarchy for risk models. J. Clin. Epidemiol. 74, 2016.
+        https://doi.org/10.1016/j.jclinepi.2015.12.005
+    [VE06] Vickers, Elkin. Decision curve analysis. Medical Decision Making 26(6), 2006.
+        https://doi.org/10.1177/0272989X06295361
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from confide.plans.plan import Statistic
+from confide.release.release import Release
+from confide.report.cells import Cell, cells_of
+from confide.report.describe import title_of
+from confide.report.figure import Figure
+from confide.report.forest import null_line
+from confide.report.marks import Chart, Frame, Row, dots, row_of, side_by_side, titled
+from confide.report.numbers import clean, percent, significant
+from confide.report.style import DOT, MAIN, MUTED, OUTER, PALE, SERIES, SHAPES
+from confide.report.words import Words
+from confide.statistics.logistic.held_out import HELD_OUT, RECALIBRATED
+from confide.statistics.logistic.regression import LogisticRegression
+
+CALIBRATION, BENEFIT, SUBGROUPS = "calibration", "benefit", "subgroups"
+_WIDTH, _HEIGHT, _BELOW = 420, 420, 70
+_CURVE_HEIGHT = 300
+_POINTS = 60  # of the curve of treating all
+
+Cells = Mapping[tuple[str, str], Cell]
+
+
+def model_figures(release: Release, statistic: Statistic, *, words: Words) -> Mapping[str, Figure]:
+    """Return the figures of a model's evaluation by name; none where nothing was evaluated."""
+    if not isinstance(statistic, LogisticRegression) or not statistic.hold_out:
+        return {}
+    cells = {(c.quantity, c.key[0]): c for c in cells_of(release.of(statistic))}
+    if _value(cells, "auc", HELD_OUT) is None:
+        return {}
+    subject = _Subject(
+        title=title_of(statistic, plan=release.plan, words=words), cells=cells, words=words
+    )
+    found = {CALIBRATION: subject.calibration(), BENEFIT: subject.benefit()}
+    if statistic.subgroups:
+        found[SUBGROUPS] = subject.subgroups()
+    return found
+
+
+def _value(cells: Cells, quantity: str, key: str) -> float | None:
+    found = cells.get((quantity, key))
+    return None if found is None else found.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Subject:
+    """A model's cells by quantity and label."""
+
+    title: str
+    cells: Cells
+    words: Words
+
+    @property
+    def moved(self) -> bool:
+        """Whether a line that changes something was found."""
+        line = (
+            _value(self.cells, "recalibration intercept", RECALIBRATED),
+            _value(self.cells, "recalibration slope", RECALIBRATED),
+        )
+        return line not in ((None, None), (0.0, 1.0))
+
+    def of(self, quantity: str) -> Sequence[Cell]:
+        """Return the cells of one quantity that stand on a range or a value of risk."""
+        return [
+            c for (name, key), c in self.cells.items() if name == quantity and "risk" in key.split()
+        ]
+
+    def calibration(self) -> Figure:
+        """Return observed against predicted, above the spread of the risks."""
+        import altair as alt
+
+        rows = self._points("predicted risk", self.words.say("model.as-predicted"))
+        if self.moved:
+            rows += self._points("recalibrated risk", self.words.say("model.recalibrated"))
+        top = _rounded_up(max(max(row["high"], row["predicted"]) for row in rows))
+        chart = alt.vconcat(
+            _observed(rows, top=top, words=self.words),
+            _spread(self._bars(top), top=top, words=self.words),
+            spacing=10,
+        )
+        notes = [self.words.say("model.calibration.note")]
+        if self.moved:
+            notes.append(self.words.say("model.calibration.line", **self._line()))
+        return self._figure(chart, CALIBRATION, notes=notes, groups=str(len(self._groups())))
+
+    def benefit(self) -> Figure:
+        """Return the decision curve."""
+        name = "recalibrated net benefit" if self.moved else "net benefit"
+        share = self.cells["observed share", HELD_OUT]
+        rows = [
+            {"risk": _risk_of(c.key[0]), "value": c.value, "low": c.outer[0], "high": c.outer[1]}
+            for c in self.of(name)
+            if c.value is not None and c.outer is not None
+        ]
+        chart = _decision(rows, share=share, words=self.words)
+        best = max(
+            rows,
+            key=lambda row: row["value"] - max(0.0, _treat_all(share.value or 0, row["risk"])),
+        )
+        return self._figure(
+            chart,
+            BENEFIT,
+            notes=(self.words.say("model.benefit.note"),),
+            risk=percent(best["risk"]),
+            value=significant(best["value"]),
+            all=significant(_treat_all(share.value or 0, best["risk"])),
+        )
+
+    def subgroups(self) -> Figure:
+        """Return C-statistic and calibration in the large of each subgroup."""
+        names = [key for (quantity, key) in self.cells if quantity == "auc" and ": " in key]
+        panels = []
+        for quantity, null in (("auc", None), ("calibration intercept", 0.0)):
+            chosen = [self.cells[quantity, key] for key in (HELD_OUT, *names)]
+            groups = (self.words.say("chart.all"), *(clean(name) for name in names))
+            rows = [
+                row_of(cell, group=group, missing=self._missing(cell))
+                for group, cell in zip(groups, chosen, strict=True)
+            ]
+            title = self.words.say(f"quantity.{quantity.replace(' ', '-')}")
+            chart = dots(rows, frame=Frame(groups=groups, x_title=""))
+            panels.append((title, chart if null is None else null_line(null) + chart))
+        found = self.cells["auc", HELD_OUT]
+        return self._figure(
+            side_by_side(panels),
+            SUBGROUPS,
+            notes=(self.words.say("model.subgroups.note"),),
+            groups=str(len(names)),
+            auc=significant(found.value or math.nan),
+        )
+
+    def _missing(self, cell: Cell) -> str:
+        return self.words.say("comma").join(self.words.say(f"flag.{f}.short") for f in cell.flags)
+
+    def _figure(self, chart: Chart, name: str, *, notes: Sequence[str], **said: str) -> Figure:
+        words = self.words
+        slope, large = (
+            self.cells[quantity, HELD_OUT]
+            for quantity in ("calibration slope", "calibration intercept")
+        )
+        if name == CALIBRATION:
+            said |= {"slope": _told(slope), "large": _told(large)}
+        level = percent(slope.level)
+        title = words.say(f"model.{name}.title", title=self.title)
+        subtitle = words.say(f"model.{name}.subtitle", level=level)
+        return Figure(
+            chart=titled(chart, title=title, subtitle=subtitle),
+            title=title,
+            notes=tuple(notes),
+            alt=words.say(f"model.{name}.alt", title=title, **said),
+        )
+
+    def _line(self) -> dict[str, str]:
+        return {
+            name: significant(_value(self.cells, f"recalibration {name}", RECALIBRATED) or 0.0)
+            for name in ("intercept", "slope")
+        }
+
+    def _groups(self) -> Sequence[Cell]:
+        return [c for c in self.of("observed share") if c.value is not None]
+
+    def _points(self, quantity: str, series: str) -> list[Row]:
+        rows = []
+        for cell in self._groups():
+            at = _value(self.cells, quantity, cell.key[0])
+            if at is not None and cell.outer is not None:
+                low, high = cell.outer
+                row = {"predicted": at, "value": cell.value, "low": low, "high": high}
+                rows.append(row | {"series": series})
+        return rows
+
+    def _bars(self, top: float) -> list[Row]:
+        """Return patients per percentage point of predicted risk, range by range."""
+        rows = []
+        for cell in self.of("count"):
+            first, last = (float(part) for part in cell.key[0].split()[1::2])
+            if first < top:
+                height = (cell.value or 0.0) / (100 * (last - first))
+                rows.append({"from": first, "to": min(last, top), "height": height})
+        return rows
+
+
+def _told(cell: Cell) -> str:
+    low, high = cell.outer or (math.nan, math.nan)
+    return f"{significant(cell.value or math.nan)} ({significant(low)} – {significant(high)})"
+
+
+def _risk_of(key: str) -> float:
+    return float(key.split()[1])
+
+
+def _rounded_up(value: float) -> float:
+    return min(1.0, math.ceil(value * 10) / 10)
+
+
+def _treat_all(share: float, risk: float) -> float:
+    return share - (1 - share) * risk / (1 - risk)
+
+
+def _across(field: str, *, top: float, title: str | None) -> Any:
+    import altair as alt
+
+    scale = alt.Scale(domain=[0, top], nice=False)
+    axis = alt.Axis(format=".0%", labels=title is not None, grid=True, tickCount=6)
+    return alt.X(f"{field}:Q", scale=scale, title=title, axis=axis)
+
+
+def _observed(rows: Sequence[Row], *, top: float, words: Words) -> Chart:
+    """Return points with intervals beside the diagonal."""
+    import altair as alt
+
+    x = _across("predicted", top=top, title=None)
+    up = alt.Scale(domain=[0, top], nice=False)
+    axis = alt.Axis(format=".0%", grid=True, tickCount=6)
+
+    def y(field: str) -> Any:
+        return alt.Y(f"{field}:Q", title=words.say("model.observed"), scale=up, axis=axis)
+
+    names = list(dict.fromkeys(str(row["series"]) for row in rows))
+    ends = alt.Data(values=[{"predicted": at, "value": at} for at in (0.0, top)])
+    diagonal = alt.Chart(ends).mark_line(color=MUTED, strokeDash=[4, 4], strokeWidth=1.2)
+    data = alt.Data(values=list(rows))
+    legend = alt.Legend(title=None) if len(names) > 1 else None
+    colours = alt.Scale(domain=names, range=list(SERIES[: len(names)]))
+    shapes = alt.Scale(domain=names, range=list(SHAPES[: len(names)]))
+    colour = alt.Color("series:N", scale=colours, legend=legend)
+    rule = alt.Chart(data).mark_rule(strokeWidth=OUTER, strokeCap="round")
+    point = alt.Chart(data).mark_point(size=DOT, strokeWidth=OUTER, opacity=1, filled=True)
+    return alt.layer(
+        diagonal.encode(x=x, y=y("value")),
+        rule.encode(x=x, y=y("low"), y2="high:Q", color=colour),
+        point.encode(
+            x=x,
+            y=y("value"),
+            color=colour,
+            shape=alt.Shape("series:N", scale=shapes, legend=legend),
+        ),
+    ).properties(width=_WIDTH, height=_HEIGHT)
+
+
+def _spread(rows: Sequence[Row], *, top: float, words: Words) -> Chart:
+    """Return how many patients there are a percentage point of risk."""
+    import altair as alt
+
+    bars = alt.Chart(alt.Data(values=list(rows))).mark_rect(
+        color=PALE, stroke=MAIN, strokeWidth=0.6
+    )
+    axis = alt.Axis(grid=False, tickCount=2)
+    up = alt.Y("height:Q", title=words.say("model.spread"), axis=axis, scale=alt.Scale(zero=True))
+    x = _across("from", top=top, title=words.say("model.predicted"))
+    return bars.encode(x=x, x2="to:Q", y=up, y2=alt.datum(0)).properties(
+        width=_WIDTH, height=_BELOW
+    )
+
+
+def _decision(rows: Sequence[Row], *, share: Cell, words: Words) -> Chart:
+    """Return net benefit of the model, of treating all and of treating nobody."""
+    import altair as alt
+
+    low, high = share.outer or (0.0, 1.0)
+    value = share.value or 0.0
+    last = max(row["risk"] for row in rows)
+    names = [words.say(f"model.{name}") for name in ("by-model", "treat-all", "treat-none")]
+    start = {"risk": 0.0, "value": value, "low": low, "high": high}
+    steps = [last * place / _POINTS for place in range(_POINTS + 1)]
+    every: list[Row] = [row | {"series": names[0]} for row in (start, *rows)]
+    every += [
+        {
+            "risk": risk,
+            "value": _treat_all(value, risk),
+            "low": _treat_all(low, risk),
+            "high": _treat_all(high, risk),
+            "series": names[1],
+        }
+        for risk in steps
+    ]
+    every += [
+        {"risk": risk, "value": 0.0, "low": 0.0, "high": 0.0, "series": names[2]}
+        for risk in (0.0, last)
+    ]
+    top = max(row["high"] for row in (start, *rows)) * 1.05
+    up = alt.Scale(domain=[-top / 4, top], nice=False)
+    colours = alt.Scale(domain=names, range=[MAIN, SERIES[1], MUTED])
+    dashes = alt.Scale(domain=names, range=[[1, 0], [7, 3], [2, 2]])
+    style = alt.Legend(symbolType="stroke", symbolStrokeWidth=2.5, symbolSize=700, title=None)
+    colour = alt.Color("series:N", scale=colours, legend=style)
+    x = _across("risk", top=last, title=words.say("model.threshold"))
+
+    def y(field: str) -> Any:
+        axis = alt.Axis(grid=True, tickCount=5)
+        return alt.Y(f"{field}:Q", title=words.say("quantity.net-benefit"), scale=up, axis=axis)
+
+    data = alt.Data(values=every)
+    dots = alt.Data(values=[row for row in every[1:] if row["series"] == names[0]])
+    band = alt.Chart(data).mark_area(opacity=0.16, clip=True)
+    line = alt.Chart(data).mark_line(strokeWidth=2.2, clip=True)
+    point = alt.Chart(dots).mark_point(size=DOT * 0.6, filled=True, opacity=1, color=MAIN)
+    return alt.layer(
+        band.encode(x=x, y=y("low"), y2="high:Q", color=colour),
+        line.encode(
+            x=x,
+            y=y("value"),
+            color=colour,
+            strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=style),
+        ),
+        point.encode(x=x, y=y("value")),
+    ).properties(width=_WIDTH + 60, height=_CURVE_HEIGHT)

@@ -1,0 +1,183 @@
+"""Calibration plot, decision curve and subgroups of a model, in the report and in its card."""
+
+import json
+import math
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from confide.report.model_card import model_card
+from confide.report.model_figures import model_figures
+from confide.report.save import contents
+from confide.report.words import load_words
+from confide.statistics.logistic.held_out import RECALIBRATED
+from confide.workspace import open_workspace
+
+N = 12_000
+WORDS = load_words("en")
+DATASET = {
+    "dataset": {"id": "figures", "lineage": "figures", "snapshot": "1"},
+    "source": {"kind": "frames"},
+    "protects": {"unit": "patient", "id": "person_id", "adjacency": "add-remove"},
+    "accounting": {"measure": "zcdp", "delta": "1e-6"},
+    "caps": {"lifetime": {"epsilon": "20"}},
+    "tables": {
+        "people": {
+            "rows-per-patient": "1",
+            "columns": {
+                "age": {"kind": "number", "lower": "0", "upper": "100"},
+                "sex": {"categories": ["female", "male"]},
+                "site": {"categories": ["North", "South <&>", "Islands"]},
+                "ill": {"categories": ["no", "yes"]},
+            },
+        }
+    },
+}
+SPEC = {
+    "id": "risk",
+    "kind": "logistic-regression",
+    "table": "people",
+    "of": {"ill": ["yes"]},
+    "covariates": ["age", "sex"],
+    "hold-out": "0.4",
+    "subgroups": ["sex", "site"],
+    "recalibrate": "line",
+}
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory):
+    """A release with all of it, one without subgroups, one that held nobody out, one of noise."""
+    rng = np.random.default_rng(0)
+    age, sex = rng.integers(0, 100, N), rng.choice(["female", "male"], N)
+    site = rng.choice(["North", "South <&>", "Islands"], N, p=[0.7, 0.29, 0.01])
+    eta = (age - 60) / 15 + 0.8 * (sex == "male")
+    ill = np.where(rng.random(N) < 1 / (1 + np.exp(-eta)), "yes", "no")
+    frame = pa.table({"person_id": np.arange(N), "age": age, "sex": sex, "site": site, "ill": ill})
+    plain = {k: v for k, v in SPEC.items() if k not in ("subgroups", "recalibrate")}
+    bare = {k: v for k, v in plain.items() if k != "hold-out"}
+    with open_workspace(
+        DATASET, frames={"people": frame}, folder=tmp_path_factory.mktemp("f")
+    ) as ws:
+        return [
+            ws.release(ws.plan(spec, epsilon=epsilon))
+            for spec, epsilon in ((SPEC, "4"), (plain, "2"), (bare, "1"), (SPEC, "0.02"))
+        ]
+
+
+def drawn(release):
+    return model_figures(release, release.plan.statistics[0], words=WORDS)
+
+
+def rows_of(figure):
+    found = []
+
+    def walk(node):
+        if isinstance(node, dict):
+            if isinstance(node.get("values"), list):
+                found.extend(row for row in node["values"] if isinstance(row, dict))
+            for inner in node.values():
+                walk(inner)
+        elif isinstance(node, list):
+            for inner in node:
+                walk(inner)
+
+    walk(figure.chart.to_dict())  # validated by Altair's schema
+    return found
+
+
+def test_a_calibration_plot_has_published_points_with_intervals_and_the_diagonal(releases):
+    rows = rows_of(drawn(releases[1])["calibration"])
+    shares = [
+        e
+        for e in releases[1].of("risk")
+        if e.quantity == "observed share" and e.key[0].startswith("risk") and e.value is not None
+    ]
+    points = [(row["value"], row["low"], row["high"]) for row in rows if "series" in row]
+    assert list(dict.fromkeys(points)) == [(e.value, e.lower, e.upper) for e in shares]
+    assert len(points) > 5
+    ends = [row for row in rows if row.keys() == {"predicted", "value"}]
+    assert all(row["predicted"] == row["value"] for row in ends)
+    bars = [row for row in rows if "height" in row]
+    counts = {e.key[0]: e.value for e in releases[1].of("risk") if e.quantity == "count"}
+    held = sum(v for key, v in counts.items() if key.startswith("risk"))
+    assert sum(100 * row["height"] * (row["to"] - row["from"]) for row in bars) == pytest.approx(
+        held, rel=0.02
+    )
+
+
+def test_a_decision_curve_compares_the_model_with_treating_all_and_nobody(releases):
+    rows = [row for row in rows_of(drawn(releases[1])["benefit"]) if "series" in row]
+    by = {
+        name: [row for row in rows if row["series"] == name] for name in {r["series"] for r in rows}
+    }
+    assert by.keys() == {"by the model", "treat all", "treat nobody"}
+    (share,) = (
+        e
+        for e in releases[1].of("risk")
+        if (e.quantity, e.key) == ("observed share", ("held out",))
+    )
+    for row in by["treat all"]:
+        odds = row["risk"] / (1 - row["risk"])
+        assert row["value"] == pytest.approx(share.value - (1 - share.value) * odds)
+        assert row["low"] <= row["value"] <= row["high"]
+    published = [e.value for e in releases[1].of("risk") if e.quantity == "net benefit"]
+    assert {row["value"] for row in by["by the model"]} >= set(published)
+    assert {row["value"] for row in by["treat nobody"]} == {0.0}
+
+
+def test_subgroups_that_are_too_small_have_words_and_no_number(releases):
+    rows = rows_of(drawn(releases[0])["subgroups"])
+    islands = [row for row in rows if row.get("group") == "site: Islands"]
+    assert len(islands) == 2
+    assert all(row["value"] is None and row["missing"] == "too few" for row in islands)
+    assert all(math.isfinite(row["low"]) for row in rows if row.get("group") == "sex: male")
+
+
+def test_figures_of_a_model_are_files_and_parts_of_the_report_with_alternatives(releases):
+    files = contents(releases[0], words=WORDS)
+    names = {f"figures/risk.{name}.svg" for name in ("calibration", "benefit", "subgroups")}
+    assert names <= files.keys()
+    html = files["report.html"].decode()
+    alternatives = re.findall(r'role="img" aria-label="([^"]*)"', html)
+    assert sum("Calibration: " in text and "Slope" in text for text in alternatives) == 1
+    assert sum("treating nobody 0" in text for text in alternatives) == 1
+    ids = re.findall(r'\bid="([^"]*)"', html)
+    assert len(ids) == len(set(ids))
+    assert "South &lt;&amp;&gt;" in html
+    assert "South <&>" not in html
+
+
+def test_a_card_shows_the_model_before_and_after_with_figures_and_subgroups(releases):
+    card = model_card(releases[0], words=WORDS, folder="../out/figures")
+    for name in ("calibration", "benefit", "subgroups"):
+        assert re.search(
+            rf"^!\[[^\]]+\]\(\.\./out/figures/risk\.{name}\.svg\)$", card, re.MULTILINE
+        )
+    assert "| calibration slope |" in card
+    assert "| calibration slope, recalibrated |" in card
+    assert "neither evaluation is flattered" in card
+    assert re.search(r"^\| sex: female \| .* to .* \| 0\.\d+ \(.*\) \|", card, re.MULTILINE)
+    assert re.search(r"^\| site: Islands \| .* \| — \(too few held out\)", card, re.MULTILINE)
+
+
+def test_recalibrated_coefficients_are_those_that_predict_moved_by_the_line(releases):
+    by = {(e.quantity, e.key[0]): e.value for e in releases[0].of("risk")}
+    intercept = by["recalibration intercept", RECALIBRATED]
+    slope = by["recalibration slope", RECALIBRATED]
+    centre = next(k for q, k in by if q == "prediction coefficient")
+    for (quantity, key), value in by.items():
+        if quantity == "recalibrated coefficient":
+            moved = slope * by["prediction coefficient", key] + intercept * (key == centre)
+            assert value == pytest.approx(moved)
+
+
+def test_nobody_held_out_or_too_few_of_them_is_no_figure(releases):
+    assert drawn(releases[2]) == {}
+    assert drawn(releases[3]) == {}
+    card = model_card(releases[3], words=WORDS)
+    assert "![" not in card
+    assert "too few held out" in card
+    json.dumps([e.value for e in releases[3].of("risk")], allow_nan=False)
