@@ -84,3 +84,38 @@ def clinic(tmp_path, *, people=40, measure="pure", delta="0", lifetime="2", rows
         "tables": {"people": {"columns": {"sex": {"categories": ["F", "M"]}}}},
     }
     return open_workspace(dataset, frames={"people": frame}, folder=tmp_path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreeParts(Counting):
+    """Counts three times; each part appends to the counts before it."""
+
+    breaks: str = ""
+
+    @property
+    def kind(self):
+        return "counting-thrice"
+
+    @property
+    def parts(self):
+        return 3
+
+    def events(self, dataset):
+        from dataclasses import replace
+
+        return tuple(replace(each, count=3) for each in super(ThreeParts, self).events(dataset))
+
+    def opened(self):
+        return {"counts.json": b"[]"}
+
+    def advanced(self, rows, *, part, before, entropy, progress):
+        progress("working")
+        earlier = json.loads(before["counts.json"])
+        assert len(earlier) == part - 1
+        if self.breaks and part == 2:
+            raise RuntimeError(self.breaks)
+        whole = Counting(scale=self.scale)
+        made = whole.run(rows, plan=None, entropy=entropy, progress=progress)
+        return {
+            "counts.json": json.dumps([*earlier, *json.loads(made["counts.json"])[:1]]).encode()
+        }

@@ -1,1 +1,1 @@
-"""Training and exchange: jobs are plans and pass the same ledger, policy and certificate."""
+"""Training and exchange: each job is a plan and passes the gate."""

@@ -17,11 +17,13 @@ scikit-learn itself is not needed; where it is installed, pipelines and ``clone`
 
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.logistic import DPLogisticRegression
+from confide.learning.module_classifier import DPModuleClassifier
 from confide.learning.pate import Feasibility, PATEClassifier
 from confide.learning.scaling import PublicScaler
 
 __all__ = [
     "DPLogisticRegression",
+    "DPModuleClassifier",
     "Feasibility",
     "PATEClassifier",
     "PublicScaler",

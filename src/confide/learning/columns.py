@@ -211,7 +211,7 @@ def encoded(feature: Feature, values: NDArray[Any]) -> list[NDArray[np.float64]]
     """Return the terms of one feature: a number cut to its bounds, or indicators.
 
     Raises:
-        ContractError: If a value is missing, or no declared category.
+        ContractError: If a value is missing, or was not declared.
     """
     if feature.labels:
         texts = [label(value) or feature.missing for value in values]

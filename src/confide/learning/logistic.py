@@ -30,14 +30,14 @@ from confide.learning.columns import (
     width_of,
 )
 from confide.learning.conventions import Conventions
+from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
-from confide.learning.private_rows import private_rows, request_of
 from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.plan import Plan
 from confide.workspace import Workspace, open_workspace
 
-MODEL, ROWS, PATIENT, OUTCOME = "model", "rows", "patient", "outcome"
+MODEL = "model"
 EVALUATED = ("auc", "calibration slope", "calibration intercept", "brier score")
 Floats = NDArray[np.float64]
 
@@ -120,12 +120,12 @@ class DPLogisticRegression(Conventions):
                 "Patients are held out by a keyed hash of their id, and none was given.",
                 hint="Write fit(X, y, patients=ids): a row's place is not an id.",
             )
-        ids = np.arange(len(y)) if patients is None else patients
-        frame = private_rows(X, features=features, texts={OUTCOME: y, PATIENT: ids})
+        frame = frame_of(X, y, patients, features=features)
         with self._open(features, frames={ROWS: frame}) as ws:
             plan = self._plan(ws, features)
-            request = request_of(plan.digest(), rows=frame, workspace=self.workspace)
-            release = ws.release(plan, request=request)
+            release = ws.release(
+                plan, request=request_of(plan.digest(), frame, workspace=self.workspace)
+            )
         self.estimates_ = release.of(MODEL)
         self.certificate_ = release.certificate
         self.classes_ = np.asarray(self.classes)

@@ -38,8 +38,8 @@ from confide.learning.columns import (
     width_of,
 )
 from confide.learning.conventions import Conventions
+from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
-from confide.learning.private_rows import private_rows, request_of
 from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
 from confide.learning.running import planned, run_job
 from confide.privacy.amount import from_nano
@@ -51,7 +51,7 @@ from confide.tables.records import Records
 from confide.tables.relation import Relation
 from confide.workspace import Workspace, open_workspace
 
-ROWS, UNIT, OUTCOME = "rows", "unit", "outcome"
+HOSPITAL = "hospital"
 HOPELESS = 0.25
 """Where unanimous teachers are outvoted by noise more often, a fit is refused."""
 Floats = NDArray[np.float64]
@@ -182,11 +182,13 @@ class PATEClassifier(Conventions):
         terms = _terms(public, features=features)
         learns = _choice(Learns, self.learns, name="learns")
         check_student(self.teacher if self.student is None else self.student, learns=learns)
-        frame = private_rows(X, features=features, texts={OUTCOME: y, UNIT: units})
+        frame = frame_of(X, y, units, features=features)
+        if entity is Entity.HOSPITAL:
+            frame = frame.rename_columns([*frame.column_names[:-1], HOSPITAL])
         with self._open(features, entity=entity, frames={ROWS: frame}) as ws:
             job = self._job(ws, features, terms=terms)
             plan = planned(ws, job)
-            request = request_of(plan.digest(), rows=frame, workspace=self.workspace)
+            request = request_of(plan.digest(), frame, workspace=self.workspace)
             told = (lambda _: None) if progress is None else progress
             self.release_ = run_job(ws, job, plan=plan, request=request, progress=told)
         self.certificate_ = self.release_.certificate
@@ -260,7 +262,7 @@ class PATEClassifier(Conventions):
             names, bounds=self.bounds, categories=self.categories, missing=self.missing
         )
         for feature in found:
-            if feature.name in (UNIT, OUTCOME):
+            if feature.name in (PATIENT, HOSPITAL, OUTCOME):
                 raise ContractError(
                     f"A column is called {feature.name!r}, which the model calls its own.",
                     hint="Rename it.",
@@ -276,7 +278,11 @@ class PATEClassifier(Conventions):
         dataset = {
             "dataset": {"id": self.lineage, "lineage": self.lineage, "snapshot": "1"},
             "source": {"kind": "frames"},
-            "protects": {"unit": entity.value, "id": UNIT, "adjacency": "add-remove"},
+            "protects": {
+                "unit": entity.value,
+                "id": HOSPITAL if entity is Entity.HOSPITAL else PATIENT,
+                "adjacency": "add-remove",
+            },
             "accounting": {"measure": "zcdp", "delta": self.delta},
             "caps": {"lifetime": {"epsilon": str(lifetime)}},
             "tables": {ROWS: {"columns": columns}},

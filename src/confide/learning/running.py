@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable
 from fractions import Fraction
 
+from confide.budget.ledger import StoredRelease
 from confide.errors import BudgetExhaustedError
 from confide.noise.entropy import SystemEntropy
 from confide.plans.job import Job, JobPlan, plan_job
@@ -14,6 +15,7 @@ from confide.release.commitment import published
 from confide.release.incidents import log_incident
 from confide.release.job_certificate import JobRelease, certified_job
 from confide.release.job_gate import JobGate, RunnableJob
+from confide.release.job_rounds import InParts, release_in_parts
 from confide.release.refusal import told_in_epsilon
 from confide.release.rotation import signing_key
 from confide.release.snapshot import Snapshot, source_files
@@ -75,17 +77,62 @@ def run_job(
         ContractError: If the plan is not the job's, or the source lacks what it names.
         ReleaseFailedError: If anything fails after reading began; the charge stays.
     """
+
+    def through(watched: Callable[[str], None]) -> StoredRelease:
+        return gate_of(ws).release(
+            job,
+            plan=plan,
+            analyst=analyst or analyst_of(ws.ledger, plan),
+            request_key=request or plan.digest()[:32],
+            progress=watched,
+        )
+
+    return _certified(ws, plan, through=through, progress=progress)
+
+
+def run_in_parts(
+    ws: Workspace,
+    job: Job,
+    *,
+    plan: JobPlan,
+    runner: InParts,
+    request: str | None = None,
+    analyst: str | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> JobRelease:
+    """Charge once, run part by part from where an earlier run stopped, certify.
+
+    Arguments are those of :func:`run_job`; ``runner`` is what runs the job.  Raises what
+    :func:`confide.release.job_rounds.release_in_parts` does.
+    """
+
+    def through(watched: Callable[[str], None]) -> StoredRelease:
+        return release_in_parts(
+            gate_of(ws),
+            job,
+            plan=plan,
+            runner=runner,
+            analyst=analyst or analyst_of(ws.ledger, plan),
+            request_key=request or plan.digest()[:32],
+            progress=watched,
+        )
+
+    return _certified(ws, plan, through=through, progress=progress)
+
+
+def _certified(
+    ws: Workspace,
+    plan: JobPlan,
+    *,
+    through: Callable[[Callable[[str], None]], StoredRelease],
+    progress: Callable[[str], None],
+) -> JobRelease:
+    """Take the passage, commit to the snapshot, certify."""
     declared, folder = ws.declared, ws.declared.base / FOLDER
     files = source_files(declared.source, base=declared.base, dataset=declared.dataset)
     with Snapshot(files=files, folder=folder) as snapshot:
         try:
-            stored = gate_of(ws).release(
-                job,
-                plan=plan,
-                analyst=analyst or analyst_of(ws.ledger, plan),
-                request_key=request or plan.digest()[:32],
-                progress=snapshot.watched(progress),
-            )
+            stored = through(snapshot.watched(progress))
         except BudgetExhaustedError as refusal:
             raise told_in_epsilon(refusal, plan=plan) from None
         opening = snapshot.opening(stored.entry)

@@ -7,7 +7,10 @@ verifier compute it without knowing the job.
 
 *Privacy:* events compose by addition: ε under ``pure`` where every event has a pure loss, ρ under
 ``zcdp`` [BS16, lem. 1.7].  Under ``pure`` Gaussian events have an ε at the plan's δ alone, and that
-δ is charged beside it [CKS20, cor. 13].
+δ is charged beside it [CKS20, cor. 13].  Events on Poisson samples have an ε at that δ as well, by
+Rényi divergences of whole orders (:mod:`confide.privacy.accounting.sampled_gaussian`); under
+``zcdp`` they are charged as δ-approximate ε²/2-zCDP [BS16, sec. 8], or at δ = 0 as if nobody were
+left out of a sample.
 
 References:
     [BS16] Bun, Steinke. Concentrated differential privacy. TCC 2016.
@@ -29,6 +32,7 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.canonical import Json, canonical_bytes, decode, digest, encode
 from confide.plans.plan import Study
 from confide.privacy.accounting.concentrated import epsilon_at
+from confide.privacy.accounting.sampled_gaussian import SampledSteps, sampled_epsilon
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
@@ -53,6 +57,7 @@ class JobEvent:
         l2_squared: The same in the squared L2 norm.
         count: Number of uses; fixed beforehand, and an upper bound of them.
         because: Why the bound holds, in one sentence; shown to approvers and readers.
+        rate: Probability with which each patient is in the Poisson sample of a use.
     """
 
     name: str
@@ -61,6 +66,7 @@ class JobEvent:
     l2_squared: int
     count: int
     because: str
+    rate: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
         for field in ("l1", "l2_squared", "count"):
@@ -69,6 +75,12 @@ class JobEvent:
                 raise InvalidParameterError(f"Expected {field} ≥ 1, got {field}={value}.")
         if self.count > _MOST:
             raise InvalidParameterError(f"Expected count ≤ 1e9, got {self.count}.")
+        if not isinstance(self.rate, Fraction) or not 0 < self.rate <= 1:
+            raise InvalidParameterError(f"Expected an exact rate in (0, 1], got {self.rate}.")
+        if self.rate < 1 and not isinstance(self.noise, DiscreteGaussian):
+            raise UnsupportedError(
+                "Only Gaussian noise is accounted for on samples.", hint="Write rate=1."
+            )
 
 
 class Job(Protocol):
@@ -120,6 +132,13 @@ class JobPlan:
             raise ContractError(f"Expected a kind of lower-case letters, got {self.kind[:40]!r}.")
         if not self.events:
             raise ContractError("The job draws no noise.", hint="State its events.")
+        sampled = any(event.rate < 1 for event in self.events)
+        if sampled and self.adjacency is not Adjacency.ADD_REMOVE:
+            raise ContractError(
+                "A job on Poisson samples is accounted for patients who are added or removed; of "
+                "one who is replaced no bound is proved here.",
+                hint="Write adjacency: add-remove, or rate 1: every patient in every step.",
+            )
 
     @property
     def lineage(self) -> str:
@@ -173,8 +192,7 @@ def plan_job(job: Job, *, study: Study, dataset: Dataset, delta: Fraction = Frac
         UnsupportedError: If an event needs a δ and none is given.
     """
     events = job.events(dataset)
-    loss = job_loss(events, measure=dataset.measure, delta=delta)
-    nano, atto = charged(loss)
+    nano, atto = charged(_least_loss(events, measure=dataset.measure, delta=delta))
     return JobPlan(
         study=study,
         dataset=dataset,
@@ -185,6 +203,15 @@ def plan_job(job: Job, *, study: Study, dataset: Dataset, delta: Fraction = Frac
         nano=nano,
         atto=atto,
     )
+
+
+def _least_loss(events: tuple[JobEvent, ...], *, measure: Measure, delta: Fraction) -> PrivacyLoss:
+    """Return the least charge; under zCDP it may be the one without δ."""
+    loss = job_loss(events, measure=measure, delta=delta)
+    if isinstance(loss, ZeroConcentratedDP) and loss.delta:
+        whole = job_loss(events, measure=measure)
+        return whole if isinstance(whole, ZeroConcentratedDP) and whole.rho <= loss.rho else loss
+    return loss
 
 
 def spec_of(job: Job) -> str:
@@ -222,13 +249,20 @@ def job_loss(
     """
     if measure is Measure.PURE and all(isinstance(e.noise, DiscreteLaplace) for e in events):
         return PureDP(epsilon=sum((_epsilon(event) for event in events), Fraction(0)))
-    rho = sum((_rho(event) for event in events), Fraction(0))
+    sampled = tuple(_steps(event) for event in events if event.rate < 1)
+    unsampled = [_rho(event) for event in events if event.rate == 1 or not delta]
+    rho = sum(unsampled, Fraction(0))
     match measure:
+        case Measure.ZCDP if sampled and delta:
+            epsilon = sampled_epsilon(sampled, delta=delta)
+            return ZeroConcentratedDP(rho=rho + epsilon**2 / 2, delta=delta)
         case Measure.ZCDP:
             return ZeroConcentratedDP(rho=rho)
-        case Measure.PURE if delta > 0:
-            epsilon = epsilon_at(ZeroConcentratedDP(rho=rho), delta=delta)
-            return ApproxDP(epsilon=Fraction(epsilon), delta=delta)
+        case Measure.PURE if sampled and delta:
+            return ApproxDP(epsilon=sampled_epsilon(sampled, delta=delta, rho=rho), delta=delta)
+        case Measure.PURE if delta:
+            epsilon = Fraction(epsilon_at(ZeroConcentratedDP(rho=rho), delta=delta))
+            return ApproxDP(epsilon=epsilon, delta=delta)
         case Measure.PURE:
             raise UnsupportedError(
                 "Gaussian noise has no pure loss.",
@@ -236,6 +270,13 @@ def job_loss(
             )
         case _:
             assert_never(measure)
+
+
+def _steps(event: JobEvent) -> SampledSteps:
+    if not isinstance(event.noise, DiscreteGaussian):
+        raise UnsupportedError("Only Gaussian noise is accounted for on samples.")
+    multiplier_squared = event.noise.sigma_squared / event.l2_squared
+    return SampledSteps(rate=event.rate, multiplier_squared=multiplier_squared, count=event.count)
 
 
 def _epsilon(event: JobEvent) -> Fraction:

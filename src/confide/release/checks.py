@@ -113,7 +113,9 @@ def charges_check(certificate: Json, *, nano: Fraction, atto: Fraction, grown: b
                 )
             seen.add(name)
         charged = {name for name, _ in seen}
-        least = {Scope.LIFETIME.value} | ({Scope.LIFETIME_DELTA.value} if atto else set())
+        least = {Scope.LIFETIME.value} | (
+            {Scope.LIFETIME_DELTA.value} if atto and not free else set()
+        )
         if any(cap for _, cap in seen):  # a policy may bound years or releases alone
             least -= {Scope.LIFETIME.value}
         if least - charged:

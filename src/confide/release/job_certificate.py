@@ -132,5 +132,6 @@ def _event(event: JobEvent) -> Json:
             "because": event.because,
         },
         "uses": str(event.count),
+        **({} if event.rate == 1 else {"poisson-sampling-rate": str(event.rate)}),
         "sampler": "exact, integer arithmetic, operating-system entropy",
     }

@@ -236,7 +236,7 @@ def test_the_table_of_noise_in_the_how_to_is_what_feasibility_says():
         ({"teachers": 1, "epsilon": "12"}, {"public": np.ones((1, 2))}, "2 to"),
         ({}, {"public": np.ones((9, 3))}, "2 columns"),
         ({}, {"public": np.array([[1.0, np.nan]])}, "lacks values"),
-        ({}, {"patients": np.arange(99)}, "as many values of unit"),
+        ({}, {"patients": np.arange(99)}, "equally many rows"),
     ],
 )
 def test_what_is_not_declared_is_refused_with_the_fix_before_the_charge(others, given, told):

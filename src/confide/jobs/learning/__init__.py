@@ -1,1 +1,1 @@
-"""Models that are trained in loops of their own."""
+"""Models that are trained: DP-SGD for modules of PyTorch, PATE for any classifier."""
