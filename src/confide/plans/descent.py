@@ -10,11 +10,15 @@ drawn to the other by the part of their distance that is noise.  What the steps 
 to is averaged.  Counts and hazards start from their marginal rates, which noisy totals say, and
 their curvature before it is measured is that of Gaussian terms with as many events.  The place from
 which the next gradient is taken, and in the end the model that predicts, is drawn to 0 by the share
-of its size that is error (empirical Bayes) [EM73].
+of its size that is error (empirical Bayes) [EM73].  A spread that noise drowns is drawn to that of
+the model, for counts times a dispersion at the upper end of its noise [MN89, ch. 9]: in units of
+their bound they vary less than their mean.
 
 References:
     [EM73] Efron, Morris. Stein's estimation rule and its competitors. JASA 68(341), 1973.
         https://doi.org/10.1080/01621459.1973.10481350
+    [MN89] McCullagh, Nelder. Generalized linear models, 2nd ed. Chapman and Hall 1989.
+        https://doi.org/10.1201/9780203753736
     [WH31] Wilson, Hilferty. The distribution of chi-square. PNAS 17(12), 1931.
         https://doi.org/10.1073/pnas.17.12.684
     [CP93] Carroll, Pederson. On robustness in the logistic regression model. JRSS B 55(3), 1993.
@@ -54,6 +58,8 @@ _FEWEST = 10  # a fit needs this many standard deviations of noise in its number
 _LARGEST_STEP = 2.0
 _AGREE = 2.0  # standard deviations of χ² by which two steps may differ
 _LEAST_CURVATURE = 0.1  # of that of Gaussian terms
+_UPPER_END = 1.645
+_LEAST_DISPERSION = 0.05
 _LEAST_OF_EVENTS = (0.4, 0.05)  # the same for counts and hazards: of curvature, and of spread
 
 
@@ -217,10 +223,12 @@ def walk(
         unit = scale.curvature * UNIT**2
         least = _LEAST_OF_EVENTS if scale.totals else (_LEAST_CURVATURE, _LEAST_CURVATURE)
         both = rest[: 2 * entries].reshape(2, entries) / unit
-        curve, spread = (
-            _pooled(symmetric(each, size=scale.terms), model=guess, noise=sigma / unit, least=floor)
-            for each, guess, floor in zip(both, (curve, spread), least, strict=True)
-        )
+        blurred = sigma / unit
+        first, second = (symmetric(each, size=scale.terms) for each in both)
+        curve = _pooled(first, model=curve, noise=blurred, least=least[0])
+        if aggregate.family is Family.POISSON:
+            spread = spread * _dispersion(second, model=spread, noise=blurred)
+        spread = _pooled(second, model=spread, noise=blurred, least=least[1])
     known, level = curve, float(np.trace(model(theta)))
     late = _Steps(scale=scale, sigma=sigma, first=scale.early)
 
@@ -306,6 +314,18 @@ def _pooled(measured: Array, *, model: Array, noise: float, least: float) -> Arr
     positive = straight.eigenvectors * np.maximum(straight.eigenvalues, least)
     half = vectors * np.sqrt(values)
     return np.asarray(half @ (positive @ straight.eigenvectors.T) @ half.T)
+
+
+def _dispersion(measured: Array, *, model: Array, noise: float) -> float:
+    """Return by how much a measured matrix is larger than a model of it, on average [MN89].
+
+    At the upper end of its noise, so that noise does not narrow intervals.
+    """
+    values, vectors = np.linalg.eigh(model)
+    turned = vectors / np.sqrt(values)
+    error = noise * math.sqrt(float(np.sum(1 / values**2))) / len(model)
+    found = float(np.trace(turned.T @ measured @ turned)) / len(model)
+    return max(found + _UPPER_END * error, _LEAST_DISPERSION)
 
 
 def _shrunk(theta: Array, *, curve: Array, noise: float, intercepts: int) -> Array:
