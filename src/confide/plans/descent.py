@@ -10,15 +10,13 @@ drawn to the other by the part of their distance that is noise.  What the steps 
 to is averaged.  Counts and hazards start from their marginal rates, which noisy totals say, and
 their curvature before it is measured is that of Gaussian terms with as many events.  The place from
 which the next gradient is taken, and in the end the model that predicts, is drawn to 0 by the share
-of its size that is error (empirical Bayes) [EM73].  A spread that noise drowns is drawn to that of
-the model, for counts times a dispersion at the upper end of its noise [MN89, ch. 9]: in units of
-their bound they vary less than their mean.
+of its size that is error (empirical Bayes) [EM73].  The spread is drawn to that of the
+model direction by direction, for counts to a multiple of it: in units of their bound they vary less
+than their mean.
 
 References:
     [EM73] Efron, Morris. Stein's estimation rule and its competitors. JASA 68(341), 1973.
         https://doi.org/10.1080/01621459.1973.10481350
-    [MN89] McCullagh, Nelder. Generalized linear models, 2nd ed. Chapman and Hall 1989.
-        https://doi.org/10.1201/9780203753736
     [WH31] Wilson, Hilferty. The distribution of chi-square. PNAS 17(12), 1931.
         https://doi.org/10.1073/pnas.17.12.684
     [CP93] Carroll, Pederson. On robustness in the logistic regression model. JRSS B 55(3), 1993.
@@ -36,6 +34,7 @@ from numpy.typing import NDArray
 
 from confide.plans.link import FARTHEST, STEPS
 from confide.plans.marginal import NODES, WEIGHTS, started
+from confide.plans.shrinkage import dispersion, of_all, of_each, pooled, shrunk
 from confide.tables.descent import (
     RESIDUAL,
     SCORE_BINS,
@@ -58,8 +57,6 @@ _FEWEST = 10  # a fit needs this many standard deviations of noise in its number
 _LARGEST_STEP = 2.0
 _AGREE = 2.0  # standard deviations of χ² by which two steps may differ
 _LEAST_CURVATURE = 0.1  # of that of Gaussian terms
-_UPPER_END = 1.645
-_LEAST_DISPERSION = 0.05
 _LEAST_OF_EVENTS = (0.4, 0.05)  # the same for counts and hazards: of curvature, and of spread
 
 
@@ -225,10 +222,10 @@ def walk(
         both = rest[: 2 * entries].reshape(2, entries) / unit
         blurred = sigma / unit
         first, second = (symmetric(each, size=scale.terms) for each in both)
-        curve = _pooled(first, model=curve, noise=blurred, least=least[0])
+        curve = pooled(first, model=curve, noise=blurred, least=least[0], kept=of_all)
         if aggregate.family is Family.POISSON:
-            spread = spread * _dispersion(second, model=spread, noise=blurred)
-        spread = _pooled(second, model=spread, noise=blurred, least=least[1])
+            spread = spread * dispersion(second, model=spread, noise=blurred)
+        spread = pooled(second, model=spread, noise=blurred, least=least[1], kept=of_each)
     known, level = curve, float(np.trace(model(theta)))
     late = _Steps(scale=scale, sigma=sigma, first=scale.early)
 
@@ -275,9 +272,7 @@ class _Steps:
             far = float(np.linalg.norm(step))
             self._taken.append(theta + step * min(1.0, _LARGEST_STEP / max(far, 1e-9)))
             self._average(steep)
-            drawn = _shrunk(
-                self.mean, curve=steep, noise=self.noise**2, intercepts=self._intercepts
-            )
+            drawn = shrunk(self.mean, curve=steep, noise=self.noise**2, intercepts=self._intercepts)
             theta = _on_grid(drawn)
         return theta
 
@@ -301,42 +296,6 @@ def _weight(scale: Scale, *, power: int) -> float:
     squared = 1 + k * cube**3
     weight = np.minimum(1, scale.clip / UNIT / np.sqrt(squared)) ** power
     return float((WEIGHTS @ (weight * squared)) / (WEIGHTS @ squared))
-
-
-def _pooled(measured: Array, *, model: Array, noise: float, least: float) -> Array:
-    """Return what was measured, drawn to a model by the part of their distance that is noise."""
-    values, vectors = np.linalg.eigh(model)
-    turned = vectors / np.sqrt(values)
-    apart = turned.T @ (measured - model) @ turned
-    random = noise**2 * float(np.sum(1 / np.outer(values, values)))
-    share = max(0.0, 1 - random / max(float(np.sum(apart**2)), 1e-300))
-    straight = np.linalg.eigh(np.eye(len(model)) + share * apart)
-    positive = straight.eigenvectors * np.maximum(straight.eigenvalues, least)
-    half = vectors * np.sqrt(values)
-    return np.asarray(half @ (positive @ straight.eigenvectors.T) @ half.T)
-
-
-def _dispersion(measured: Array, *, model: Array, noise: float) -> float:
-    """Return by how much a measured matrix is larger than a model of it, on average [MN89].
-
-    At the upper end of its noise, so that noise does not narrow intervals.
-    """
-    values, vectors = np.linalg.eigh(model)
-    turned = vectors / np.sqrt(values)
-    error = noise * math.sqrt(float(np.sum(1 / values**2))) / len(model)
-    found = float(np.trace(turned.T @ measured @ turned)) / len(model)
-    return max(found + _UPPER_END * error, _LEAST_DISPERSION)
-
-
-def _shrunk(theta: Array, *, curve: Array, noise: float, intercepts: int) -> Array:
-    """Return θ with its slopes drawn to 0 by the share of their size that is error."""
-    slopes = theta[intercepts:]
-    if not len(slopes):
-        return theta
-    inverse = np.linalg.inv(curve)
-    error = float(np.trace((inverse + noise * inverse @ inverse)[intercepts:, intercepts:]))
-    share = max(0.0, 1 - error / max(float(slopes @ slopes), 1e-300))
-    return np.concatenate([theta[:intercepts], slopes * share])
 
 
 def _score_edges(aggregate: DescentAggregate, theta: Array) -> tuple[int, ...]:
