@@ -1,23 +1,31 @@
 """``confide audit``: try to break this installation's guarantee, on data it generates itself."""
 
+from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from confide.cli.output import Json, Output, Quiet, say, table
-from confide.errors import MissingExtraError, UnsupportedError
+from confide.errors import ContractError, MissingExtraError, UnsupportedError
 
 FAILED = 6
 _RUN = "confide.attacks.audit.run"
 
 
 def audit(
+    part: Annotated[
+        str, typer.Argument(help='Only parts with this word in their name, as "model".')
+    ] = "",
     *,
     quick: Annotated[bool, typer.Option("--quick", help="The part that takes seconds.")] = False,
     only: Annotated[
-        str, typer.Option("--only", help='Parts with this word in their name, as "model".')
+        str, typer.Option("--only", help="The same; of both words, parts need both.")
     ] = "",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for the results and figures.")
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -25,25 +33,17 @@ def audit(
 
     Reads no data of yours and charges nothing.  If a check fails, release nothing.
     """
+    from confide.files.audit_results import audit_body
+
     run_audit = _harness()
     output = Output(json=as_json, quiet=quiet)
+    if out is not None and out.exists() and not out.is_dir():
+        raise ContractError(f"{out.name} is not a folder.", hint="Name a new folder.")
     with output.stages({}) as progress:
-        found = run_audit(quick=quick, progress=progress, only=only)
-    body = {
-        "quick": quick,
-        "holds": found.passed,
-        "seconds": round(found.seconds, 1),
-        "checks": [
-            {
-                "layer": check.layer.value,
-                "name": check.name,
-                "holds": check.passed,
-                "measured": check.measured,
-                "claimed": check.claimed,
-            }
-            for check in found.checks
-        ],
-    }
+        found = run_audit(quick=quick, progress=progress, only=(part, only))
+    body = audit_body(found, quick=quick)
+    if out is not None:
+        _write(body, [check.curve for check in found.checks if check.curve is not None], out=out)
     output.result("audit", body, show=lambda: _show(body))
     if not body["holds"]:
         raise typer.Exit(FAILED)
@@ -58,6 +58,30 @@ def _harness() -> Any:
         raise UnsupportedError(
             "This build has no audit.", hint="Install a release of confide that has it."
         ) from None
+
+
+def _write(body: dict[str, Any], curves: Sequence[Any], *, out: Path) -> None:
+    """Write the results, and a figure where there are curves."""
+    from confide.files.audit_results import write_audit
+
+    out.mkdir(parents=True, exist_ok=True)
+    write_audit(body, out / "audit.json")
+    if not curves:
+        return
+    from confide.report.drawing import draw
+    from confide.report.membership_chart import Attacked, membership_chart
+    from confide.report.words import load_words
+
+    drawn = draw(
+        membership_chart(
+            [Attacked(model=curve.name, points=curve.points) for curve in curves],
+            epsilon=curves[0].epsilon,
+            delta=curves[0].delta,
+            words=load_words("en"),
+        )
+    )
+    (out / "membership.svg").write_text(drawn.svg, "utf-8")
+    (out / "membership.png").write_bytes(drawn.png)
 
 
 def _show(body: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.plans.classes import spread_out
+from confide.plans.shrinkage import dispersion, of_all, of_each, pooled
 from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate, Family
 from confide.tables.descent_scale import Scale
 
@@ -58,21 +59,25 @@ class Curvature:
             out = spread_out(aggregate.classes, scale.terms)
             sums = [out.T @ symmetric(values[scale.curved :], size=len(out)) @ out]
             guess = self.joined(self.spread)[None]
-        return replace(
-            self,
-            curve=np.array(
-                [
-                    self._drawn(symmetric(each, size=scale.terms), model=model, least=floors[0])
-                    for each, model in zip(curved, self.curve, strict=True)
-                ]
-            ),
-            spread=np.array(
-                [
-                    self._drawn(each, model=model, least=floors[1])
-                    for each, model in zip(sums, guess, strict=True)
-                ]
-            ),
-        )
+        known = [
+            pooled(
+                symmetric(each, size=scale.terms),
+                model=model,
+                noise=self.noise,
+                least=floors[0],
+                kept=of_all,
+            )
+            for each, model in zip(curved, self.curve, strict=True)
+        ]
+        spreads = []
+        for each, model in zip(sums, guess, strict=True):
+            wide = model
+            if aggregate.family is Family.POISSON:
+                wide = model * dispersion(each, model=model, noise=self.noise)
+            spreads.append(
+                pooled(each, model=wide, noise=self.noise, least=floors[1], kept=of_each)
+            )
+        return replace(self, curve=np.array(known), spread=np.array(spreads))
 
     def of_curve(self, ratio: Array) -> Array:
         """Return H of the coefficients, each matrix of it times its ratio."""
@@ -83,17 +88,6 @@ class Curvature:
         if self.spread.shape != self.curve.shape:
             return np.asarray(self.spread[0] * float(ratio.mean()))
         return self.joined(self.spread * ratio[:, None, None])
-
-    def _drawn(self, measured: Array, *, model: Array, least: float) -> Array:
-        values, vectors = np.linalg.eigh(model)
-        turned = vectors / np.sqrt(values)
-        apart = turned.T @ (measured - model) @ turned
-        random = self.noise**2 * float(np.sum(1 / np.outer(values, values)))
-        share = max(0.0, 1 - random / max(float(np.sum(apart**2)), 1e-300))
-        straight = np.linalg.eigh(np.eye(len(model)) + share * apart)
-        positive = straight.eigenvectors * np.maximum(straight.eigenvalues, least)
-        half = vectors * np.sqrt(values)
-        return np.asarray(half @ (positive @ straight.eigenvectors.T) @ half.T)
 
 
 class Steps:

@@ -5,12 +5,18 @@ the audit chooses the places itself: gradients where the model is sure of the wr
 canary, curvature where it is undecided, moments as they are.  What the rows answer with and without
 the canary is computed by the code that the gate runs, and noise is drawn on either.
 
+*Sensitivity.*  With the noise off, the distance of the two vectors must stay within the claim.  One
+canary has the outcome (as many events as count), another has not and lives through every hazard
+that follow-up allows.  Terms (1, 1, 0, 0) reach the bound of the moments, and whitened terms of one
+long coordinate those of gradients and curvature.
+
 *Law.*  The projection of the noisy answers on what the canary adds is normal with means apart by
 ‖v‖/σ ≤ μ = √(2ρ) [DRS22]; the event "score past half-way" is fixed before any output is seen.
 
 *Privacy:* patients are generated.
-*Utility:* the canary reaches more than 0.8 of the claim (a test says so), so noise of half its size
-shows as μ ≥ 1.6 claims.
+*Utility:* the canaries reach more than 0.97 of the claim in every family (a test says so), so a
+part that is not charged, such as the curvature, is found with the noise off, and noise of half its
+size as μ ≥ 1.8 claims.
 
 References:
     [DRS22] Dong, Roth, Su. Gaussian differential privacy. JRSS B 84(1), 2022.
@@ -19,24 +25,22 @@ References:
         Security 2023. https://arxiv.org/abs/2302.07956
 """
 
+import enum
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.attacks.audit.black_box import Scenario, adding
+from confide.attacks.audit.outcome import AuditCheck, Layer
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.mechanism import Mechanism
-from confide.plans.descent import (
-    Ask,
-    AskCurvature,
-    AskGradient,
-    AskMoments,
-    Place,
-)
+from confide.plans.descent import Ask, AskCurvature, AskGradient, AskMoments, Place
+from confide.plans.link import STEPS as LINK_STEPS
 from confide.plans.newton import COEFFICIENT
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ZeroConcentratedDP
@@ -46,7 +50,6 @@ from confide.rows.descent import DescentRows
 from confide.tables.bound_contributions import RowBound
 from confide.tables.check_descent import descent_sensitivity
 from confide.tables.descent import UNIT, DescentAggregate, Family
-from confide.tables.descent_scale import scale_of
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table
@@ -55,11 +58,21 @@ RHO = Fraction(1, 2)
 """μ = 1: a loss at which twenty thousand samples tell a half from a whole."""
 ROUNDS, NUMBERS, STEPS = 5, 3, 1000
 OTHERS = 40
+MOST_EVENTS, EDGES, CLASSES = 4, (0, 300, STEPS), 3
 SURE = 2**6
-"""Log odds of the wrong outcome at which gradients are asked."""
+"""Log odds, or log hazard, at which a model is sure."""
+LONG = 2**6
+"""Length of the long coordinate of the canary's whitened terms."""
 
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
-Rows: TypeAlias = Callable[[DescentAggregate, Columns], DescentRows]
+Answering: TypeAlias = Callable[[Columns], DescentRows]
+
+
+class Canary(enum.Enum):
+    """What became of the canary patient."""
+
+    WITH = "with the outcome"
+    WITHOUT = "without the outcome"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,27 +93,29 @@ class Audited:
 
     def noise(self, rho: Fraction = RHO) -> DiscreteGaussian:
         """Return the noise of a loss."""
-        reach = descent_sensitivity(self.aggregate, dataset=self.dataset).l2_squared
-        return DiscreteGaussian.calibrate(ZeroConcentratedDP(rho=rho), l2_squared=reach)
+        return DiscreteGaussian.calibrate(ZeroConcentratedDP(rho=rho), l2_squared=self.claimed())
+
+    def claimed(self) -> int:
+        """Return the claimed L2 sensitivity of all answers, squared."""
+        return descent_sensitivity(self.aggregate, dataset=self.dataset).l2_squared
 
 
-def small_model(*, rows: int = 1) -> Audited:
-    """Return a logistic model of three numbers, of which a patient may have ``rows`` rows."""
-    names = [f"x{i}" for i in range(NUMBERS)]
-    numbers = tuple(
-        Column(name=name, kind=Kind.NUMBER, source=name, lower=0, upper=STEPS) for name in names
-    )
-    ill = Column(
-        name="ill",
-        kind=Kind.CATEGORY,
-        source="ill",
-        lower=0,
-        upper=1,
-        keys=("no", "yes"),
-        codes=(("0", 0), ("1", 1)),
-    )
+def small_model(
+    family: Family = Family.LOGISTIC, *, numbers: int = NUMBERS, of_each: int = 1
+) -> Audited:
+    """Return a model of some numbers, of which a patient may have ``of_each`` rows."""
+    names = [f"x{i}" for i in range(numbers)]
     people = Table(
-        name="people", source="people", columns=(*numbers, ill), one_row_per_patient=rows == 1
+        name="people",
+        source="people",
+        columns=(
+            *(_number(name, upper=STEPS) for name in names),
+            _category("ill", "no", "yes"),
+            _category("stage", "early", "late", "unknown"),
+            _number("visits", upper=MOST_EVENTS),
+            _number("days", upper=STEPS, lower=0 if family is Family.HAZARD else 1),
+        ),
+        one_row_per_patient=of_each == 1,
     )
     dataset = Dataset(
         id="audit",
@@ -116,73 +131,185 @@ def small_model(*, rows: int = 1) -> Audited:
     )
     aggregate = DescentAggregate(
         relation=Relation(table="people"),
-        covariates=tuple(ColumnOf(table="people", column=name) for name in names),
-        outcome=ColumnOf(table="people", column="ill"),
-        family=Family.LOGISTIC,
-        bounds=RowBound(max_rows=rows),
+        covariates=tuple(_column(name) for name in names),
+        outcome=_column(_outcome(family)),
+        family=family,
+        bounds=RowBound(max_rows=of_each),
         rounds=ROUNDS,
         held_out=0,
+        exposure=_column("days") if family in (Family.POISSON, Family.HAZARD) else None,
+        edges=EDGES if family is Family.HAZARD else (),
+        classes=CLASSES if family is Family.MULTINOMIAL else 1,
     )
     return Audited(dataset=dataset, aggregate=aggregate)
 
 
-def patients(*, canary: bool, rows: int = 1) -> Columns:
-    """Return patients spread over the bounds, and one at a corner of them whose outcome is rare.
+def _number(name: str, *, upper: int, lower: int = 0) -> Column:
+    return Column(name=name, kind=Kind.NUMBER, source=name, lower=lower, upper=upper)
 
-    Each of them has ``rows`` equal rows.
+
+def _category(name: str, *keys: str) -> Column:
+    return Column(
+        name=name,
+        kind=Kind.CATEGORY,
+        source=name,
+        lower=0,
+        upper=len(keys) - 1,
+        keys=keys,
+        codes=tuple((str(place), place) for place in range(len(keys))),
+    )
+
+
+def _outcome(family: Family) -> str:
+    match family:
+        case Family.LOGISTIC | Family.HAZARD:
+            return "ill"
+        case Family.POISSON:
+            return "visits"
+        case Family.MULTINOMIAL:
+            return "stage"
+        case _:
+            assert_never(family)
+
+
+def _column(name: str) -> ColumnOf:
+    return ColumnOf(table="people", column=name)
+
+
+def patients(
+    family: Family = Family.LOGISTIC, *, canary: Canary | None, of_each: int = 1
+) -> Columns:
+    """Return patients spread over the bounds, and the canary as the last of them.
+
+    Each of them has ``of_each`` equal rows.
     """
     spread = (np.arange(OTHERS)[:, None] * np.array([617, 389, 233]) + 71) % (STEPS + 1)
-    values = np.vstack([spread, np.full((1, NUMBERS), STEPS)])[: OTHERS + canary]
-    found = {f"e{i}": values[:, i] for i in range(NUMBERS)}
-    found[f"e{NUMBERS}"] = np.concatenate([np.arange(OTHERS) % 2, [1]])[: OTHERS + canary]
-    n = len(values)
+    outcome = np.arange(OTHERS) % (CLASSES if family is Family.MULTINOMIAL else 2)
+    days = (np.arange(OTHERS) * 411 + 13) % STEPS + 1
+    if canary is not None:
+        spread = np.vstack([spread, [STEPS, STEPS // 2, STEPS // 2]])
+        outcome = np.append(outcome, canary is Canary.WITH)
+        ends_early = family is Family.HAZARD and canary is Canary.WITH
+        days = np.append(days, EDGES[1] // 2 if ends_early else STEPS)
+    n = len(spread)
+    found = {f"e{i}": spread[:, i] for i in range(NUMBERS)}
+    found[f"e{NUMBERS}"] = outcome * (MOST_EVENTS if family is Family.POISSON else 1)
+    found[f"e{NUMBERS + 1}"] = days
     found |= {"p": np.arange(n), "fold": np.full(n, 999)}
-    several = {name: np.repeat(column, rows) for name, column in found.items()}
-    return several | {"rk": np.tile(np.arange(1, rows + 1), n)}
+    several = {name: np.repeat(column, of_each) for name, column in found.items()}
+    return several | {"rk": np.tile(np.arange(1, of_each + 1), n)}
 
 
-def questions() -> tuple[Ask, ...]:
-    """Return the questions at the places that reveal the canary most."""
-    whitening = tuple(tuple(int(i == j) * 4 * UNIT for j in range(4)) for i in range(4))
-    sure = Place(whitening=whitening, coefficients=(-SURE * COEFFICIENT // 4, 0, 0, 0))
-    open_ = Place(whitening=whitening, coefficients=(0, 0, 0, 0))
-    gradients = tuple(AskGradient(at=sure, round=number) for number in range(ROUNDS))
-    return (AskMoments(), *gradients[:2], AskCurvature(at=open_), *gradients[2:])
+def questions(family: Family = Family.LOGISTIC, *, canary: Canary = Canary.WITH) -> tuple[Ask, ...]:
+    """Return the questions at the places that reveal a canary most."""
+    matrix = np.eye(NUMBERS + 1, dtype=int) * UNIT
+    matrix[1, 1] *= LONG
+    whitening = tuple(map(tuple, matrix.tolist()))
+    away = -SURE if canary is Canary.WITH else SURE
+
+    def place(level: int) -> Place:
+        return Place(whitening=whitening, coefficients=_coefficients(family, level=level))
+
+    steep = AskCurvature(at=place(_steepest(family)))
+    at = place(away * COEFFICIENT // 4)
+    gradients = tuple(AskGradient(at=at, round=number) for number in range(ROUNDS))
+    return (AskMoments(), *gradients[:2], steep, *gradients[2:])
 
 
-def answers(rows: DescentRows) -> tuple[int, ...]:
-    """Return the exact answers to all questions, as one vector."""
-    return tuple(value for ask in questions() for value in rows.answer(ask))
+def _coefficients(family: Family, *, level: int) -> tuple[int, ...]:
+    """Return coefficients of a model as sure of an outcome as a level says; slopes are 0."""
+    slopes = (0,) * NUMBERS
+    match family:
+        case Family.LOGISTIC | Family.POISSON:
+            return (level, *slopes)
+        case Family.HAZARD:
+            return (level, level, *slopes)
+        case Family.MULTINOMIAL:  # the first class against the others
+            return (-level, *slopes, *(level, *slopes) * (CLASSES - 1))
+        case _:
+            assert_never(family)
+
+
+def _steepest(family: Family) -> int:
+    """Return the coefficient at which the variance of an outcome is largest."""
+    match family:
+        case Family.LOGISTIC:
+            return 0
+        case Family.POISSON:  # the mean is cut at 1, and flat from there on
+            return -COEFFICIENT // LINK_STEPS
+        case Family.HAZARD:
+            return SURE * COEFFICIENT
+        case Family.MULTINOMIAL:  # two classes alike, and none of the third
+            return SURE * COEFFICIENT // 4
+        case _:
+            assert_never(family)
 
 
 def model_scenario(
+    family: Family = Family.LOGISTIC,
     *,
+    canary: Canary = Canary.WITH,
     noise: Mechanism | None = None,
-    rows: Callable[[Columns], DescentRows] | None = None,
+    rows: Answering | None = None,
     of_each: int = 1,
 ) -> Scenario:
     """Return the audit of a model in rounds.
 
     Args:
+        family: Law of the outcome.
+        canary: What became of the canary patient.
         noise: What is drawn; that of the claim when None.
         rows: What answers; the real rows when None.
         of_each: Rows of each patient.
     """
-    audited = small_model(rows=of_each)
+    audited = small_model(family, of_each=of_each)
     asked = rows or audited.rows
-    named = "a canary patient" if of_each == 1 else f"a canary patient with {of_each} rows"
+
+    def answers(present: Canary | None) -> tuple[int, ...]:
+        columns = patients(family, canary=present, of_each=of_each)
+        return _answers(asked(columns), family=family, canary=canary)
+
     return Scenario(
-        name=f"model in rounds, {named}",
+        name=f"{family.value} model in rounds, a canary patient",
         claim=ZeroConcentratedDP(rho=RHO),
-        first=answers(asked(patients(canary=True, rows=of_each))),
-        second=answers(asked(patients(canary=False, rows=of_each))),
+        first=answers(canary),
+        second=answers(None),
         run=adding(noise or audited.noise()),
     )
 
 
-def reached(*, of_each: int = 1) -> float:
-    """Return the share of the claimed L2 sensitivity that the canary moves the answers by."""
-    scenario, scale = model_scenario(of_each=of_each), small_model(rows=of_each)
-    apart = np.array(scenario.first, dtype=np.float64) - np.array(scenario.second)
-    whole = scale_of(scale.aggregate, dataset=scale.dataset).l2_squared
-    return float(np.sqrt(apart @ apart / whole))
+def _answers(rows: DescentRows, *, family: Family, canary: Canary) -> tuple[int, ...]:
+    return tuple(value for ask in questions(family, canary=canary) for value in rows.answer(ask))
+
+
+def reached(
+    family: Family = Family.LOGISTIC, *, canary: Canary = Canary.WITH, of_each: int = 1
+) -> Fraction:
+    """Return ‖what the canary moves the answers by‖² over the claimed Δ², exactly."""
+    scenario = model_scenario(family, canary=canary, of_each=of_each)
+    apart = (a - b for a, b in zip(scenario.first, scenario.second, strict=True))
+    claimed = small_model(family, of_each=of_each).claimed()
+    return Fraction(sum(each * each for each in apart), claimed)
+
+
+def reach_check(family: Family) -> AuditCheck:
+    """Return whether the answers move by no more than is claimed, with the noise off."""
+    most = max(reached(family, canary=canary) for canary in Canary)
+    return AuditCheck(
+        name=f"{family.value} model in rounds, all answers together",
+        layer=Layer.SENSITIVITY,
+        passed=most <= 1,
+        measured=f"L2 {math.sqrt(most):.4f} of the claim",
+        claimed="L2 at most 1 of it",
+    )
+
+
+def worst_canary(family: Family) -> Canary:
+    """Return the canary that moves the answers of a family most."""
+    match family:
+        case Family.LOGISTIC | Family.POISSON | Family.MULTINOMIAL:
+            return Canary.WITH
+        case Family.HAZARD:
+            return Canary.WITHOUT
+        case _:
+            assert_never(family)

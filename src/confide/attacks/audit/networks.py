@@ -47,14 +47,14 @@ def contacts(entity: Entity) -> Neighbours:
     """Return the network with the person, or contact, and the one without.
 
     Raises:
-        UnsupportedError: If the unit is an event.
+        UnsupportedError: If the unit is an event, or a hospital.
     """
     match entity:
         case Entity.PATIENT:
             present = _frames((*_REST, (0, 1), (0, 2)), (0, *_PERSONS))
         case Entity.EDGE:
             present = _frames((*_REST, (1, 2)), _PERSONS)
-        case Entity.EVENT:
+        case Entity.EVENT | Entity.HOSPITAL:
             raise UnsupportedError("A contact network protects persons or contacts.")
         case _:
             assert_never(entity)

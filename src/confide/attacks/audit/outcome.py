@@ -11,6 +11,24 @@ class Layer(enum.Enum):
     FIT = "L2"  # goodness of fit of the samplers
     LOWER_BOUND = "L3"  # black-box lower bounds on the loss
     ORACLE = "L4"  # numbers known in closed form
+    MODEL = "L6"  # whole models: canaries in one training, membership attacks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """Whom an attack on membership finds, and the claim beside it.
+
+    Attributes:
+        name: Which model was attacked.
+        points: Share of others accused and share of members found, both rising.
+        epsilon: Of the claim.
+        delta: Of the claim.
+    """
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    epsilon: float
+    delta: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +41,7 @@ class AuditCheck:
         passed: Whether it holds.
         measured: What was found, in words.
         claimed: What was expected, in words.
+        curve: What a figure shows of it.
     """
 
     name: str
@@ -30,6 +49,7 @@ class AuditCheck:
     passed: bool
     measured: str
     claimed: str
+    curve: Curve | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

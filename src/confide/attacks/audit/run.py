@@ -17,14 +17,14 @@ import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from confide.attacks.audit.black_box import audit_scenario, scenarios
 from confide.attacks.audit.end_to_end import audit_trial, trials
 from confide.attacks.audit.every_kind import audit_kind, kind_trials, on_worst_pairs
 from confide.attacks.audit.generate import neighbours
 from confide.attacks.audit.goodness_of_fit import p_value, worst_moment
-from confide.attacks.audit.models import model_scenario
+from confide.attacks.audit.models import model_scenario, reach_check, worst_canary
 from confide.attacks.audit.oracles import oracle_checks
 from confide.attacks.audit.outcome import AuditCheck, AuditReport, Layer
 from confide.attacks.audit.searched import statistics_of_events, statistics_of_patients
@@ -32,12 +32,14 @@ from confide.attacks.audit.sensitivity_search import (
     Found,
     search,
 )
+from confide.attacks.audit.victims import leak_checks, leaks, one_run_check
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy, SystemEntropy
 from confide.noise.mechanism import Mechanism
 from confide.privacy.unit import Entity
+from confide.tables.descent import Family
 
 LEAST_P = 1e-4
 MOST_ERRORS = 6.0  # standard errors; eight moments, two tries
@@ -52,13 +54,15 @@ SAMPLERS: tuple[Mechanism, ...] = (
 )
 
 
-def run_audit(*, quick: bool, progress: Callable[[str], None], only: str = "") -> AuditReport:
+def run_audit(
+    *, quick: bool, progress: Callable[[str], None], only: tuple[str, ...] = ()
+) -> AuditReport:
     """Run every layer of the audit.
 
     Args:
         quick: Whether to spend about a minute, rather than some ten.
         progress: Told the name of each part before it runs.
-        only: Parts whose name has this text; all of them when empty.
+        only: Parts whose name has each of these texts.
 
     Raises:
         ContractError: If no part has.
@@ -66,20 +70,22 @@ def run_audit(*, quick: bool, progress: Callable[[str], None], only: str = "") -
     start = time.monotonic()
     checks: list[AuditCheck] = []
     for part, run in _parts(quick=quick, entropy=SystemEntropy()):
-        if only in part:
+        if all(word in part for word in only):
             progress(part)
             checks.extend(run())
     if not checks:
         raise ContractError(
-            f"No part of the audit is called {only!r}.",
-            hint="Write --only with a word of a part: model, search, fit, bound or release.",
+            f"No part of the audit is called {' '.join(filter(None, only))!r}.",
+            hint="Name a word of a part: model, search, fit, bound or release.",
         )
     return AuditReport(checks=tuple(checks), seconds=time.monotonic() - start)
 
 
-def _parts(
-    *, quick: bool, entropy: Entropy
-) -> Iterator[tuple[str, Callable[[], tuple[AuditCheck, ...]]]]:
+Part: TypeAlias = tuple[str, Callable[[], tuple[AuditCheck, ...]]]
+"""Its name, and what runs it."""
+
+
+def _parts(*, quick: bool, entropy: Entropy) -> Iterator[Part]:
     pairs, samples = (2_000, 20_000) if quick else (20_000, 100_000)
     draws = 50_000 if quick else 1_000_000
     yield "oracles", oracle_checks
@@ -99,10 +105,7 @@ def _parts(
             f"lower bound: {scenario.name}",
             partial(_one, audit_scenario, scenario, samples=few, entropy=entropy),
         )
-    yield (
-        "lower bound: model in rounds",
-        partial(_one, audit_scenario, model_scenario(), samples=samples, entropy=entropy),
-    )
+    yield from _of_models(samples=samples, models=48 if quick else 256, entropy=entropy)
     for trial in trials():
         yield (
             f"whole release: {trial.name}",
@@ -113,6 +116,21 @@ def _parts(
             f"whole release: {kind.name}",
             partial(_one, audit_kind, kind, pair, copies=samples // 40, entropy=entropy),
         )
+
+
+def _of_models(*, samples: int, models: int, entropy: Entropy) -> Iterator[Part]:
+    for family in Family:
+        yield f"sensitivity of a {family.value} model", partial(_one, reach_check, family)
+        canary = model_scenario(family, canary=worst_canary(family))
+        yield (
+            f"lower bound: {canary.name}",
+            partial(_one, audit_scenario, canary, samples=samples, entropy=entropy),
+        )
+    yield "one training of a model with canaries", partial(_one, one_run_check, entropy=entropy)
+    yield (
+        f"membership attack on {models} models in rounds",
+        lambda: leak_checks(leaks(models=models, entropy=entropy)),
+    )
 
 
 def _one(check: Callable[..., AuditCheck], *of: Any, **how: Any) -> tuple[AuditCheck, ...]:

@@ -179,8 +179,22 @@ def loss_distribution_delta(batch: DeclaredBatch, *, epsilon: Fraction) -> float
         MissingExtraError: Without the extra ``accounting``.
         UnsupportedError: For an unknown event, or events that are no DeclaredBatch.
     """
+    return loss_distribution_deltas(batch, epsilons=(epsilon,))[0]
+
+
+def loss_distribution_deltas(
+    batch: DeclaredBatch, *, epsilons: Sequence[Fraction]
+) -> tuple[float, ...]:
+    """Return δ at each ε from loss distributions that are composed once.
+
+    Raises:
+        MissingExtraError: Without the extra ``accounting``.
+        UnsupportedError: For an unknown event, or events that are no DeclaredBatch.
+    """
     composed = _loss_distribution(batch)
-    return 1.0 if composed is None else float(composed.get_delta_for_epsilon(_down(epsilon)))
+    if composed is None:
+        return (1.0,) * len(epsilons)
+    return tuple(float(composed.get_delta_for_epsilon(_down(each))) for each in epsilons)
 
 
 def _counted(event: Event) -> tuple[SingleEvent, int]:
