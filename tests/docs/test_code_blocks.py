@@ -9,9 +9,10 @@ from pages import DOCS, PAGES, blocks, name_of
 
 SHARED = DOCS / "tutorials" / "first-release.md"  # its dataset.yaml stands on other pages too
 WITH_CODE = [page for page in PAGES if any(b.language == "python" for b in blocks(page))]
-NEEDS = {"docs/how-to/pate.md": "sklearn"}
+NEEDS = {"docs/how-to/pate.md": "sklearn", "docs/how-to/deep-models.md": "opacus"}
 """Libraries beyond those that are always there."""
 WITH_FILES = [page for page in PAGES if any(b.language == "yaml" and b.title for b in blocks(page))]
+
 
 
 @pytest.fixture(scope="module")

@@ -103,7 +103,7 @@ class DPModuleClassifier(Conventions):
         epochs: int = EPOCHS,
         clip: str | None = None,
         optimizer: str = "adam",
-        learning_rate: str = "0.01",
+        learning_rate: str = "0.03",
         checkpoints: int = 5,
         epsilon: str | int = "1",
         delta: str = "1e-6",

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from confide.errors import ContractError, VerificationError
 from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.job import JobPlan
+from confide.plans.plan import Study
+from confide.release.noisy import read_payload
 from confide.statistics import read_job
 
 FORMAT = "confide-job-1"
@@ -100,3 +102,15 @@ def read_head(head: bytes) -> tuple[JobPlan, tuple[tuple[str, int, str], ...]]:
     if not safe or not all(0 <= size <= _LONGEST for _, size, _ in listed):
         raise VerificationError("The answer of the job names files that it may not.")
     return plan, listed
+
+
+def stored_study(payload: bytes) -> Study:
+    """Return why a stored answer was made, of a job or of statistics.
+
+    Raises:
+        VerificationError: If it is neither.
+    """
+    try:
+        return read_payload(payload).plan.study
+    except VerificationError:
+        return read_answer(payload).plan.study

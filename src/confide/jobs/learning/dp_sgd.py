@@ -114,6 +114,11 @@ class DPSGD:
         """What hides sums of gradients."""
         return DiscreteGaussian(sigma_squared=self.sigma_squared)
 
+    @property
+    def unit(self) -> Fraction:
+        """What a whole number is worth in a gradient: C/(R·q·n), whatever the batch."""
+        return self.clip / (REACH * self.rate * self.patients)
+
     def events(self, dataset: Dataset) -> tuple[JobEvent, ...]:
         """Return the one event: so many steps, each on a fresh sample.
 

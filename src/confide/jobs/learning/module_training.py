@@ -1,5 +1,8 @@
 """Training of a module by DP-SGD, part by part, from one durable checkpoint to the next.
 
+The model is the mean of the weights after each step of the second half [PJ92]: noise averages out,
+and steps may be longer.
+
 *Privacy:* noise is drawn by the gate's entropy on whole numbers; what follows (the optimizer, the
 checkpoint) is post-processing.  Batches and what patients add never leave :meth:`ModuleTraining.
 advanced`.  Progress tells steps and the ε that they cost, which are public.
@@ -7,6 +10,8 @@ advanced`.  Progress tells steps and the ε that they cost, which are public.
 References:
     [ACGMMTZ16] Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang. Deep learning with
         differential privacy. CCS 2016. https://arxiv.org/abs/1607.00133
+    [PJ92] Polyak, Juditsky. Acceleration of stochastic approximation by averaging. SIAM J. Control
+        and Optimization 30(4), 1992. https://doi.org/10.1137/0330046
 """
 
 import contextlib
@@ -16,7 +21,7 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from confide.jobs.learning.dp_sgd import DPSGD, REACH, Optimizer
+from confide.jobs.learning.dp_sgd import DPSGD, Optimizer
 from confide.jobs.learning.modules import loss_of
 from confide.jobs.learning.per_patient_gradients import Floats, Ints, PerPatientGradients, Rows
 from confide.noise.entropy import Entropy
@@ -28,7 +33,7 @@ from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
 CHECKPOINT, MODEL = "checkpoint.safetensors", "model.safetensors"
-_STATE = "optimizer."
+_STATE, _AVERAGE = "state.", "average"
 _TOLD = 20
 """Times that progress is told in a training."""
 
@@ -71,12 +76,13 @@ class ModuleTraining:
 
         spec, module = self._spec, self._module
         state = restored(module, before[CHECKPOINT])
+        average = state.pop(_AVERAGE, None)
         trained = [each for each in module.parameters() if each.requires_grad]
         flat = torch.nn.Parameter(parameters_to_vector(trained).detach().clone())
         optimizer = _optimizer(spec, flat, state=state)
         of = rows_of(rows, spec=spec, dataset=self._plan.dataset)
         gradients = PerPatientGradients(module, loss=self._loss(of), clip=float(spec.clip))
-        unit = float(spec.clip / (REACH * spec.rate * spec.patients))
+        unit = float(spec.unit)
         with one_thread():
             for step in range(spec.step_of(part - 1), spec.step_of(part)):
                 self._tell(step, progress)
@@ -85,10 +91,13 @@ class ModuleTraining:
                 flat.grad = torch.from_numpy(noisy.astype(np.float64) * unit)
                 optimizer.step()
                 vector_to_parameters(flat.detach(), trained)
+                average = _averaged(average, flat.detach(), of=step - spec.steps // 2 + 1)
         gradients.release()
         if part == self.parts:
+            vector_to_parameters(average, trained)
             return {MODEL: _saved(module, {})}
-        return {CHECKPOINT: _saved(module, dict(optimizer.state[flat]))}
+        kept = dict(optimizer.state[flat]) | {_AVERAGE: average}
+        return {CHECKPOINT: _saved(module, kept)}
 
     def _loss(self, of: Rows) -> Any:
         import torch
@@ -166,6 +175,13 @@ def _optimizer(spec: DPSGD, flat: Any, *, state: Mapping[str, Any]) -> Any:
     if state:
         found.state[flat] = dict(state)
     return found
+
+
+def _averaged(average: Any, latest: Any, *, of: int) -> Any:
+    """Return the mean of the weights after so many steps of the second half; None before it."""
+    if of <= 1:
+        return latest.clone() if of == 1 else None
+    return average + (latest - average) / of
 
 
 def _saved(module: Any, state: Mapping[str, Any]) -> bytes:

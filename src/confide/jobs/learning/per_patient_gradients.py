@@ -111,7 +111,7 @@ class PerPatientGradients:
             last = int(np.searchsorted(edges, edges[first] + most, side="right")) - 1
             last = max(first + 1, last)  # the rows of one patient are never parted
             part = slice(int(edges[first]), int(edges[last]))
-            total += self._clipped(
+            total += self.clipped(
                 Rows(
                     patient=rows.patient[part] - rows.patient[part][0],
                     inputs=rows.inputs[part],
@@ -120,6 +120,20 @@ class PerPatientGradients:
             ).sum(axis=0)
             first = last
         return total
+
+    def clipped(self, rows: Rows) -> Ints:
+        """Return each patient's v, as their rows alone give it; shape (patients, size)."""
+        together = scaled(self.by_patient(rows), clip=self._clip)
+        found = whole(together)
+        apart = 0.0
+        for patient in doubtful(together, found).tolist():
+            alone = self._alone(rows, patient)
+            apart = max(apart, float(np.abs(alone - together[patient]).max()))
+            found[patient] = whole(alone[None, :])[0]
+        if apart > MARGIN / 4:
+            for patient in range(rows.patients):
+                found[patient] = whole(self._alone(rows, patient)[None, :])[0]
+        return found
 
     def by_patient(self, rows: Rows) -> Floats:
         """Return the gradient of each patient's rows before the clip; shape (patients, size)."""
@@ -144,20 +158,6 @@ class PerPatientGradients:
     def release(self) -> None:
         """Take the hooks off the module again."""
         self._hooked.remove_hooks()
-
-    def _clipped(self, rows: Rows) -> Ints:
-        """Return each patient's v, as their rows alone give it; shape (patients, size)."""
-        together = scaled(self.by_patient(rows), clip=self._clip)
-        found = whole(together)
-        apart = 0.0
-        for patient in doubtful(together, found).tolist():
-            alone = self._alone(rows, patient)
-            apart = max(apart, float(np.abs(alone - together[patient]).max()))
-            found[patient] = whole(alone[None, :])[0]
-        if apart > MARGIN / 4:
-            for patient in range(rows.patients):
-                found[patient] = whole(self._alone(rows, patient)[None, :])[0]
-        return found
 
     def _alone(self, rows: Rows, patient: int) -> Floats:
         """Return one patient's scaled gradient in a batch of their own; shape (size,)."""
