@@ -172,7 +172,9 @@ def test_a_class_that_hardly_anybody_is_of_has_wide_intervals_and_holds_up_no_ot
     people["stage"] = np.where(people["stage"] == 3, 0, people["stage"])
     merged = replace(CLASSES, classes=3)
     (table,) = world().tables
-    column = replace(table.columns[-1], upper=2, keys=STAGES[:3], codes=(("0", 0), ("1", 1), ("2", 2)))
+    column = replace(
+        table.columns[-1], upper=2, keys=STAGES[:3], codes=(("0", 0), ("1", 1), ("2", 2))
+    )
     to = replace(world(), tables=(replace(table, columns=(*table.columns[:-1], column)),))
     noisy = answered(columns_of(people), aggregate=merged, to=to, sigma=1e-3)
     exact = fitted_classes(merged, noisy, reference=0, sigma=1e-3, dataset=to).coefficients
