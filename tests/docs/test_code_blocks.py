@@ -14,7 +14,6 @@ NEEDS = {"docs/how-to/pate.md": "sklearn", "docs/how-to/deep-models.md": "opacus
 WITH_FILES = [page for page in PAGES if any(b.language == "yaml" and b.title for b in blocks(page))]
 
 
-
 @pytest.fixture(scope="module")
 def cohort(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cohort")

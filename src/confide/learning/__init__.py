@@ -15,15 +15,21 @@ scikit-learn itself is not needed; where it is installed, pipelines and ``clone`
 ``PATEClassifier`` needs it, for its teachers and its student.
 """
 
+from confide.learning.hazard import DPHazardRegression
 from confide.learning.ledger_folder import TemporaryLedger
+from confide.learning.linear import DPLinearRegression
 from confide.learning.logistic import DPLogisticRegression
 from confide.learning.module_classifier import DPModuleClassifier
 from confide.learning.pate import Feasibility, PATEClassifier
+from confide.learning.poisson import DPPoissonRegression
 from confide.learning.scaling import PublicScaler
 
 __all__ = [
+    "DPHazardRegression",
+    "DPLinearRegression",
     "DPLogisticRegression",
     "DPModuleClassifier",
+    "DPPoissonRegression",
     "Feasibility",
     "PATEClassifier",
     "PublicScaler",

@@ -1,9 +1,11 @@
 """Rows that a caller holds in memory: columns of declared types, and the key of a fit on them."""
 
 import hmac
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.errors import ContractError
 from confide.learning.columns import Feature, column, label, numbers
@@ -14,14 +16,22 @@ from confide.workspace import FOLDER
 ROWS, PATIENT, OUTCOME = "rows", "patient", "outcome"
 
 
-def frame_of(table: Any, y: Any, patients: Any, *, features: tuple[Feature, ...]) -> Any:
+def frame_of(
+    table: Any,
+    beside: Mapping[str, NDArray[Any]],
+    patients: Any,
+    *,
+    features: tuple[Feature, ...],
+    texts: Collection[str] = (OUTCOME,),
+) -> Any:
     """Return the rows as Arrow columns, of types that depend on the declaration alone.
 
     Args:
         table: Rows; shape (rows, columns).
-        y: Outcomes; shape (rows,).
+        beside: Outcomes and the like by name; each of shape (rows,).
         patients: Id of each row's patient; its place when None.
         features: Of the columns.
+        texts: Which of those beside are categories.
 
     Raises:
         ContractError: If they have different numbers of rows.
@@ -31,18 +41,28 @@ def frame_of(table: Any, y: Any, patients: Any, *, features: tuple[Feature, ...]
     found: dict[str, Any] = {}
     for place, feature in enumerate(features):
         values = column(table, place)
-        found[feature.name] = (
-            pa.array([label(value) for value in values], type=pa.string())
-            if feature.labels
-            else pa.array(numbers(values, name=feature.name), type=pa.float64())
-        )
-    outcomes, rows = np.asarray(y).ravel(), len(found[features[0].name])
+        found[feature.name] = _arrow(values, name=feature.name, text=bool(feature.labels))
+    rows = len(found[features[0].name])
     ids = np.arange(rows) if patients is None else np.asarray(patients).ravel()
-    if len(outcomes) != rows or len(ids) != rows:
+    if any(len(values) != rows for values in (*beside.values(), ids)):
         raise ContractError("Expected X, y and patients to have equally many rows.")
-    found[OUTCOME] = pa.array([label(value) for value in outcomes], type=pa.string())
-    found[PATIENT] = pa.array([label(value) for value in ids], type=pa.string())
+    for name, values in beside.items():
+        found[name] = _arrow(values, name=name, text=name in texts)
+    found[PATIENT] = _arrow(ids, name=PATIENT, text=True)
     return pa.table(found)
+
+
+def column_of(y: Any) -> NDArray[Any]:
+    """Return outcomes as one column."""
+    return np.asarray(np.asarray(y).ravel())
+
+
+def _arrow(values: NDArray[Any], *, name: str, text: bool) -> Any:
+    import pyarrow as pa
+
+    if text:
+        return pa.array([label(value) for value in values], type=pa.string())
+    return pa.array(numbers(np.asarray(values), name=name), type=pa.float64())
 
 
 def request_of(digest: str, frame: Any, *, workspace: object) -> str:

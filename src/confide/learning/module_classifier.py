@@ -34,7 +34,7 @@ from confide.learning.columns import (
     width_of,
 )
 from confide.learning.conventions import Conventions
-from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, frame_of, request_of
+from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
 from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
 from confide.learning.running import planned, run_in_parts
@@ -160,7 +160,7 @@ class DPModuleClassifier(Conventions):
         refuse_learnt_steps()
         features = self._declared(X)
         module = self._validated(features)
-        frame = frame_of(X, y, patients, features=features)
+        frame = frame_of(X, {OUTCOME: column_of(y)}, patients, features=features)
         with self._open(features, frames={ROWS: frame}) as ws:
             spec, plan = self._planned(ws, features, module=module)
             runner = ModuleTraining(spec, plan=plan, module=module, delta=amount(self.delta))

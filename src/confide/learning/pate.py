@@ -38,7 +38,7 @@ from confide.learning.columns import (
     width_of,
 )
 from confide.learning.conventions import Conventions
-from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, frame_of, request_of
+from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
 from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
 from confide.learning.running import planned, run_job
@@ -182,7 +182,7 @@ class PATEClassifier(Conventions):
         terms = _terms(public, features=features)
         learns = _choice(Learns, self.learns, name="learns")
         check_student(self.teacher if self.student is None else self.student, learns=learns)
-        frame = frame_of(X, y, units, features=features)
+        frame = frame_of(X, {OUTCOME: column_of(y)}, units, features=features)
         if entity is Entity.HOSPITAL:
             frame = frame.rename_columns([*frame.column_names[:-1], HOSPITAL])
         with self._open(features, entity=entity, frames={ROWS: frame}) as ws:
