@@ -77,7 +77,13 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None) -> str:
     from confide.release.deployment_record import deployment_record
     from confide.release.form import VERSION
     from confide.release.output_check import results
+    from confide.release.verify_job import is_job
 
+    if is_job(held):
+        raise ContractError(
+            "This is a job: only releases of statistics are exported so.",
+            hint="Its files, job.json and certificate.json are complete; publish the folder.",
+        )
     if held.get("certificate") != VERSION or "accounting" not in held:
         raise ContractError(
             "This certificate says too little to be exported.",

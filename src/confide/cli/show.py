@@ -22,8 +22,9 @@ def show(
     quiet: Quiet = False,
 ) -> None:
     """Print the tables of a release, with whether it verifies."""
-    from confide.errors import UnknownNameError, VerificationError
+    from confide.errors import ContractError, UnknownNameError, VerificationError
     from confide.release.verify import read_certificate, verify
+    from confide.release.verify_job import is_job
 
     certificate = read_certificate(directory / "certificate.json")
     checked = verify(certificate, folder=directory)
@@ -32,6 +33,12 @@ def show(
         raise VerificationError(
             f"{directory.name} does not verify ({failed}); its numbers are not shown.",
             hint=f"Run: confide verify {directory}",
+        )
+    if is_job(certificate):
+        raise ContractError(
+            f"{directory.name} holds files of a job ({certificate['plan']['kind']}), not tables: "
+            f"{', '.join(each['path'] for each in certificate['outputs'])}.",
+            hint=f"It verifies. What it cost: {directory.name}/certificate.json.",
         )
     tables = (
         _tables(certificate, directory) if checked.rebuilt else _printed(certificate, directory)

@@ -16,6 +16,7 @@ scikit-learn itself is not needed; where it is installed, pipelines and ``clone`
 
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.logistic import DPLogisticRegression
+from confide.learning.module_classifier import DPModuleClassifier
 from confide.learning.scaling import PublicScaler
 
-__all__ = ["DPLogisticRegression", "PublicScaler", "TemporaryLedger"]
+__all__ = ["DPLogisticRegression", "DPModuleClassifier", "PublicScaler", "TemporaryLedger"]

@@ -207,5 +207,33 @@ def _number(value: Any) -> float:
         return math.nan
 
 
+def encoded(feature: Feature, values: NDArray[Any]) -> list[NDArray[np.float64]]:
+    """Return the terms of one feature: a number cut to its bounds, or indicators.
+
+    Raises:
+        ContractError: If a value is missing, or was not declared.
+    """
+    if feature.labels:
+        texts = [label(value) or feature.missing for value in values]
+        if not set(texts) <= set(feature.labels):
+            raise ContractError(
+                f"Column {feature.name!r} holds a value that was not declared.",
+                hint="Predict for declared categories, or write missing=....",
+            )
+        return [
+            np.asarray([text == level for text in texts], dtype=np.float64)
+            for level in feature.labels[1:]
+        ]
+    found = numbers(values, name=feature.name)
+    if feature.missing is not None:
+        found = np.where(np.isnan(found), float(feature.missing), found)
+    if np.isnan(found).any():
+        raise ContractError(
+            f"Column {feature.name!r} lacks values, so nothing can be predicted.",
+            hint=f"Write missing={{{feature.name!r}: constant}} before fitting.",
+        )
+    return [np.clip(found, float(feature.lower), float(feature.upper))]
+
+
 def _text(value: Fraction) -> str:
     return format(Decimal(value.numerator) / Decimal(value.denominator), "f")

@@ -10,7 +10,6 @@ References:
         https://doi.org/10.1111/j.2517-6161.1993.tb01934.x
 """
 
-import hmac
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -25,20 +24,20 @@ from confide.learning.columns import (
     column,
     declared,
     each_name,
+    encoded,
     label,
     names_of,
-    numbers,
     width_of,
 )
 from confide.learning.conventions import Conventions
+from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
 from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.plan import Plan
-from confide.release.keys import read_order_key
-from confide.workspace import FOLDER, Workspace, open_workspace
+from confide.workspace import Workspace, open_workspace
 
-MODEL, ROWS, PATIENT, OUTCOME = "model", "rows", "patient", "outcome"
+MODEL = "model"
 EVALUATED = ("auc", "calibration slope", "calibration intercept", "brier score")
 Floats = NDArray[np.float64]
 
@@ -121,10 +120,12 @@ class DPLogisticRegression(Conventions):
                 "Patients are held out by a keyed hash of their id, and none was given.",
                 hint="Write fit(X, y, patients=ids): a row's place is not an id.",
             )
-        frame = self._frame(X, y, patients, features=features)
+        frame = frame_of(X, y, patients, features=features)
         with self._open(features, frames={ROWS: frame}) as ws:
             plan = self._plan(ws, features)
-            release = ws.release(plan, request=self._request(plan, frame))
+            release = ws.release(
+                plan, request=request_of(plan.digest(), frame, workspace=self.workspace)
+            )
         self.estimates_ = release.of(MODEL)
         self.certificate_ = release.certificate
         self.classes_ = np.asarray(self.classes)
@@ -225,36 +226,6 @@ class DPLogisticRegression(Conventions):
             spec["expect"] = expect
         return ws.plan(spec, epsilon=_amount(self.epsilon))
 
-    def _frame(self, table: Any, y: Any, patients: Any, *, features: tuple[Feature, ...]) -> Any:
-        """Return the rows as Arrow columns, of types that depend on the declaration alone."""
-        import pyarrow as pa
-
-        found: dict[str, Any] = {}
-        for place, feature in enumerate(features):
-            values = column(table, place)
-            found[feature.name] = (
-                pa.array([label(value) for value in values], type=pa.string())
-                if feature.labels
-                else pa.array(numbers(values, name=feature.name), type=pa.float64())
-            )
-        outcomes, rows = np.asarray(y).ravel(), len(found[features[0].name])
-        ids = np.arange(rows) if patients is None else np.asarray(patients).ravel()
-        if len(outcomes) != rows or len(ids) != rows:
-            raise ContractError("Expected X, y and patients to have equally many rows.")
-        found[OUTCOME] = pa.array([label(value) for value in outcomes], type=pa.string())
-        found[PATIENT] = pa.array([label(value) for value in ids], type=pa.string())
-        return pa.table(found)
-
-    def _request(self, plan: Plan, frame: Any) -> str:
-        import pyarrow as pa
-
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, frame.schema) as stream:
-            stream.write_table(frame)
-        key = read_order_key(ledger_folder(self.workspace) / FOLDER)
-        content = plan.digest().encode() + sink.getvalue().to_pybytes()
-        return hmac.new(key, content, "sha256").hexdigest()[:32]
-
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts, with the intercept moved from the middle of the bounds to 0."""
         found = _of(self.estimates_, "prediction coefficient")
@@ -278,7 +249,7 @@ class DPLogisticRegression(Conventions):
         found = [
             part
             for place, feature in enumerate(self._features)
-            for part in _encoded(feature, column(table, place))
+            for part in encoded(feature, column(table, place))
         ]
         return np.column_stack(found)
 
@@ -307,27 +278,3 @@ def _of(estimates: Sequence[Estimate], quantity: str) -> tuple[Estimate, ...]:
 
 def _middles(feature: Feature) -> list[float]:
     return [0.0] * (len(feature.labels) - 1) if feature.labels else [feature.middle]
-
-
-def _encoded(feature: Feature, values: NDArray[Any]) -> list[Floats]:
-    """Return the terms of one feature: a number cut to its bounds, or indicators."""
-    if feature.labels:
-        texts = [label(value) or feature.missing for value in values]
-        if not set(texts) <= set(feature.labels):
-            raise ContractError(
-                f"Column {feature.name!r} holds a value that was not declared.",
-                hint="Predict for declared categories, or write missing=....",
-            )
-        return [
-            np.asarray([text == level for text in texts], dtype=np.float64)
-            for level in feature.labels[1:]
-        ]
-    found = numbers(values, name=feature.name)
-    if feature.missing is not None:
-        found = np.where(np.isnan(found), float(feature.missing), found)
-    if np.isnan(found).any():
-        raise ContractError(
-            f"Column {feature.name!r} lacks values, so nothing can be predicted.",
-            hint=f"Write missing={{{feature.name!r}: constant}} before fitting.",
-        )
-    return [np.clip(found, float(feature.lower), float(feature.upper))]

@@ -163,6 +163,36 @@ class Study:
     small_cells: SmallCells | None = None
 
 
+class Priced(Protocol):
+    """What everything that spends has in common: why, on what, and what it costs."""
+
+    @property
+    def study(self) -> Study:
+        """Why."""
+
+    @property
+    def dataset(self) -> Dataset:
+        """Every public fact that it relies on: lineage, unit, adjacency, measure."""
+
+    @property
+    def nano(self) -> int:
+        """Total charge in 1e-9 of the measure's unit."""
+
+    @property
+    def atto(self) -> int:
+        """Total charge of δ, in 1e-18."""
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """The whole loss to any one privacy unit."""
+
+    def to_json(self) -> Json:
+        """Return it as JSON."""
+
+    def digest(self) -> str:
+        """Return the SHA-256 of its canonical JSON."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """A study, complete and priced.

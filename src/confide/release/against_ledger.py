@@ -16,8 +16,8 @@ from confide.plans.canonical import Json
 from confide.release.certificate import accounting_of
 from confide.release.checks import Check
 from confide.release.commitment import opening_of, published, snapshot_digest
+from confide.release.job_answer import stored_study
 from confide.release.lines import differences
-from confide.release.noisy import read_payload
 
 
 def ledger_checks(
@@ -68,7 +68,7 @@ def superseding(ledger: Ledger, *, lineage: str) -> Mapping[str, str]:
         if entry.state is not State.PUBLISHED:
             continue
         try:
-            study = read_payload(ledger.stored(entry.number).payload).plan.study
+            study = stored_study(ledger.stored(entry.number).payload)
         except ConfideError:  # of a format that is read no more
             continue
         if study.supersedes is not None:

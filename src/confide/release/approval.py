@@ -8,11 +8,11 @@ import getpass
 from confide.budget.ledger import Entry, Ledger
 from confide.budget.workflow.rules import Claim, Refused
 from confide.budget.workflow.submission import Verdict
-from confide.plans.plan import Plan
+from confide.plans.plan import Priced
 from confide.release.authority import NO_AUTHORITY, Authority, Decision, PolicyNamed
 
 
-def analyst_of(ledger: Ledger, plan: Plan) -> str:
+def analyst_of(ledger: Ledger, plan: Priced) -> str:
     """Return for whom a plan is run: whose request was approved, or the user's login."""
     asked = ledger.desk.requester(plan.dataset.lineage, plan_digest=plan.digest())
     return login() if asked is None else asked
@@ -26,7 +26,7 @@ def login() -> str:
         return "unknown"
 
 
-def admission(ledger: Ledger, plan: Plan, *, analyst: str) -> int | Refused:
+def admission(ledger: Ledger, plan: Priced, *, analyst: str) -> int | Refused:
     """Return the request that would admit a plan now, 0 where none is needed, or why not."""
     study = plan.study
     claim = Claim(

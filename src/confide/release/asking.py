@@ -5,10 +5,10 @@
 
 from confide.budget.workflow.submission import Asked
 from confide.plans.canonical import canonical_bytes
-from confide.plans.plan import Plan
+from confide.plans.plan import Priced
 
 
-def asked_for(plan: Plan, *, note: str = "", revises: int = 0) -> Asked:
+def asked_for(plan: Priced, *, note: str = "", revises: int = 0) -> Asked:
     """Return a plan as a request for approval.
 
     Args:

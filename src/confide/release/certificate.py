@@ -29,7 +29,7 @@ from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
 from confide.plans.estimates import Estimate
-from confide.plans.plan import Measurement, Mechanism, Plan
+from confide.plans.plan import Measurement, Mechanism, Plan, Priced
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.privacy.group import group_loss
@@ -65,7 +65,7 @@ class Issuer:
     contact: str = ""
 
 
-def shown_loss(plan: Plan, loss: PrivacyLoss | None = None) -> ApproxDP | PureDP:
+def shown_loss(plan: Priced, loss: PrivacyLoss | None = None) -> ApproxDP | PureDP:
     """Return a loss as the ε (and δ) that people are shown, rounded up so that it stays true."""
     match loss or plan.loss:
         case ZeroConcentratedDP() as rho:
@@ -220,7 +220,7 @@ def _text(amount: Fraction) -> str:
     return str(amount)
 
 
-def guarantee_of(plan: Plan) -> Json:
+def guarantee_of(plan: Priced) -> Json:
     """Return what a plan promises: unit, adjacency, loss, and what it means for groups."""
     shown = shown_loss(plan)
     return {
@@ -235,7 +235,7 @@ def guarantee_of(plan: Plan) -> Json:
     }
 
 
-def _patients(plan: Plan) -> Json:
+def _patients(plan: Priced) -> Json:
     """Return the caps up to which each patient is in; the same whoever is left out."""
     caps = [
         {
@@ -249,12 +249,12 @@ def _patients(plan: Plan) -> Json:
     return {"patients": {"caps": caps, "in-words": PATIENTS_IN_WORDS}} if caps else {}
 
 
-def _group(plan: Plan, *, size: int) -> Json:
+def _group(plan: Priced, *, size: int) -> Json:
     loss = shown_group_loss(plan, size=size)
     return {"measure": "none"} if loss is None else _spend(loss)
 
 
-def shown_group_loss(plan: Plan, *, size: int) -> ApproxDP | PureDP | None:
+def shown_group_loss(plan: Priced, *, size: int) -> ApproxDP | PureDP | None:
     """Return the loss to a group: by k²ρ where the loss is plain zCDP, else from (ε, δ).
 
     None where the promise is empty because the δ of the group reaches 1.

@@ -1,15 +1,20 @@
 """Checks that verifiers of releases and of post-processed releases share; all read public files."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
+from confide.budget.ledger import Scope
 from confide.errors import ConfideError
 from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.plan import Plan
 from confide.plans.soundness import asks_what_it_states, underpriced
 from confide.release.keys import is_signed_by
+
+_DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,3 +82,61 @@ def file_checks(outputs: Json, *, folder: Path) -> Iterator[Check]:
             continue
         same = found == output["sha256"]
         yield Check(name=str(path), holds=same, detail="" if same else said)
+
+
+def charges_check(certificate: Json, *, nano: Fraction, atto: Fraction, grown: bool) -> Check:
+    """Add the charges up again; a lifetime is always charged, and each scope once.
+
+    Args:
+        certificate: Whose charges.
+        nano: What was to be charged of ε or ρ, in nats.
+        atto: What was to be charged of δ.
+        grown: Whether an earlier entry may have been charged for this one.
+    """
+    problem, seen = "", set()
+    try:
+        free = _continues(certificate["accounting"], grown=grown)
+        for charge in certificate["accounting"]["charges"]:
+            before, share, after, cap = (
+                _amount(charge[name]) for name in ("before", "amount", "after", "cap")
+            )
+            scope = charge["scope"].partition("/")[0]
+            delta = scope == Scope.LIFETIME_DELTA.value
+            expected = Fraction(0) if free else atto if delta else nano
+            adds_up = before + share == after <= cap and share == expected
+            name = (charge["scope"], charge.get("id"))
+            if not adds_up or name in seen or (scope == Scope.RELEASE.value and before):
+                problem = (
+                    f"the charge of {charge['scope']} does not add up: before + amount = after ≤ "
+                    "cap, and the amount is what the plan costs (what was left of the cap is not "
+                    "what is stated)"
+                )
+            seen.add(name)
+        charged = {name for name, _ in seen}
+        least = {Scope.LIFETIME.value} | (
+            {Scope.LIFETIME_DELTA.value} if atto and not free else set()
+        )
+        if any(cap for _, cap in seen):  # a policy may bound years or releases alone
+            least -= {Scope.LIFETIME.value}
+        if least - charged:
+            problem = f"nothing was charged to {min(least - charged)}"
+    except (KeyError, TypeError, ValueError, AttributeError):
+        problem = "cannot be read"
+    return Check(name="charges", holds=not problem, detail=problem)
+
+
+def _continues(accounting: Json, *, grown: bool) -> bool:
+    """Return whether an earlier entry was charged for this one: only a growing release may be."""
+    if "continues" not in accounting:
+        return False
+    earlier = 0 < accounting["continues"] < accounting["entry"]
+    if not earlier or not grown:
+        raise ValueError
+    return True
+
+
+def _amount(text: str) -> Fraction:
+    """Return a plain decimal of at least 0; ``Fraction`` alone would build 10^999999999."""
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError(text)
+    return Fraction(text)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from confide.plans.canonical import Json
-from confide.plans.plan import Plan
+from confide.plans.plan import Priced
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
 
@@ -21,7 +21,7 @@ DELTAS = (Fraction(1, 10**5), Fraction(1, 10**6), Fraction(1, 10**9))
 _GRID = 10**4
 
 
-def equivalents(plan: Plan) -> list[Json]:
+def equivalents(plan: Priced) -> list[Json]:
     """Return what else the loss of a plan implies."""
     match plan.loss:
         case PureDP(epsilon=epsilon):

@@ -23,7 +23,6 @@ References:
         https://arxiv.org/abs/1605.08294
 """
 
-import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -34,7 +33,6 @@ import numpy as np
 from confide.budget.amount import Amount
 from confide.budget.ledger import (
     ChargeRequest,
-    Entry,
     Growth,
     Ledger,
     Measure,
@@ -45,9 +43,7 @@ from confide.budget.ledger import (
 from confide.budget.per_patient.store import PatientStore
 from confide.errors import (
     ContractError,
-    LedgerUnreachableError,
     PolicyError,
-    ReleaseFailedError,
     UnsupportedError,
 )
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -65,6 +61,7 @@ from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.soundness import require_sound
 from confide.release.growing import growth_of
 from confide.release.noisy import NoisyAggregates, read_payload
+from confide.release.passage import Answer, Answering, Passage
 from confide.release.patients import AdmittedRows, EverybodysRows, require_caps_in_force, rows_of
 from confide.rows.engine import Engine, Exact, ExactAggregates
 from confide.tables.aggregate import (
@@ -201,51 +198,7 @@ class Gate:
         before: StoredRelease | None,
         progress: Callable[[str], None],
     ) -> StoredRelease:
-        progress("charge")
-        held = self.ledger.reserve(request)
-        match held:
-            case StoredRelease(entry=entry, payload=payload):
-                return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
-            case Reservation():
-                entry, payload = self._answer(plan, held, before=before, progress=progress)
-                progress("publish")
-                return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
-            case _:
-                assert_never(held)
-
-    def _answer(
-        self,
-        plan: Plan,
-        held: Reservation,
-        *,
-        before: StoredRelease | None,
-        progress: Callable[[str], None],
-    ) -> tuple[Entry, bytes]:
-        rows = self._admitted(plan, held)
-        self.ledger.start_reading(held)
-        try:
-            progress("read")
-            exact, members = rows.read(_asked(plan))
-            progress("noise")
-            if before is None:
-                payload = self._randomize(plan, exact).payload()
-            else:
-                payload = self._grow(plan, exact, before=read_payload(before.payload)).payload()
-        except BaseException as failure:
-            incident = f"{self.entropy.below(2**64):016x}"
-            self.report_incident(incident, failure)
-            with contextlib.suppress(LedgerUnreachableError):  # then the next to open burns it
-                self.ledger.burn(held, incident=incident)
-            if isinstance(failure, Exception):
-                raise ReleaseFailedError(incident) from None
-            raise
-        progress("commit")
-        return self.ledger.commit(held, payload=payload, members=members), payload
-
-    def _admitted(self, plan: Plan, held: Reservation) -> EverybodysRows | AdmittedRows:
-        """Return how rows are read; a charge that cannot be made to patients is given back."""
-        admitted = False
-        try:
+        def admit(held: Reservation) -> Answering:
             rows = rows_of(
                 plan,
                 held.entry,
@@ -254,11 +207,29 @@ class Gate:
                 store=self.patients,
                 entropy=self.entropy,
             )
-            admitted = True
-        finally:
-            if not admitted:
-                self.ledger.cancel(held)
-        return rows
+            return lambda: self._answer(plan, rows, before=before, progress=progress)
+
+        passage = Passage(
+            ledger=self.ledger, entropy=self.entropy, report_incident=self.report_incident
+        )
+        return passage.take(request, admit=admit, progress=progress)
+
+    def _answer(
+        self,
+        plan: Plan,
+        rows: EverybodysRows | AdmittedRows,
+        *,
+        before: StoredRelease | None,
+        progress: Callable[[str], None],
+    ) -> Answer:
+        progress("read")
+        exact, members = rows.read(_asked(plan))
+        progress("noise")
+        if before is None:
+            noisy = self._randomize(plan, exact)
+        else:
+            noisy = self._grow(plan, exact, before=read_payload(before.payload))
+        return Answer(payload=noisy.payload(), members=members)
 
     def _randomize(self, plan: Plan, exact: ExactAggregates) -> NoisyAggregates:
         answers = iter(exact.reveal_to_gate())

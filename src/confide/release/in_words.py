@@ -15,7 +15,7 @@ import math
 from fractions import Fraction
 from typing import assert_never
 
-from confide.plans.plan import Plan
+from confide.plans.plan import Priced
 from confide.privacy.accounting.concentrated import simple_epsilon_at
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
@@ -32,7 +32,7 @@ _UNITS = {
 _LARGEST = 700  # e^709 is the largest float
 
 
-def in_words(plan: Plan) -> Text:
+def in_words(plan: Priced) -> Text:
     """Return the promise of a plan as one sentence a language."""
     unit = _UNITS[plan.dataset.unit.entity]
     delta, factor = _odds(plan)
@@ -61,7 +61,7 @@ def in_words(plan: Plan) -> Text:
     return {"en": said["en"] + ".", "zh": said["zh"] + "。"}
 
 
-def _odds(plan: Plan) -> tuple[Fraction, str]:
+def _odds(plan: Priced) -> tuple[Fraction, str]:
     """Return the probability of the exceptions and the factor, rounded up."""
     match plan.loss:
         case PureDP(epsilon=epsilon):
@@ -84,7 +84,7 @@ def _factor(epsilon: float) -> str:
     return f"{math.ceil(value * 1000) / 1000:.3f}"
 
 
-def not_protected(plan: Plan) -> list[Text]:
+def not_protected(plan: Priced) -> list[Text]:
     """Return what the promise leaves out, one sentence a language."""
     said = [
         {

@@ -9,13 +9,13 @@ from fractions import Fraction
 
 from confide.budget.ledger import Scope
 from confide.errors import BudgetExhaustedError
-from confide.plans.plan import Plan
+from confide.plans.plan import Priced
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
 
 
-def told_in_epsilon(refusal: BudgetExhaustedError, *, plan: Plan) -> BudgetExhaustedError:
+def told_in_epsilon(refusal: BudgetExhaustedError, *, plan: Priced) -> BudgetExhaustedError:
     """Return a refusal in ρ with the ε of dataset.yaml beside it."""
     dataset = plan.dataset
     if dataset.measure is not Measure.ZCDP or refusal.cap == Scope.LIFETIME_DELTA.value:

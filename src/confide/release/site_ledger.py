@@ -7,6 +7,7 @@ from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.per_patient.store import PatientStore
 from confide.budget.place import Place, SQLitePlace, open_store
 from confide.plans.events import recompute
+from confide.plans.job import is_job_events, recompute_job
 from confide.release.keys import SigningKey, read_order_key
 
 ANCHOR = "anchor.jsonl"
@@ -38,6 +39,9 @@ def site_ledger(
 
 def recomputed(events: str) -> Amount:
     """Return what events charge, computed again from their JSON text."""
+    if is_job_events(events):
+        nano, atto = recompute_job(events)
+        return Amount(nano=nano, delta_atto=atto)
     loss = recompute(events)
     return Amount(nano=loss.nano, delta_atto=loss.atto)
 

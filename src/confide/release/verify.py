@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from confide.budget.ledger import Scope
 from confide.errors import ConfideError, VerificationError
 from confide.plans.canonical import Json
 from confide.plans.growth import grown_to
@@ -28,12 +27,19 @@ from confide.plans.plan import Plan
 from confide.privacy.amount import ATTO, NANO
 from confide.release.arithmetic import arithmetic_checks, exact
 from confide.release.certificate import NOISY_PATH, derived, derived_first
-from confide.release.checks import Check, file_checks, plan_checks, signature_check
+from confide.release.checks import (
+    Check,
+    charges_check,
+    file_checks,
+    plan_checks,
+    signature_check,
+)
 from confide.release.form import VERSION
 from confide.release.form_check import form_problem
 from confide.release.lines import differences, told
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.release.software import software
+from confide.release.verify_job import is_job, job_checks
 from confide.release.verify_reuse import is_reuse, reuse_checks
 
 STATED = frozenset({"id", "issued", "issuer", "authority", "accounting", "software", "signature"})
@@ -42,8 +48,6 @@ STATED = frozenset({"id", "issued", "issuer", "authority", "accounting", "softwa
 ACCOUNTING = frozenset(
     {"entry", "previous", "hash", "composition", "payload-sha256", "charges", "continues"}
 )
-
-_DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +105,7 @@ def verify(
         checks=tuple(checks),
         signer=signer,
         pinned=pinned_key is not None,
-        rebuilt=payload is not None or is_reuse(certificate),
+        rebuilt=payload is not None or is_reuse(certificate) or is_job(certificate),
     )
 
 
@@ -114,6 +118,9 @@ def _payload(folder: Path) -> bytes | None:
 
 def _checks(certificate: Json, *, folder: Path, payload: bytes | None) -> Iterator[Check]:
     yield signature_check(certificate)
+    if is_job(certificate):
+        yield from job_checks(certificate, folder=folder)
+        return
     if is_reuse(certificate):
         yield from reuse_checks(certificate, folder=folder)
         return
@@ -170,7 +177,7 @@ def _without_payload(certificate: Json, *, folder: Path) -> Iterator[Check]:
         return
     withheld = "withheld by the house rule: the numbers were not derived again"
     yield Check(name="noisy payload", holds=True, detail=withheld)
-    yield _added(certificate, nano=amount, atto=Fraction(total), grown=False)
+    yield charges_check(certificate, nano=amount, atto=Fraction(total), grown=False)
     yield from file_checks(outputs, folder=folder)
 
 
@@ -227,55 +234,7 @@ def _other_software(certificate: Json) -> str:
 def _charges(certificate: Json, plan: Plan) -> Check:
     """Add the charges up again; a lifetime is always charged, and each scope once."""
     nano, atto = Fraction(plan.nano, NANO), Fraction(plan.atto, ATTO)
-    return _added(certificate, nano=nano, atto=atto, grown=grown_to(plan) is not None)
-
-
-def _added(certificate: Json, *, nano: Fraction, atto: Fraction, grown: bool) -> Check:
-    problem, seen = "", set()
-    try:
-        free = _continues(certificate["accounting"], grown=grown)
-        for charge in certificate["accounting"]["charges"]:
-            before, share, after, cap = (
-                _amount(charge[name]) for name in ("before", "amount", "after", "cap")
-            )
-            scope = charge["scope"].partition("/")[0]
-            delta = scope == Scope.LIFETIME_DELTA.value
-            expected = Fraction(0) if free else atto if delta else nano
-            adds_up = before + share == after <= cap and share == expected
-            name = (charge["scope"], charge.get("id"))
-            if not adds_up or name in seen or (scope == Scope.RELEASE.value and before):
-                problem = (
-                    f"the charge of {charge['scope']} does not add up: before + amount = after ≤ "
-                    "cap, and the amount is what the plan costs (what was left of the cap is not "
-                    "what is stated)"
-                )
-            seen.add(name)
-        charged = {name for name, _ in seen}
-        least = {Scope.LIFETIME.value} | ({Scope.LIFETIME_DELTA.value} if atto else set())
-        if any(cap for _, cap in seen):  # a policy may bound years or releases alone
-            least -= {Scope.LIFETIME.value}
-        if least - charged:
-            problem = f"nothing was charged to {min(least - charged)}"
-    except (KeyError, TypeError, ValueError, AttributeError):
-        problem = "cannot be read"
-    return Check(name="charges", holds=not problem, detail=problem)
-
-
-def _continues(accounting: Json, *, grown: bool) -> bool:
-    """Return whether an earlier entry was charged for this one: only a growing release may be."""
-    if "continues" not in accounting:
-        return False
-    earlier = 0 < accounting["continues"] < accounting["entry"]
-    if not earlier or not grown:
-        raise ValueError
-    return True
-
-
-def _amount(text: str) -> Fraction:
-    """Return a plain decimal of at least 0; ``Fraction`` alone would build 10^999999999."""
-    if not _DECIMAL.fullmatch(text):
-        raise ValueError(text)
-    return Fraction(text)
+    return charges_check(certificate, nano=nano, atto=atto, grown=grown_to(plan) is not None)
 
 
 def read_certificate(path: Path) -> Json:

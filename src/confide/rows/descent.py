@@ -29,14 +29,11 @@ from confide.plans.descent import (
     Place,
 )
 from confide.plans.link import FARTHEST, SIZE, STEPS, mean_table, root_table
-from confide.rows.build import STAR, at_most, named, num, own, ranked, rest, select
 from confide.rows.exact_sums import products, weighted_sums
-from confide.rows.keyed_order import with_place, with_point
+from confide.rows.kept_rows import kept_rows
 from confide.rows.layout import Layout
-from confide.rows.person_rows import relation_rows
 from confide.rows.person_time import FollowUp, Offsets, follow_up, offsets
 from confide.rows.table_rows import Scope
-from confide.rows.words import order_of
 from confide.tables.check_descent import check_descent
 from confide.tables.descent import (
     PARTS,
@@ -70,21 +67,13 @@ def descent_query(aggregate: DescentAggregate, *, dataset: Dataset, layout: Layo
     scope = Scope(dataset=dataset, layout=layout)
     time = () if aggregate.exposure is None else (aggregate.exposure,)
     reads = (*aggregate.covariates, aggregate.outcome, *time)
-    rows = relation_rows(scope, aggregate.relation, reads=reads, known=reads, ordered=True)
-    order = [own(name) for name in order_of(dataset.table(aggregate.relation.table))]
-    numbered = select(STAR, ranked(order, by=("p",)), of=rows)
-    values = [own(f"e{i}") for i in range(len(reads))]
-    most = at_most(own("rk"), num(aggregate.bounds.max_rows))
-    kept = select(own("p"), own("rk"), *values, of=numbered, where=[most])
-    placed = with_place(with_point(kept, person="p", ids=layout.ids), [num(0)])
-    fold = named(rest(own("h"), num(PARTS)), "fold")
-    query = select(own("p"), own("rk"), *(value.copy() for value in values), fold, of=placed)
-    front = [
-        exp.CTE(this=part, alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
-        for name, part in scope.named.items()
-    ]
-    query.set("with_", exp.With(expressions=front))
-    return query
+    return kept_rows(
+        aggregate.relation,
+        reads=reads,
+        most=aggregate.bounds.max_rows,
+        folds=PARTS,
+        scope=scope,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,11 +29,13 @@ from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.examine import findings
 from confide.rows.hardening import ATTACHED, attach, hardening
 from confide.rows.identity import identity_of, identity_parameters
+from confide.rows.kept_rows import records_query
 from confide.rows.keyed_order import coefficients
 from confide.rows.layout import Found, Ids, Layout, Located, ids_of, physical
 from confide.rows.person_sums import PersonSums, stored_sums
 from confide.rows.prepared.copies import Copies, MakeCopies, UseCopies
 from confide.rows.prepared.manifest import Standing, copies_in
+from confide.rows.records import RecordRows
 from confide.rows.session import Parameter, Session, dropping_messages
 from confide.rows.sources.prepare import Opened, in_catalog, prepared
 from confide.rows.spill import SpillFolder
@@ -44,6 +46,7 @@ from confide.rows.table_rows import Scope
 from confide.tables.aggregate import Asked
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.descent import DescentAggregate
+from confide.tables.records import Records
 from confide.tables.schema import Dataset
 from confide.tables.source import Source
 
@@ -100,14 +103,7 @@ class DuckDBEngine:
             if isinstance(aggregate, DescentAggregate):
                 query = descent_query(aggregate, dataset=dataset, layout=self._layout)
                 written.append(self._session.bound(query))
-        for sql, parameters in written:
-            with dropping_messages() as failed:
-                self._connection.execute(f"EXPLAIN {sql}", dict(parameters)).fetchall()
-            if failed:
-                raise ContractError(
-                    f"The source cannot answer the plan ({failed[0]}).",
-                    hint="Compare the types of its columns with dataset.yaml.",
-                )
+        self._explain(written)
 
     def aggregate(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> ExactAggregates:
         """Read the rows, bound them and sum them exactly.
@@ -153,6 +149,34 @@ class DuckDBEngine:
         return stored_sums(
             compiled, asked=len(aggregates), dataset=dataset, copies=self._copies, on=self._session
         )
+
+    def check_records(self, records: Records, *, dataset: Dataset) -> None:
+        """Bind the rows of a job against the schema of the source, reading none; as ``check``."""
+        self._require_same(dataset)
+        query = records_query(records, dataset=dataset, layout=self._layout)
+        self._explain([self._session.bound(query)])
+
+    def records(self, records: Records, *, dataset: Dataset) -> RecordRows:
+        """Read and bound the rows of a job.
+
+        Raises:
+            EngineError: If reading failed; carries the class of the failure and no data.
+        """
+        self._require_same(dataset)
+        query = records_query(records, dataset=dataset, layout=self._layout)
+        found = self._session.arrays(query)
+        return RecordRows(found, columns=len(records.reads), most=records.bounds.max_rows)
+
+    def _explain(self, written: Sequence[tuple[str, Mapping[str, Parameter]]]) -> None:
+        """Bind statements, reading no rows."""
+        for sql, parameters in written:
+            with dropping_messages() as failed:
+                self._connection.execute(f"EXPLAIN {sql}", dict(parameters)).fetchall()
+            if failed:
+                raise ContractError(
+                    f"The source cannot answer the plan ({failed[0]}).",
+                    hint="Compare the types of its columns with dataset.yaml.",
+                )
 
     def identity(self, person_id: str) -> tuple[int, int] | None:
         """Return the keyed hash of a person id as it is written; None if it cannot be one."""

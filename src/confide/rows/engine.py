@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 
 from confide.plans.descent import Ask
 from confide.plans.individual import IndividualLoss
+from confide.rows.records import RecordRows
 from confide.tables.aggregate import Asked
+from confide.tables.records import Records
 from confide.tables.schema import Dataset
 
 
@@ -152,6 +154,16 @@ class Engine(Protocol):
 
     def person_sums(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> "PersonSums":
         """Read the rows, bound them and add them up by person and cell, to be closed after use.
+
+        Raises:
+            EngineError: If reading failed; carries the class of the failure and no data.
+        """
+
+    def check_records(self, records: Records, *, dataset: Dataset) -> None:
+        """Bind the rows of a job against the schema of the source, reading none; as ``check``."""
+
+    def records(self, records: Records, *, dataset: Dataset) -> RecordRows:
+        """Read and bound the rows of a job.
 
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.

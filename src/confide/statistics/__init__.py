@@ -13,6 +13,7 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, decode
+from confide.plans.job import JobPlan
 from confide.plans.plan import Measurement, Plan, Statistic, Study
 from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import Count
@@ -129,6 +130,7 @@ __all__ = [
     "WeightedMean",
     "WeightedProportion",
     "read_asked",
+    "read_job",
     "read_plan",
 ]
 
@@ -198,6 +200,18 @@ def read_asked(value: Json) -> tuple[Study, Dataset, tuple[Statistic, ...]]:
         decode(Dataset, value["dataset"], names=_NAMES),
         tuple(_read_statistic(spec) for spec in value["statistics"]),
     )
+
+
+def read_job(value: Json) -> JobPlan:
+    """Return the plan that :meth:`JobPlan.to_json` wrote.
+
+    Raises:
+        ContractError: If it is not a plan of this format, or a field is unknown.
+    """
+    plan: JobPlan = decode(JobPlan, value, names=_NAMES)
+    if plan.version != 1:
+        raise ContractError("This plan has a newer format.", hint="Upgrade confide.")
+    return plan
 
 
 def _read_statistic(spec: Json) -> Statistic:

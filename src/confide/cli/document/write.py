@@ -140,6 +140,7 @@ def _release(wanted: Wanted, *, audit: "AuditResults | None") -> "LegalSubject":
     from confide.files.study import read_study
     from confide.release.noisy import read_payload
     from confide.release.verify import read_certificate, verify
+    from confide.release.verify_job import is_job
     from confide.release.verify_reuse import is_reuse
     from confide.report.legal.subject import of_release
 
@@ -156,6 +157,11 @@ def _release(wanted: Wanted, *, audit: "AuditResults | None") -> "LegalSubject":
         raise ContractError(
             "This release is made of others and was charged nothing.",
             hint="Make the documents of the releases that it is made of.",
+        )
+    if is_job(certificate):
+        raise ContractError(
+            "Documents are made of releases of statistics, and this is a job.",
+            hint="Make the document of a year, which counts jobs too.",
         )
     plan = read_payload((folder / "noisy.json").read_bytes()).plan
     asks: Any = ()
@@ -179,7 +185,7 @@ def _release(wanted: Wanted, *, audit: "AuditResults | None") -> "LegalSubject":
 
 def _year(dataset: Path, *, year: int, audit: "AuditResults | None") -> "LegalSubject":
     from confide.budget.ledger import State
-    from confide.release.noisy import read_payload
+    from confide.release.job_answer import stored_study
     from confide.report.legal.subject import YearEntry, of_year
     from confide.workspace import open_ledger
 
@@ -190,7 +196,7 @@ def _year(dataset: Path, *, year: int, audit: "AuditResults | None") -> "LegalSu
         for entry in ledger.entries(lineage):
             title = entry.study
             if entry.state in stored and entry.at.startswith(f"{year:04d}-"):
-                study = read_payload(ledger.stored(entry.number).payload).plan.study
+                study = stored_study(ledger.stored(entry.number).payload)
                 title = study.title or study.id
             entries.append(YearEntry(entry=entry, title=title))
         return of_year(

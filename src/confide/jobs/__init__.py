@@ -1,0 +1,1 @@
+"""Training and exchange: each job is a plan and passes the gate."""

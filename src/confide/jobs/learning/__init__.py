@@ -1,0 +1,1 @@
+"""Models that are trained: DP-SGD for modules of PyTorch."""

@@ -1,0 +1,212 @@
+"""Gradients by patient, clipped to whole numbers of bounded norm.
+
+For each row Opacus gives the gradient of its loss; rows of one patient are summed, and the sum g is
+clipped once: v = trunc(g·min(1, C/‖g‖)·R/C).  What is not finite counts as zero.
+
+*Lemma* (norm).  Every coordinate is truncated towards zero, and Σv² is then computed in whole
+numbers; where it passes R², as a float's last digit may make it, v becomes trunc(v·R/(⌊√Σv²⌋+1)),
+whose norm is below R.  So ‖v‖ ≤ R holds of the numbers that are summed, not of floats before.  ∎
+
+*Lemma* (others).  The bits of a float depend on where a row stands in a batch, and truncation can
+make a whole unit of them; one patient more could so move *others'* parts.  So v is defined as what
+the patient's rows give *alone*, in a batch of their own.  A batch only filters: a coordinate
+further than MARGIN from a whole number truncates alike, whatever the last bits; patients with a
+coordinate nearer than that are computed alone.  This is exact while batch and alone differ by less
+than MARGIN = 2⁻²⁰ units, which is 2⁻⁴⁰ of the clip in float64, 2¹² times its rounding; wherever
+both are computed the difference is looked at, and once it passes MARGIN/4 everybody in the batch is
+computed alone.  ∎
+
+*Privacy:* a module that lets one row's output depend on another's has no gradient by patient; such
+layers are refused (:mod:`.modules`), since then one patient more moves others for real.
+
+*Utility:* one forward and backward pass a batch; at 10⁴ weights two patients in a hundred are
+computed twice.
+
+References:
+    [YSSTMPS21] Yousefpour et al. Opacus: user-friendly differential privacy library in PyTorch.
+        2021. https://arxiv.org/abs/2109.12298
+    [Shew97] Shewchuk. Adaptive precision floating-point arithmetic and fast robust geometric
+        predicates. Discrete Comput. Geom. 18, 1997, sec. 3. https://doi.org/10.1007/PL00009321
+"""
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import MissingExtraError
+from confide.jobs.learning.dp_sgd import REACH
+
+MARGIN = 2.0**-20
+_ELEMENTS = 2**20
+"""Numbers of gradients that are held at once, at most."""
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Loss: TypeAlias = Callable[[Any, Any], Any]
+"""From outputs and classes of rows to the sum of their losses."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Rows of patients, ordered by patient.
+
+    Attributes:
+        patient: Number of each row's patient, from 0, ascending; shape (rows,).
+        inputs: Shape (rows, features).
+        classes: Of the outcome; shape (rows,).
+    """
+
+    patient: Ints
+    inputs: Floats
+    classes: Ints
+
+    @property
+    def patients(self) -> int:
+        """Number of patients: secret."""
+        return int(self.patient[-1]) + 1 if self.patient.size else 0
+
+    def of(self, chosen: Ints) -> "Rows":
+        """Return the rows of some patients, who are numbered anew."""
+        places = np.searchsorted(chosen, self.patient)
+        mine = np.zeros(self.patient.size, dtype=np.bool_)
+        inside = places < chosen.size
+        mine[inside] = chosen[places[inside]] == self.patient[inside]
+        return Rows(patient=places[mine], inputs=self.inputs[mine], classes=self.classes[mine])
+
+
+class PerPatientGradients:
+    """Sums clipped gradients of patients at the present weights of a module.
+
+    Attributes:
+        size: Number of weights that are trained.
+    """
+
+    def __init__(self, module: Any, *, loss: Loss, clip: float) -> None:
+        """Hook a module, in float64 and training mode.
+
+        Raises:
+            MissingExtraError: Without the extra ``learning``.
+        """
+        try:
+            from opacus import GradSampleModule
+        except ImportError as error:
+            raise MissingExtraError("opacus", extra="learning") from error
+        self._hooked = GradSampleModule(module, loss_reduction="sum", strict=True)
+        self._trained = [each for each in module.parameters() if each.requires_grad]
+        self._loss, self._clip = loss, clip
+        self.size = sum(each.numel() for each in self._trained)
+
+    def summed(self, rows: Rows) -> Ints:
+        """Return Σv over the patients of a batch, zero of an empty one; shape (size,)."""
+        total = np.zeros(self.size, dtype=np.int64)
+        most = max(1, _ELEMENTS // self.size)
+        edges = np.append(np.flatnonzero(np.diff(rows.patient, prepend=-1)), rows.patient.size)
+        first = 0
+        while first < edges.size - 1:
+            last = int(np.searchsorted(edges, edges[first] + most, side="right")) - 1
+            last = max(first + 1, last)  # the rows of one patient are never parted
+            part = slice(int(edges[first]), int(edges[last]))
+            total += self.clipped(
+                Rows(
+                    patient=rows.patient[part] - rows.patient[part][0],
+                    inputs=rows.inputs[part],
+                    classes=rows.classes[part],
+                )
+            ).sum(axis=0)
+            first = last
+        return total
+
+    def clipped(self, rows: Rows) -> Ints:
+        """Return each patient's v, as their rows alone give it; shape (patients, size)."""
+        together = scaled(self.by_patient(rows), clip=self._clip)
+        found = whole(together)
+        apart = 0.0
+        for patient in doubtful(together, found).tolist():
+            alone = self._alone(rows, patient)
+            apart = max(apart, float(np.abs(alone - together[patient]).max()))
+            found[patient] = whole(alone[None, :])[0]
+        if apart > MARGIN / 4:
+            for patient in range(rows.patients):
+                found[patient] = whole(self._alone(rows, patient)[None, :])[0]
+        return found
+
+    def by_patient(self, rows: Rows) -> Floats:
+        """Return the gradient of each patient's rows before the clip; shape (patients, size)."""
+        import torch
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of hooks where inputs need no gradient
+            self._hooked.zero_grad(set_to_none=True)
+            outputs = self._hooked(torch.from_numpy(np.ascontiguousarray(rows.inputs)))
+            self._loss(outputs, torch.from_numpy(rows.classes)).backward()
+        count = rows.patient.size
+        parts = [each.grad_sample.reshape(count, -1).numpy() for each in self._trained]
+        by_row = np.concatenate(parts, axis=1, dtype=np.float64)
+        self._hooked.zero_grad(set_to_none=True)
+        for each in self._trained:
+            each.grad_sample = None
+        if rows.patients == count:
+            return by_row
+        starts = np.flatnonzero(np.diff(rows.patient, prepend=-1))
+        return np.asarray(np.add.reduceat(by_row, starts, axis=0))
+
+    def release(self) -> None:
+        """Take the hooks off the module again."""
+        self._hooked.remove_hooks()
+
+    def _alone(self, rows: Rows, patient: int) -> Floats:
+        """Return one patient's scaled gradient in a batch of their own; shape (size,)."""
+        own = rows.of(np.array([patient], dtype=np.int64))
+        return np.asarray(scaled(self.by_patient(own), clip=self._clip)[0])
+
+
+def scaled(gradients: Floats, *, clip: float) -> Floats:
+    """Return g·min(1, C/‖g‖)·R/C, zero of what is not finite; shape as given.
+
+    Example:
+        >>> cut = scaled(np.array([[3.0, 4.0], [0.5, np.nan], [0.0, -1e300]]), clip=1.0)
+        >>> np.round(cut / REACH, 9).tolist()
+        [[0.6, 0.8], [0.0, 0.0], [0.0, -1.0]]
+    """
+    with np.errstate(all="ignore"):
+        squares = np.einsum("ij,ij->i", gradients, gradients)
+        found = gradients * (REACH / np.maximum(np.sqrt(squares), clip))[:, None]
+    for row in np.flatnonzero(~np.isfinite(squares)).tolist():  # or too large to be squared
+        largest = np.abs(gradients[row]).max()
+        unit = gradients[row] / largest if np.isfinite(largest) else np.zeros(found.shape[1])
+        found[row] = unit * (REACH / max(1.0, float(np.sqrt(np.square(unit).sum()))))
+    return np.asarray(found)
+
+
+def doubtful(scaled_gradients: Floats, found: Ints) -> Ints:
+    """Return the patients of whom a number is so near to a whole one that floats may disagree.
+
+    Args:
+        scaled_gradients: Shape (patients, size).
+        found: The same, truncated; both sides of 0 truncate to it.
+    """
+    rest = np.abs(scaled_gradients - found)
+    near = rest >= 1 - MARGIN
+    near |= (rest <= MARGIN) & (found != 0)
+    return np.flatnonzero(near.any(axis=1)).astype(np.int64)
+
+
+def whole(scaled_gradients: Floats) -> Ints:
+    """Return whole numbers towards zero, of norm at most R; shape as given.
+
+    Example:
+        >>> whole(np.array([[1.9, -2.9]])).tolist()
+        [[1, -2]]
+    """
+    found = np.trunc(scaled_gradients).astype(np.int64)
+    squares = np.einsum("ij,ij->i", found, found)
+    for row in np.flatnonzero(squares > REACH**2):
+        root = math.isqrt(int(squares[row])) + 1
+        sign, size = np.sign(found[row]), np.abs(found[row])
+        found[row] = sign * (size * REACH // root)
+    return found

@@ -1,0 +1,348 @@
+"""Modules of PyTorch as scikit-learn classifiers: each fit is a plan, a charge and a certificate.
+
+*Privacy:* as :mod:`confide.jobs.learning.dp_sgd`, with the patient as unit: all rows of a patient
+added or removed.  Bounds, categories, classes, the module, the planning number of patients and all
+settings are public.  The weights that a training starts from are published: they must not come from
+the patients.  The same fit on the same rows is the stored release and costs nothing; after a crash
+it goes on where it stopped.
+
+References:
+    [ACGMMTZ16] Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang. Deep learning with
+        differential privacy. CCS 2016. https://arxiv.org/abs/1607.00133
+"""
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import ContractError
+from confide.learning.columns import (
+    Bounds,
+    Feature,
+    column,
+    declared,
+    each_name,
+    encoded,
+    label,
+    names_of,
+    width_of,
+)
+from confide.learning.conventions import Conventions
+from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, frame_of, request_of
+from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
+from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
+from confide.learning.running import planned, run_in_parts
+from confide.plans.job import JobPlan
+from confide.plans.plan import Study
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import amount
+from confide.tables.bound_contributions import RowBound
+from confide.tables.expression import ColumnOf
+from confide.tables.records import Records
+from confide.tables.relation import Relation
+from confide.workspace import Workspace, open_workspace
+
+if TYPE_CHECKING:
+    from confide.jobs.learning.dp_sgd import DPSGD
+
+Floats = NDArray[np.float64]
+BATCH, EPOCHS = 512, 20
+"""Patients expected in a batch, and times that each patient is expected to be drawn."""
+
+
+class DPModuleClassifier(Conventions):
+    """A module of PyTorch, trained by DP-SGD with the patient as privacy unit.
+
+    Parameters are public facts, and kept as they were given:
+
+    - ``module``: of PyTorch, from numbers in [−1, 1] and indicators of all categories but the first
+      of each column to one number a class; for two classes one number will do;
+    - ``patients``: planning number of patients;
+    - ``bounds``, ``categories``, ``missing``, ``classes``: of columns, as in
+      :class:`~.logistic.DPLogisticRegression`;
+    - ``rows_per_patient``: rows that each patient keeps;
+    - ``batch``: patients expected in a batch; 512, or a tenth of fewer than 5,120, when None;
+    - ``epochs``: times that each patient is expected to be drawn;
+    - ``clip``: most norm of one patient's gradient; when None that of ‖x‖ for a linear module,
+      which loses nothing, else 1;
+    - ``optimizer``, ``learning_rate``: what is made of noisy gradients;
+    - ``checkpoints``: parts that are durable by themselves;
+    - ``epsilon``, ``delta``: what a fit costs, as text;
+    - ``lifetime``, ``lifetime_delta``: what all fits on these patients may cost together; one fit
+      when None;
+    - ``workspace``: folder of the ledger, or :class:`~.ledger_folder.TemporaryLedger`;
+    - ``lineage``: name of the patients in the ledger.
+
+    Attributes:
+        module_: The trained module, in float64.
+        release_: Files, plan and certificate; ``release_.save(folder)`` publishes them.
+        certificate_: Signed JSON.
+        classes_: The outcomes.
+        n_features_in_: Number of columns.
+    """
+
+    _estimator_type = "classifier"
+
+    def __init__(  # noqa: PLR0913 - parameters are public facts, each with a default
+        self,
+        *,
+        module: Any = None,
+        patients: int | None = None,
+        bounds: Bounds = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
+        missing: Mapping[str, Any] | None = None,
+        classes: tuple[Any, ...] = (0, 1),
+        rows_per_patient: int = 1,
+        batch: int | None = None,
+        epochs: int = EPOCHS,
+        clip: str | None = None,
+        optimizer: str = "adam",
+        learning_rate: str = "0.03",
+        checkpoints: int = 5,
+        epsilon: str | int = "1",
+        delta: str = "1e-6",
+        lifetime: str | int | None = None,
+        lifetime_delta: str | None = None,
+        workspace: str | Path | TemporaryLedger | None = None,
+        lineage: str = "patients",
+    ) -> None:
+        self.module = module
+        self.patients = patients
+        self.bounds = bounds
+        self.categories = categories
+        self.missing = missing
+        self.classes = classes
+        self.rows_per_patient = rows_per_patient
+        self.batch = batch
+        self.epochs = epochs
+        self.clip = clip
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.checkpoints = checkpoints
+        self.epsilon = epsilon
+        self.delta = delta
+        self.lifetime = lifetime
+        self.lifetime_delta = lifetime_delta
+        self.workspace = workspace
+        self.lineage = lineage
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        patients: Any = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> Self:
+        """Charge the ledger, train, and keep what was published.
+
+        Args:
+            X: Rows; shape (rows, columns).
+            y: Outcomes; shape (rows,).
+            patients: Id of each row's patient; each row is a patient of its own when None.
+            progress: Told each stage; a terminal's standard error when None.
+
+        Raises:
+            ContractError: If something is not declared, or the module cannot be trained; nothing is
+                charged.
+            PolicyError: If the lifetime would be passed; nothing is charged.
+            ReleaseFailedError: If anything fails after reading began; the charge stays.
+        """
+        from confide.jobs.learning.module_training import MODEL, ModuleTraining, restored
+
+        refuse_tuning()
+        refuse_learnt_steps()
+        features = self._declared(X)
+        module = self._validated(features)
+        frame = frame_of(X, y, patients, features=features)
+        with self._open(features, frames={ROWS: frame}) as ws:
+            spec, plan = self._planned(ws, features, module=module)
+            runner = ModuleTraining(spec, plan=plan, module=module, delta=amount(self.delta))
+            self.release_ = run_in_parts(
+                ws,
+                spec,
+                plan=plan,
+                runner=runner,
+                request=request_of(plan.digest(), frame, workspace=self.workspace),
+                progress=progress or _to_terminal,
+            )
+        restored(module, self.release_.answer.files[MODEL])
+        self.module_ = module.eval()
+        self.certificate_ = self.release_.certificate
+        self.classes_ = np.asarray(self.classes)
+        self.n_features_in_ = len(features)
+        if names_of(X) is not None:
+            self.feature_names_in_ = np.asarray(names_of(X), dtype=object)
+        self._features = features
+        return self
+
+    def plan(self, columns: Sequence[str] | None = None) -> JobPlan:
+        """Return what a fit would do and cost; reads and charges nothing.
+
+        Args:
+            columns: Names of the columns, in their order; those that are declared, when None.
+        """
+        features = declared(
+            columns, bounds=self.bounds, categories=self.categories, missing=self.missing
+        )
+        with self._open(features, frames={}) as ws:
+            return self._planned(ws, features, module=self._validated(features))[1]
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """Return the chance of each class; shape (rows, classes)."""
+        import torch
+
+        inputs = torch.from_numpy(self._inputs(X))
+        with torch.no_grad():
+            found = self.module_(inputs).numpy()
+        if found.shape[1] == 1:
+            chance = 1 / (1 + np.exp(-np.clip(found[:, 0], -700, 700)))
+            return np.column_stack([1 - chance, chance])
+        odds = np.exp(found - found.max(axis=1, keepdims=True))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the likeliest class; shape (rows,)."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def score(self, X: Any, y: Any, *, public: bool = False) -> float:  # noqa: N803
+        """Return the share of rows that are predicted right, of patients who are public.
+
+        Raises:
+            ContractError: If it was not said that they are.
+        """
+        if not public:
+            raise ContractError(
+                "An exact score on private patients is a query that no budget was charged for.",
+                hint="Write score(X, y, public=True) for patients whose data are public.",
+            )
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    # --- public facts ---
+
+    def _declared(self, table: Any) -> tuple[Feature, ...]:
+        names = each_name(names_of(table), width_of(table))
+        found = declared(
+            names, bounds=self.bounds, categories=self.categories, missing=self.missing
+        )
+        for feature in found:
+            if feature.name in (PATIENT, OUTCOME):
+                raise ContractError(
+                    f"A column is called {feature.name!r}, which the model calls its own.",
+                    hint="Rename it.",
+                )
+        return found
+
+    def _validated(self, features: tuple[Feature, ...]) -> Any:
+        from confide.jobs.learning.modules import validated
+
+        width = sum(max(1, len(feature.labels) - 1) for feature in features)
+        return validated(self.module, features=width, classes=len(self.classes))
+
+    def _planned(
+        self, ws: Workspace, features: tuple[Feature, ...], *, module: Any
+    ) -> "tuple[DPSGD, JobPlan]":
+        """Return the training and its price."""
+        from confide.jobs.learning.dp_sgd import DPSGD, Optimizer, noise_for
+        from confide.jobs.learning.modules import architecture, linear_clip, trained
+
+        if not isinstance(self.patients, int) or self.patients < 1:
+            raise ContractError(
+                "Gradients are divided by the number of patients expected in a batch, and the "
+                "number in the data is not public.",
+                hint="Write patients=5000: a planning number, as from a register or a paper.",
+            )
+        kinds = {each.value: each for each in Optimizer}
+        if self.optimizer not in kinds:
+            raise ContractError(f"Expected optimizer as one of {', '.join(kinds)}.")
+        batch = self.batch or min(BATCH, -(-self.patients // 10))
+        rate = min(Fraction(1), Fraction(batch, self.patients))
+        steps = math.ceil(self.epochs / rate)
+        names = [*(feature.name for feature in features), OUTCOME]
+        most = self.rows_per_patient
+        clip = linear_clip(module, terms=len(features)) if self.clip is None else amount(self.clip)
+        epsilon, delta = amount(_text(self.epsilon)), amount(self.delta)
+        spec = DPSGD(
+            reads=Records(
+                relation=Relation(table=ROWS),
+                reads=tuple(ColumnOf(table=ROWS, column=name) for name in names),
+                bounds=RowBound(max_rows=most),
+            ),
+            architecture=architecture(module),
+            parameters=trained(module),
+            clip=clip * (most if self.clip is None else 1),
+            rate=rate,
+            patients=self.patients,
+            steps=steps,
+            sigma_squared=noise_for(
+                epsilon, delta=delta, rate=rate, steps=steps, adjacency=Adjacency.ADD_REMOVE
+            ),
+            optimizer=kinds[self.optimizer],
+            learning_rate=amount(self.learning_rate),
+            checkpoints=min(self.checkpoints, steps),
+        )
+        return spec, planned(ws, spec, study=Study(id="module"), delta=delta)
+
+    def _open(self, features: tuple[Feature, ...], *, frames: Mapping[str, object]) -> Workspace:
+        columns = {feature.name: feature.section() for feature in features}
+        columns[OUTCOME] = {"categories": [label(each) for each in self.classes]}
+        lifetime = self.epsilon if self.lifetime is None else self.lifetime
+        dataset = {
+            "dataset": {"id": self.lineage, "lineage": self.lineage, "snapshot": "1"},
+            "source": {"kind": "frames"},
+            "protects": {"unit": "patient", "id": PATIENT, "adjacency": "add-remove"},
+            "accounting": {"measure": "pure", "delta": self.lifetime_delta or self.delta},
+            "caps": {"lifetime": {"epsilon": _text(lifetime)}},
+            "tables": {ROWS: {"columns": columns}},
+        }
+        return open_workspace(dataset, frames=frames, folder=ledger_folder(self.workspace))
+
+    def _inputs(self, table: Any) -> Floats:
+        if not hasattr(self, "module_"):
+            raise ContractError("The model is not fitted yet.", hint="Call fit first.")
+        if width_of(table) != len(self._features):
+            raise ContractError(f"Expected {len(self._features)} columns, got {width_of(table)}.")
+        found = [
+            part
+            for place, feature in enumerate(self._features)
+            for part in _scaled(feature, column(table, place))
+        ]
+        return np.column_stack(found)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "module_")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(multi_class=True),
+            input_tags=InputTags(categorical=True, string=True, allow_nan=True),
+            non_deterministic=True,
+        )
+
+
+def _text(value: str | int) -> str:
+    return str(value) if isinstance(value, int) else value
+
+
+def _to_terminal(stage: str) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{stage}\n")
+
+
+def _scaled(feature: Feature, values: NDArray[Any]) -> list[Floats]:
+    """Return the inputs of one feature: a number from its bounds to [−1, 1], or indicators."""
+    found = encoded(feature, values)
+    if feature.labels:
+        return found
+    low, high = float(feature.lower), float(feature.upper)
+    return [(2 * found[0] - low - high) / (high - low)]

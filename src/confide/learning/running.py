@@ -1,0 +1,145 @@
+"""A job through the gate of a workspace: charged, run, certified."""
+
+import functools
+from collections.abc import Callable
+from fractions import Fraction
+
+from confide.budget.ledger import StoredRelease
+from confide.errors import BudgetExhaustedError
+from confide.noise.entropy import SystemEntropy
+from confide.plans.job import Job, JobPlan, plan_job
+from confide.plans.plan import Study
+from confide.release.approval import analyst_of, authority_of
+from confide.release.certificate import Issuer
+from confide.release.commitment import published
+from confide.release.incidents import log_incident
+from confide.release.job_certificate import JobRelease, certified_job
+from confide.release.job_gate import JobGate, RunnableJob
+from confide.release.job_rounds import InParts, release_in_parts
+from confide.release.refusal import told_in_epsilon
+from confide.release.rotation import signing_key
+from confide.release.snapshot import Snapshot, source_files
+from confide.workspace import FOLDER, Workspace
+
+
+def planned(
+    ws: Workspace, job: Job, *, study: Study | None = None, delta: Fraction = Fraction(0)
+) -> JobPlan:
+    """Return the priced plan of a job; reads and charges nothing.
+
+    Args:
+        ws: Whose data set.
+        job: What is to be run.
+        study: Why; the kind of the job when None.
+        delta: Charged where an event has no loss without one.
+
+    Raises:
+        ContractError: If the job does not suit the data set.
+    """
+    why = study or Study(id=job.kind)
+    return plan_job(job, study=why, dataset=ws.declared.dataset, delta=delta)
+
+
+def gate_of(ws: Workspace) -> JobGate:
+    """Return the gate of jobs of a workspace."""
+    return JobGate(
+        ledger=ws.ledger,
+        engine=ws.engine(),
+        entropy=SystemEntropy(),
+        report_incident=functools.partial(
+            log_incident, ws.declared.base / FOLDER / "incidents.log"
+        ),
+    )
+
+
+def run_job(
+    ws: Workspace,
+    job: RunnableJob,
+    *,
+    plan: JobPlan,
+    request: str | None = None,
+    analyst: str | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> JobRelease:
+    """Charge, run, certify.
+
+    Args:
+        ws: Where.
+        job: What is run.
+        plan: Of that job, by :func:`planned`.
+        request: Idempotency key; the same plan with the same key returns the same files at no
+            charge.  The plan's digest when None.
+        analyst: Account that asks; whose request was approved, or the user's login, when None.
+        progress: Told the name of each stage.
+
+    Raises:
+        PolicyError: If a cap would be passed; nothing is charged.
+        ContractError: If the plan is not the job's, or the source lacks what it names.
+        ReleaseFailedError: If anything fails after reading began; the charge stays.
+    """
+
+    def through(watched: Callable[[str], None]) -> StoredRelease:
+        return gate_of(ws).release(
+            job,
+            plan=plan,
+            analyst=analyst or analyst_of(ws.ledger, plan),
+            request_key=request or plan.digest()[:32],
+            progress=watched,
+        )
+
+    return _certified(ws, plan, through=through, progress=progress)
+
+
+def run_in_parts(
+    ws: Workspace,
+    job: Job,
+    *,
+    plan: JobPlan,
+    runner: InParts,
+    request: str | None = None,
+    analyst: str | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> JobRelease:
+    """Charge once, run part by part from where an earlier run stopped, certify.
+
+    Arguments are those of :func:`run_job`; ``runner`` is what runs the job.  Raises what
+    :func:`confide.release.job_rounds.release_in_parts` does.
+    """
+
+    def through(watched: Callable[[str], None]) -> StoredRelease:
+        return release_in_parts(
+            gate_of(ws),
+            job,
+            plan=plan,
+            runner=runner,
+            analyst=analyst or analyst_of(ws.ledger, plan),
+            request_key=request or plan.digest()[:32],
+            progress=watched,
+        )
+
+    return _certified(ws, plan, through=through, progress=progress)
+
+
+def _certified(
+    ws: Workspace,
+    plan: JobPlan,
+    *,
+    through: Callable[[Callable[[str], None]], StoredRelease],
+    progress: Callable[[str], None],
+) -> JobRelease:
+    """Take the passage, commit to the snapshot, certify."""
+    declared, folder = ws.declared, ws.declared.base / FOLDER
+    files = source_files(declared.source, base=declared.base, dataset=declared.dataset)
+    with Snapshot(files=files, folder=folder) as snapshot:
+        try:
+            stored = through(snapshot.watched(progress))
+        except BudgetExhaustedError as refusal:
+            raise told_in_epsilon(refusal, plan=plan) from None
+        opening = snapshot.opening(stored.entry)
+    return certified_job(
+        stored,
+        issuer=Issuer(organisation=declared.organisation, contact=declared.contact),
+        signer=signing_key(folder, place=declared.ledger),
+        authority=authority_of(ws.ledger, stored.entry),
+        commitment=None if opening is None else published(opening),
+    )

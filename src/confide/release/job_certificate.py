@@ -1,0 +1,137 @@
+"""The certificate of a job: what was promised, what it cost, what it drew, and which files it made.
+
+The form is that of a study's certificate where both say the same; instead of measurements it lists
+events.  Its body is a function of the stored answer, the ledger's entry and the issuer, so a
+verifier rebuilds it and compares.
+
+References:
+    [RFC8785] Rundgren, Jordan, Erdtman. JSON canonicalization scheme. 2020.
+        https://www.rfc-editor.org/rfc/rfc8785
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from confide.budget.ledger import Entry, StoredRelease
+from confide.plans.canonical import Json, canonical_bytes, encode
+from confide.plans.job import JobEvent
+from confide.release.authority import NO_AUTHORITY, Authority
+from confide.release.certificate import Issuer, accounting_of, guarantee_of, signed
+from confide.release.equivalents import equivalents
+from confide.release.facts import public_facts
+from confide.release.in_words import in_words, not_protected
+from confide.release.job_answer import JOB_PATH, JobAnswer, read_answer
+from confide.release.keys import SigningKey
+from confide.release.software import software
+from confide.release.statement import release_of
+
+JOB_VERSION = "job-1"
+CERTIFICATE_PATH = "certificate.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRelease:
+    """What a job left: files, and the certificate over them; free to publish.
+
+    Attributes:
+        answer: The files with their plan.
+        certificate: Signed JSON.
+    """
+
+    answer: JobAnswer
+    certificate: Json
+
+    def save(self, folder: str | Path) -> Path:
+        """Write files, ``job.json`` and ``certificate.json`` into a folder; return it."""
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        for name, content in self.answer.files.items():
+            (place / name).write_bytes(content)
+        (place / JOB_PATH).write_bytes(self.answer.head())
+        (place / CERTIFICATE_PATH).write_bytes(canonical_bytes(self.certificate))
+        return place
+
+
+def certified_job(
+    stored: StoredRelease,
+    *,
+    issuer: Issuer,
+    signer: SigningKey,
+    authority: Authority = NO_AUTHORITY,
+    commitment: Json = None,
+) -> JobRelease:
+    """Return the stored answer of a job with its signed certificate."""
+    answer = read_answer(stored.payload)
+    entry = stored.entry
+    body = stated(entry, issuer=issuer, key=signer.name, authority=authority)
+    body |= derived_job(answer, commitment=commitment)
+    return JobRelease(answer=answer, certificate=signed(body, signer=signer))
+
+
+def stated(entry: Entry, *, issuer: Issuer, key: str, authority: Authority) -> dict[str, Json]:
+    """Return the members of a certificate that are the ledger's or the issuer's word."""
+    return {
+        "id": f"{entry.lineage}/{entry.number}",
+        "issued": entry.at,
+        "issuer": {"organisation": issuer.organisation, "contact": issuer.contact, "key": key},
+        "authority": {
+            "analyst": entry.analyst,
+            "request": entry.request_key,
+            **authority.to_json(),
+        },
+        "accounting": accounting_of(entry),
+        "software": software(),
+    }
+
+
+def derived_job(answer: JobAnswer, *, commitment: Json = None) -> dict[str, Json]:
+    """Return every part of a certificate that follows from the stored answer."""
+    plan = answer.plan
+    return {
+        "certificate": JOB_VERSION,
+        "release": release_of(plan.study, product=plan.kind),
+        "data": {
+            "dataset": plan.dataset.id,
+            "lineage": plan.lineage,
+            "snapshot": plan.dataset.snapshot,
+            "facts-taken-as-public": public_facts(plan.dataset),
+            **({} if commitment is None else {"commitment": commitment}),
+        },
+        "guarantee": guarantee_of(plan)
+        | {
+            "contribution-bounds": encode(plan.reads.bounds),
+            "equivalents": equivalents(plan),
+            "not-protected": not_protected(plan),
+            "in-words": in_words(plan),
+        },
+        "plan": {"sha256": plan.digest(), "kind": plan.kind, "spec": json.loads(plan.spec)},
+        "reads": encode(plan.reads),
+        "events": [_event(event) for event in plan.events],
+        "outputs": outputs(answer.files),
+    }
+
+
+def outputs(files: Mapping[str, bytes]) -> list[Json]:
+    """Return path and SHA-256 of each file."""
+    return [
+        {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
+        for path, content in sorted(files.items())
+    ]
+
+
+def _event(event: JobEvent) -> Json:
+    return {
+        "name": event.name,
+        "noise": encode(event.noise),
+        "sensitivity": {
+            "l1": str(event.l1),
+            "l2-squared": str(event.l2_squared),
+            "because": event.because,
+        },
+        "uses": str(event.count),
+        **({} if event.rate == 1 else {"poisson-sampling-rate": str(event.rate)}),
+        "sampler": "exact, integer arithmetic, operating-system entropy",
+    }

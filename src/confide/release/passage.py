@@ -1,0 +1,126 @@
+"""The passage of one charge: what every release, of a study or of a job, takes in this order.
+
+::
+
+    reserve the charge        durable; refused for public reasons only
+    admit                     last public reasons; the charge is given back
+    record that reading begins                durable
+    answer                    rows are read and hidden; exact values die here
+    commit the payload        durable; the answer exists nowhere else
+    publish the stored bytes  again and again, the same
+
+*Privacy:* the same request key and plan return the stored bytes and never spend twice.  After
+reading has begun every failure burns the request and becomes :class:`ReleaseFailedError`, whose
+text is constant, and the charge stays: whether something failed may depend on the data.
+
+References:
+    [RRUV16] Rogers, Roth, Ullman, Vadhan. Privacy odometers and filters. NeurIPS 2016.
+        https://arxiv.org/abs/1605.08294
+"""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from confide.budget.ledger import ChargeRequest, Entry, Ledger, Reservation, StoredRelease
+from confide.errors import LedgerUnreachableError, ReleaseFailedError
+from confide.noise.entropy import Entropy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a charge bought.
+
+    Attributes:
+        payload: Noisy bytes; public from here on.
+        members: Tag of who was in, where a policy leaves patients out.
+    """
+
+    payload: bytes
+    members: str = ""
+
+
+Answering: TypeAlias = Callable[[], Answer]
+"""Reads rows and hides them; called once, after it is recorded that reading begins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """What a charge passes through.
+
+    Attributes:
+        ledger: Where charges and payloads are stored.
+        entropy: What incident ids are made of.
+        report_incident: Told the incident id and the failure, for the steward's local log only.
+    """
+
+    ledger: Ledger
+    entropy: Entropy
+    report_incident: Callable[[str, BaseException], None]
+
+    def take(
+        self,
+        request: ChargeRequest,
+        *,
+        admit: Callable[[Reservation], Answering],
+        progress: Callable[[str], None],
+    ) -> StoredRelease:
+        """Return the stored payload of a request, charging it unless it already was.
+
+        Args:
+            request: What is charged.
+            admit: Returns how the request is answered, or refuses it for public reasons.
+            progress: Told the name of each stage.
+
+        Raises:
+            PolicyError: If a cap would be passed, or the terms differ; nothing is charged.
+            ReleaseFailedError: If anything fails after reading began; the charge stays.
+        """
+        progress("charge")
+        held = self.ledger.reserve(request)
+        match held:
+            case StoredRelease(entry=entry, payload=payload):
+                return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
+            case Reservation():
+                entry, payload = self._answered(held, admit=admit, progress=progress)
+                progress("publish")
+                return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
+            case _:
+                assert_never(held)
+
+    def _answered(
+        self,
+        held: Reservation,
+        *,
+        admit: Callable[[Reservation], Answering],
+        progress: Callable[[str], None],
+    ) -> tuple[Entry, bytes]:
+        answering = self._admitted(held, admit=admit)
+        self.ledger.start_reading(held)
+        try:
+            answer = answering()
+        except BaseException as failure:
+            incident = f"{self.entropy.below(2**64):016x}"
+            self.report_incident(incident, failure)
+            with contextlib.suppress(LedgerUnreachableError):  # then the next to open burns it
+                self.ledger.burn(held, incident=incident)
+            if isinstance(failure, Exception):
+                raise ReleaseFailedError(incident) from None
+            raise
+        progress("commit")
+        entry = self.ledger.commit(held, payload=answer.payload, members=answer.members)
+        return entry, answer.payload
+
+    def _admitted(
+        self, held: Reservation, *, admit: Callable[[Reservation], Answering]
+    ) -> Answering:
+        """Return how a request is answered; a charge that cannot be made is given back."""
+        admitted = False
+        try:
+            answering = admit(held)
+            admitted = True
+        finally:
+            if not admitted:
+                self.ledger.cancel(held)
+        return answering

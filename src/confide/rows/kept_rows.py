@@ -1,0 +1,64 @@
+"""The query for the rows that patients keep: of models in rounds, and of jobs."""
+
+from sqlglot import exp
+
+from confide.rows.build import STAR, at_most, named, num, own, ranked, rest, select
+from confide.rows.keyed_order import with_place, with_point
+from confide.rows.layout import Layout
+from confide.rows.person_rows import relation_rows
+from confide.rows.table_rows import Scope
+from confide.rows.words import order_of
+from confide.tables.expression import Expression
+from confide.tables.records import Records, check_records
+from confide.tables.relation import Relation
+from confide.tables.schema import Dataset
+
+
+def kept_rows(
+    relation: Relation,
+    *,
+    reads: tuple[Expression, ...],
+    most: int,
+    folds: int,
+    scope: Scope,
+) -> exp.Select:
+    """Return the query for each patient's kept rows: ``p``, ``rk``, ``e0, …`` and ``fold``.
+
+    Args:
+        relation: Which rows; it was checked before.
+        reads: Expressions; rows that lack one are left out.
+        most: Rows that each patient keeps.
+        folds: Number of parts by keyed hash of the id.
+        scope: What the query can name.
+    """
+    dataset = scope.dataset
+    rows = relation_rows(scope, relation, reads=reads, known=reads, ordered=True)
+    order = [own(name) for name in order_of(dataset.table(relation.table))]
+    numbered = select(STAR, ranked(order, by=("p",)), of=rows)
+    values = [own(f"e{i}") for i in range(len(reads))]
+    kept = select(own("p"), own("rk"), *values, of=numbered, where=[at_most(own("rk"), num(most))])
+    placed = with_place(with_point(kept, person="p", ids=scope.layout.ids), [num(0)])
+    fold = named(rest(own("h"), num(folds)), "fold")
+    query = select(own("p"), own("rk"), *(value.copy() for value in values), fold, of=placed)
+    front = [
+        exp.CTE(this=part, alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
+        for name, part in scope.named.items()
+    ]
+    query.set("with_", exp.With(expressions=front))
+    return query
+
+
+def records_query(records: Records, *, dataset: Dataset, layout: Layout) -> exp.Select:
+    """Return the query for the rows that a job reads.
+
+    Raises:
+        ContractError: If they are not declared, or do not fit the source.
+    """
+    check_records(records, dataset=dataset)
+    return kept_rows(
+        records.relation,
+        reads=records.reads,
+        most=records.bounds.max_rows,
+        folds=records.folds,
+        scope=Scope(dataset=dataset, layout=layout),
+    )

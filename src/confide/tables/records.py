@@ -1,0 +1,64 @@
+"""Bounded rows of patients, whole: what a job trains on.
+
+Rows are canonical integers of declared expressions; those that lack a value are left out, and each
+patient keeps at most a public number of rows, by the secretly keyed order of their own rows.  So
+one patient added or removed adds or removes that patient's rows, at most that many, and changes no
+other row.
+
+*Privacy:* records are exact and secret; a job hides what it makes of them.  A patient's ``fold`` is
+a keyed hash of their id alone, so shards made of it are the same whoever else is there.
+"""
+
+from dataclasses import dataclass
+
+from confide.errors import ContractError, InvalidParameterError
+from confide.privacy.unit import Entity
+from confide.tables.bound_contributions import RowBound
+from confide.tables.expression import Expression
+from confide.tables.relation import Relation, check, domain
+from confide.tables.schema import Dataset, Kind
+
+MOST_FOLDS = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """Rows that a job reads.
+
+    Attributes:
+        relation: Which rows; those that lack a value are left out.
+        reads: Numbers, categories and dates, in the order of the columns ``e0, e1, …``.
+        bounds: Rows that each patient keeps.
+        folds: Patients are parted by keyed hash into this many folds.
+    """
+
+    relation: Relation
+    reads: tuple[Expression, ...]
+    bounds: RowBound
+    folds: int = 1000
+
+    def __post_init__(self) -> None:
+        if not self.reads:
+            raise ContractError("A job reads no column.", hint="Name the columns it needs.")
+        if not 1 <= self.folds <= MOST_FOLDS:
+            raise InvalidParameterError(f"Expected 1 to 2**20 folds, got {self.folds}.")
+
+
+def check_records(records: Records, *, dataset: Dataset) -> None:
+    """Refuse records that are not declared, or whose bound on a patient would not hold.
+
+    Raises:
+        ContractError: If a name or kind does not fit, or the unit is not the patient.
+    """
+    check(records.relation, *records.reads, dataset=dataset)
+    if dataset.unit.entity is not Entity.PATIENT:
+        raise ContractError(
+            "A job reads the rows of patients, and protects patients.",
+            hint="Write protects: {unit: patient, …} in dataset.yaml.",
+        )
+    for expression in records.reads:
+        if domain(expression, dataset=dataset).kind is Kind.TEXT:
+            raise ContractError(
+                "A job reads no text: its values are not public.",
+                hint="Declare categories for it.",
+            )

@@ -1,0 +1,275 @@
+"""Gradients by patient: those of PyTorch, clipped once, whole, and nobody moves anybody else's."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra `learning`")
+pytest.importorskip("opacus", reason="needs the extra `learning`")
+
+from confide.errors import ContractError  # noqa: E402
+from confide.jobs.learning import per_patient_gradients as gradients  # noqa: E402
+from confide.jobs.learning.dp_sgd import REACH  # noqa: E402
+from confide.jobs.learning.modules import (  # noqa: E402
+    architecture,
+    linear_clip,
+    loss_of,
+    validated,
+)
+from confide.jobs.learning.per_patient_gradients import (  # noqa: E402
+    PerPatientGradients,
+    Rows,
+    scaled,
+    whole,
+)
+
+FEATURES = 4
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    from confide.jobs.learning.module_training import one_thread
+
+    with one_thread():
+        yield
+
+
+def network(outputs=1):
+    torch.manual_seed(5)
+    return torch.nn.Sequential(
+        torch.nn.Linear(FEATURES, 6),
+        torch.nn.Tanh(),
+        torch.nn.LayerNorm(6),
+        torch.nn.Linear(6, outputs),
+    )
+
+
+def some_rows(patients, rng, *, each=1, classes=2):
+    n = patients * each
+    return Rows(
+        patient=np.repeat(np.arange(patients), each),
+        inputs=rng.uniform(-1, 1, (n, FEATURES)),
+        classes=rng.integers(0, classes, n),
+    )
+
+
+def plain(module, rows, *, loss):
+    """Gradient of the summed loss of rows, by PyTorch alone."""
+    module.zero_grad()
+    loss(module(torch.from_numpy(rows.inputs)), torch.from_numpy(rows.classes)).backward()
+    return np.concatenate([p.grad.reshape(-1).numpy() for p in module.parameters()])
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_dp_sgd_without_noise_and_clip_gives_the_gradients_of_pytorch(outputs):
+    rng = np.random.default_rng(1)
+    rows = some_rows(30, rng, each=3, classes=max(2, outputs))
+    module = validated(network(outputs), features=FEATURES, classes=max(2, outputs))
+    loss, clip = loss_of(outputs), 1e3
+    of = PerPatientGradients(module, loss=loss, clip=clip)
+    found = of.summed(rows) * clip / REACH
+    of.release()
+    expected = plain(module, rows, loss=loss)
+    # one truncation a patient, of C/R each
+    assert np.abs(found - expected).max() < 30 * clip / REACH
+    by_patient = PerPatientGradients(module, loss=loss, clip=clip).by_patient(rows)
+    for patient in (0, 17, 29):
+        alone = rows.of(np.array([patient]))
+        assert by_patient[patient] == pytest.approx(
+            plain_of(network(outputs), alone, loss), abs=1e-6
+        )
+
+
+def plain_of(module, rows, loss):
+    return plain(module.double(), rows, loss=loss)
+
+
+@pytest.mark.filterwarnings("ignore:Full backward hook")
+def test_gradients_equal_those_of_opacus_optimizer_without_noise():
+    """DPOptimizer of Opacus, clip 0.5, on one row a patient: the summed clipped gradient."""
+    from opacus import GradSampleModule
+    from opacus.optimizers import DPOptimizer
+
+    rng, clip = np.random.default_rng(2), 0.5
+    rows = some_rows(40, rng)
+    hooked = GradSampleModule(network().double(), loss_reduction="sum")
+    theirs = DPOptimizer(
+        torch.optim.SGD(hooked.parameters(), lr=1.0),
+        noise_multiplier=0.0,
+        max_grad_norm=clip,
+        expected_batch_size=1,
+        loss_reduction="sum",
+    )
+    loss_of(1)(hooked(torch.from_numpy(rows.inputs)), torch.from_numpy(rows.classes)).backward()
+    theirs.clip_and_accumulate()
+    expected = np.concatenate([p.summed_grad.reshape(-1).numpy() for p in hooked.parameters()])
+    module = validated(network(), features=FEATURES, classes=2)
+    ours = PerPatientGradients(module, loss=loss_of(1), clip=clip).summed(rows) * clip / REACH
+    assert np.abs(ours - expected).max() < 40 * clip / REACH  # they divide by ‖g‖ + 1e-6
+
+
+def test_a_patients_rows_are_summed_and_clipped_once():
+    rng = np.random.default_rng(3)
+    rows = some_rows(1, rng, each=5)
+    module = validated(network(), features=FEATURES, classes=2)
+    of = PerPatientGradients(module, loss=loss_of(1), clip=0.01)
+    found = of.summed(rows)
+    assert REACH - FEATURES * 10 < np.sqrt((found.astype(object) ** 2).sum()) <= REACH
+    total = plain(network().double(), rows, loss=loss_of(1))
+    assert found / REACH == pytest.approx(total / np.linalg.norm(total), abs=1e-5)
+
+
+def test_one_patient_more_moves_the_sum_by_their_own_vector_and_nobody_elses():
+    rng = np.random.default_rng(4)
+    module = validated(network(), features=FEATURES, classes=2)
+    of = PerPatientGradients(module, loss=loss_of(1), clip=0.3)
+    for trial in range(8):
+        rows = some_rows(2 + trial, rng, each=2)
+        whole_sum = of.summed(rows)
+        left = rng.integers(0, rows.patients)
+        others = np.delete(np.arange(rows.patients), left)
+        apart = of.summed(rows.of(others))
+        alone = of.summed(rows.of(np.array([left])))
+        assert (whole_sum - apart == alone).all()
+        assert (alone.astype(object) ** 2).sum() <= REACH**2
+
+
+def test_patients_near_a_whole_number_are_computed_alone(monkeypatch):
+    """With a margin of one half everybody is near; the sum is the same."""
+    rng = np.random.default_rng(6)
+    rows = some_rows(12, rng)
+    module = validated(network(), features=FEATURES, classes=2)
+    of = PerPatientGradients(module, loss=loss_of(1), clip=0.3)
+    usual = of.summed(rows)
+    seen = []
+    real = PerPatientGradients._alone
+    monkeypatch.setattr(
+        PerPatientGradients, "_alone", lambda self, *a: seen.append(a[1]) or real(self, *a)
+    )
+    monkeypatch.setattr(gradients, "MARGIN", 0.5)
+    assert (of.summed(rows) == usual).all()
+    assert seen == list(range(12))
+
+
+def test_floats_that_disagree_make_everybody_be_computed_alone(monkeypatch):
+    rng = np.random.default_rng(7)
+    rows = some_rows(6, rng)
+    module = validated(network(), features=FEATURES, classes=2)
+    of = PerPatientGradients(module, loss=loss_of(1), clip=0.3)
+    usual = of.summed(rows)
+    real = PerPatientGradients.by_patient
+
+    def shaken(self, rows):
+        found = real(self, rows)
+        return found * (1 + 1e-4) if rows.patients > 1 else found
+
+    monkeypatch.setattr(PerPatientGradients, "by_patient", shaken)
+    monkeypatch.setattr(gradients, "doubtful", lambda *_: np.array([0]))
+    assert (of.summed(rows) == usual).all()
+
+
+def test_what_is_not_finite_counts_as_zero_and_norms_never_pass_the_clip():
+    found = scaled(
+        np.array([[np.nan, 1.0], [np.inf, 0.0], [1e200, -1e200], [3e-3, 4e-3], [0.0, 0.0]]),
+        clip=1.0,
+    )
+    assert (found[:2] == 0).all()
+    assert np.linalg.norm(found[2]) == pytest.approx(REACH)
+    assert found[3] == pytest.approx(np.array([3e-3, 4e-3]) * REACH)
+    rng = np.random.default_rng(8)
+    many = whole(scaled(rng.standard_cauchy((2000, 9)) * 10, clip=0.7))
+    assert (many**2).sum(axis=1).max() <= REACH**2
+
+
+def test_a_norm_that_floats_let_pass_is_cut_in_whole_numbers():
+    over = np.array([[REACH * 0.8 + 5, -REACH * 0.6 - 5]])
+    found = whole(over)
+    assert (found**2).sum() <= REACH**2
+    assert found[0].tolist() == pytest.approx(over[0].tolist(), rel=1e-4)
+
+
+def test_an_empty_batch_sums_to_zero():
+    module = validated(network(), features=FEATURES, classes=2)
+    of = PerPatientGradients(module, loss=loss_of(1), clip=1.0)
+    rows = some_rows(3, np.random.default_rng(9))
+    assert (of.summed(rows.of(np.array([], dtype=np.int64))) == 0).all()
+
+
+def test_large_batches_are_summed_in_parts_of_whole_patients(monkeypatch):
+    rows = some_rows(20, np.random.default_rng(10), each=3)
+    module = validated(network(), features=FEATURES, classes=2)
+    of = PerPatientGradients(module, loss=loss_of(1), clip=0.3)
+    usual = of.summed(rows)
+    monkeypatch.setattr(gradients, "_ELEMENTS", of.size * 7)
+    assert (of.summed(rows) == usual).all()
+
+
+def test_the_clip_of_a_linear_module_cuts_no_gradient():
+    torch.manual_seed(1)
+    for outputs, bound in ((1, np.sqrt(5)), (3, np.sqrt(10))):
+        module = validated(
+            torch.nn.Linear(FEATURES, outputs), features=FEATURES, classes=max(2, outputs)
+        )
+        clip = linear_clip(module, terms=FEATURES)
+        assert float(clip) == pytest.approx(bound, abs=2e-6)
+        corners = np.array(np.meshgrid(*[[-1, 1]] * FEATURES)).reshape(FEATURES, -1).T.astype(float)
+        rows = Rows(patient=np.arange(16), inputs=corners, classes=np.arange(16) % max(2, outputs))
+        with torch.no_grad():
+            module.weight.mul_(50)  # sure and wrong: the largest residuals
+        norms = np.linalg.norm(
+            PerPatientGradients(module, loss=loss_of(outputs), clip=1.0).by_patient(rows), axis=1
+        )
+        assert 0.9 * float(clip) < norms.max() <= float(clip)
+    deep = validated(network(), features=FEATURES, classes=2)
+    assert linear_clip(deep, terms=FEATURES) == 1
+
+
+class Mixing(torch.nn.Module):
+    """Centres a batch: a row's output depends on the others."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(FEATURES, 1)
+
+    def forward(self, rows):
+        return self.linear(rows - rows.mean(dim=0))
+
+
+class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(FEATURES, 1)
+        self.register_buffer("seen", torch.zeros(1))
+
+    def forward(self, rows):
+        return self.linear(rows)
+
+
+@pytest.mark.parametrize(
+    ("module", "fix"),
+    [
+        (
+            torch.nn.Sequential(
+                torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1)
+            ),
+            "LayerNorm",
+        ),
+        (torch.nn.Sequential(torch.nn.Linear(4, 1), torch.nn.Dropout(0.5)), "Leave it out"),
+        (Mixing(), "depends on other rows"),
+        (Counting(), "buffers"),
+        (torch.nn.Linear(5, 1), "rows of 4 numbers"),
+        (torch.nn.Linear(4, 3), "shape"),
+        (torch.nn.Linear(4, 1).requires_grad_(False), "no weights"),
+        ("linear", "torch.nn.Module"),
+    ],
+    ids=["batch norm", "dropout", "mixing", "buffers", "width", "outputs", "frozen", "no module"],
+)
+def test_a_module_that_cannot_be_trained_is_refused_with_the_fix(module, fix):
+    with pytest.raises(ContractError, match=fix):
+        validated(module, features=FEATURES, classes=2)
+
+
+def test_the_architecture_is_named_by_structure_and_not_by_weights():
+    first, again = (torch.nn.Linear(4, 1) for _ in range(2))
+    assert architecture(first) == architecture(again)
+    assert architecture(first) != architecture(torch.nn.Linear(4, 1, bias=False))
+    assert architecture(first) != architecture(network())

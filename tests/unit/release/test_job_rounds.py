@@ -1,0 +1,125 @@
+"""Jobs in parts: charged once, each part committed once, resumed after a kill, burned by failure."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from confide.budget.ledger import State, Step
+from confide.errors import BurnedError, PolicyError, ReleaseFailedError
+from confide.learning.running import gate_of, planned, run_in_parts
+from confide.release.job_gate import job_request
+from confide.release.passage import Answer
+from confide.release.verify import verify
+from counting_job import ThreeParts, clinic
+from pages import ROOT
+
+CANARY = "patient 17 has the value 4711"
+CHARGE = 1_500_000_000
+
+
+def run(ws, job=None, **given):
+    job = job or ThreeParts()
+    return run_in_parts(ws, job, plan=planned(ws, job), runner=job, request="r", **given)
+
+
+def entries(ws):
+    return ws.ledger.entries("clinic")
+
+
+def killed(folder, place):
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("rounds_worker.py")), str(folder), place],
+        check=False,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}"},
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()[-2000:]
+
+
+def test_a_job_in_parts_is_charged_once_and_each_part_is_in_the_ledger(tmp_path):
+    with clinic(tmp_path) as ws:
+        found = run(ws)
+        assert [entry.amount.nano for entry in entries(ws)] == [CHARGE, 0, 0, 0]
+        assert {entry.state for entry in entries(ws)} == {State.PUBLISHED}
+        assert len(json.loads(found.answer.files["counts.json"])) == 3
+        again = run(ws)
+        assert again.answer.payload() == found.answer.payload()
+        assert len(entries(ws)) == 4
+        opened = entries(ws)[0].number
+    folder = found.save(tmp_path / "out")
+    checks = verify(found.certificate, folder=folder)
+    assert checks.holds, [each for each in checks.checks if not each.holds]
+    assert found.certificate["accounting"]["continues"] == opened
+
+
+@pytest.mark.parametrize(
+    ("place", "committed"),
+    [("working2", 2), ("noise2", 2), ("commit3", 2), ("charge1", 0)],
+    ids=["at work", "noise drawn", "before the commit", "before the charge"],
+)
+def test_a_job_that_is_killed_never_spends_twice(tmp_path, place, committed):
+    """kill -9; a part that was not committed is run again, those that were are not."""
+    killed(tmp_path, place)
+    with clinic(tmp_path) as ws:
+        before = entries(ws)
+        assert sum(each.state is State.PUBLISHED for each in before) == committed
+        payloads = [ws.ledger.stored(e.number).payload for e in before if e.payload_sha256]
+        told = []
+        if place == "commit3":  # reading was recorded: that part may have been seen
+            with pytest.raises(BurnedError):
+                run(ws, progress=told.append)
+            assert "working" not in told
+        else:
+            found = run(ws, progress=told.append)
+            assert told.count("working") == 3 - max(0, committed - 1)
+            assert len(json.loads(found.answer.files["counts.json"])) == 3
+        assert sum(entry.amount.nano for entry in entries(ws)) == CHARGE
+        after = [ws.ledger.stored(e.number).payload for e in entries(ws) if e.payload_sha256]
+        assert after[: len(payloads)] == payloads
+
+
+def test_a_part_that_fails_burns_the_job_and_tells_nothing(tmp_path):
+    with clinic(tmp_path) as ws:
+        job = ThreeParts(breaks=CANARY)
+        with pytest.raises(ReleaseFailedError) as failed:
+            run(ws, job)
+        assert CANARY not in str(failed.value)
+        assert [each.state for each in entries(ws)] == [
+            State.PUBLISHED,
+            State.PUBLISHED,
+            State.BURNED,
+        ]
+        with pytest.raises(BurnedError):
+            run(ws, job)
+        assert sum(entry.amount.nano for entry in entries(ws)) == CHARGE
+
+
+def test_a_stop_by_the_operator_leaves_the_job_to_go_on(tmp_path):
+    with clinic(tmp_path) as ws:
+
+        def stopping(stage, seen=[]):  # noqa: B006
+            seen.append(stage)
+            if seen.count("working") == 2:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            run(ws, progress=stopping)
+        assert len(json.loads(run(ws).answer.files["counts.json"])) == 3
+        assert sum(entry.amount.nano for entry in entries(ws)) == CHARGE
+
+
+def test_nobody_goes_on_from_an_older_part(tmp_path):
+    """Running a part again from an earlier start would be an extra release."""
+    with clinic(tmp_path) as ws:
+        run(ws)
+        job = ThreeParts()
+        plan, gate, opened = planned(ws, job), gate_of(ws), entries(ws)[0].number
+        step = Step(question=plan.digest(), start=2, stop=3, continues=opened)
+        request = job_request(plan, analyst="a", request_key="again", step=step)
+        with pytest.raises(PolicyError, match="cannot go on"):
+            gate.take(request, answer=lambda: Answer(payload=b"x"), progress=lambda _: None)
