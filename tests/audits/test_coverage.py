@@ -161,10 +161,10 @@ CASES: tuple[Statistic, ...] = (
 WITHOUT_INTERVALS = {TopCategory, TopFeatures}
 ELSEWHERE = {
     KeySelection: "its counts are those of a count: the same noise, the same interval",
-    LogisticRegression: "tests/unit/statistics/test_logistic_regression.py, by its rounds",
+    LogisticRegression: "test_model_coverage.py, by its rounds",
     MultinomialRegression: "tests/unit/statistics/test_multinomial_regression.py, by its rounds",
-    PoissonRegression: "tests/unit/statistics/test_poisson_regression.py, by its rounds",
-    HazardRegression: "tests/unit/statistics/test_hazard_regression.py, by its rounds",
+    PoissonRegression: "test_model_coverage.py, by its rounds",
+    HazardRegression: "test_model_coverage.py, by its rounds",
     DegreeHistogram: "tests/unit/statistics/test_degree_histogram.py, over a network",
 }
 

@@ -98,10 +98,9 @@ def test_intervals_of_coefficients_cover_sampling_and_noise():
 
 
 @AUDIT
-@pytest.mark.parametrize(
-    ("n", "rho"), [(500, 0.5), (2_000, 0.0305), (2_000, 0.2), (10_000, 0.0305), (50_000, 0.0305)]
-)
+@pytest.mark.parametrize(("n", "rho"), [(500, 0.5), (2_000, 0.0305), (50_000, 0.0305)])
 def test_coverage_of_coefficients_is_within_92_and_98_percent(n, rho):
+    """Others: tests/audits/test_model_coverage.py."""
     held, shown = coverage(n, rho=rho, runs=RUNS if n <= 10_000 else RUNS // 4, seed=n)
     often = held[shown > 0.5]
     assert ((often > 0.92) & (often < 0.98)).all(), held

@@ -69,11 +69,10 @@ def test_intervals_of_rate_ratios_cover_sampling_and_noise():
 
 
 @pytest.mark.audit
-@pytest.mark.parametrize(("n", "rho"), [(2_000, 0.2), (10_000, 0.0305), (50_000, 0.0305)])
-def test_coverage_of_rate_ratios_is_within_92_and_99_percent(n, rho):
-    runs = 2_000 if n <= 10_000 else 500
-    held, _ = coverage(counted, TRUTH, aggregate=COUNTS, n=n, rho=rho, runs=runs, seed=n)
-    assert ((held > 0.92) & (held < 0.99)).all(), held
+def test_coverage_of_rate_ratios_in_large_cohorts_is_within_92_and_98_percent():
+    """Smaller ones: tests/audits/test_model_coverage.py."""
+    held, _ = coverage(counted, TRUTH, aggregate=COUNTS, n=50_000, rho=0.0305, runs=500, seed=3)
+    assert ((held > 0.92) & (held < 0.98)).all(), held
 
 
 def test_a_release_publishes_rate_ratios_per_unit_of_the_covariate():

@@ -13,16 +13,21 @@ References:
         2018. https://doi.org/10.1145/3243734.3243818
 """
 
+import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
 
 from confide.attacks.audit.black_box import audit_scenario, scenarios
 from confide.attacks.audit.end_to_end import audit_trial, trials
-from confide.attacks.audit.every_kind import audit_kind, kind_trials, on_worst_pairs
-from confide.attacks.audit.generate import neighbours
+from confide.attacks.audit.every_kind import (
+    audit_kind,
+    kind_trials,
+    on_worst_pairs,
+)
+from confide.attacks.audit.generate import Neighbours, neighbours
 from confide.attacks.audit.goodness_of_fit import p_value, worst_moment
 from confide.attacks.audit.models import model_scenario, reach_check, worst_canary
 from confide.attacks.audit.oracles import oracle_checks
@@ -33,6 +38,7 @@ from confide.attacks.audit.sensitivity_search import (
     search,
 )
 from confide.attacks.audit.victims import leak_checks, leaks, one_run_check
+from confide.attacks.audit.worst_pair import KindTrial
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
@@ -111,11 +117,23 @@ def _parts(*, quick: bool, entropy: Entropy) -> Iterator[Part]:
             f"whole release: {trial.name}",
             partial(_one, audit_trial, trial, copies=samples // 5, entropy=entropy),
         )
-    for kind, pair in on_worst_pairs(kind_trials(full=not quick), entropy=entropy):
+    kinds = kind_trials(full=not quick)
+    pairs_of = functools.cache(lambda: dict(on_worst_pairs(kinds, entropy=entropy)))
+    for kind in kinds:  # the search for worst pairs runs before the first of them alone
         yield (
             f"whole release: {kind.name}",
-            partial(_one, audit_kind, kind, pair, copies=samples // 40, entropy=entropy),
+            partial(_on_pair, kind, pairs_of, copies=samples // 40, entropy=entropy),
         )
+
+
+def _on_pair(
+    kind: KindTrial,
+    pairs_of: Callable[[], Mapping[KindTrial, Neighbours]],
+    *,
+    copies: int,
+    entropy: Entropy,
+) -> tuple[AuditCheck, ...]:
+    return (audit_kind(kind, pairs_of()[kind], copies=copies, entropy=entropy),)
 
 
 def _of_models(*, samples: int, models: int, entropy: Entropy) -> Iterator[Part]:
