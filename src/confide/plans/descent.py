@@ -198,7 +198,7 @@ def walk(
         rows=found.rows,
         noise=sigma / (scale.moments * UNIT**2),
     )
-    weight = _weight(scale, power=1)
+    weight = weight_of(scale, power=1)
 
     def model(theta: Array) -> Array:
         return weight * begun.curvature(theta)
@@ -212,7 +212,7 @@ def walk(
         start=_on_grid(np.concatenate([begun.intercepts, np.zeros(scale.terms - 1)])),
         curve=guessed,
     )
-    shrinks = _weight(scale, power=2) / weight
+    shrinks = weight_of(scale, power=2) / weight
     curve, spread = model(theta), model(theta) * shrinks
     if len(rest):
         unit = scale.curvature * UNIT**2
@@ -285,7 +285,7 @@ class _Steps:
         self.mean, self.noise = mean, self._each / math.sqrt(count)
 
 
-def _weight(scale: Scale, *, power: int) -> float:
+def weight_of(scale: Scale, *, power: int) -> float:
     """Return E[w^power·‖z‖²]/E‖z‖² for z = (1, normal), by the cube-root law of χ² [WH31]."""
     k = scale.terms - 1
     if k < 1:
