@@ -191,7 +191,7 @@ def walk(
     first, rest = np.split(taken[scale.opening :], [scale.early * scale.gradient])
     measured, rest = np.split(rest, [scale.curved + scale.spread])
     late = rest[: (scale.rounds - scale.early) * scale.gradient]
-    weight = _weight(scale, power=1)
+    weight = weight_of(scale, power=1)
 
     def model(theta: Array) -> Array:
         return weight * begun.curvature(theta)
@@ -205,7 +205,7 @@ def walk(
     guessed = model(theta)
     both = Curvature(
         curve=guessed,
-        spread=guessed * (_weight(scale, power=2) / weight),
+        spread=guessed * (weight_of(scale, power=2) / weight),
         joined=begun.joined,
         noise=sigma / (scale.curvature * UNIT**2),
     )
@@ -235,7 +235,7 @@ def _sizes(stack: Array) -> Array:
     return np.asarray(np.trace(stack, axis1=1, axis2=2))
 
 
-def _weight(scale: Scale, *, power: int) -> float:
+def weight_of(scale: Scale, *, power: int) -> float:
     """Return E[w^power·‖z‖²]/E‖z‖² for z = (1, normal), by the cube-root law of χ² [WH31]."""
     k = scale.terms - 1
     if k < 1:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from confide.statistics.logistic.evaluation import _ordered, predicted
+from confide.statistics.logistic.evaluation import ordered, predicted
 from confide.tables.descent import SCORE_BINS, SCORE_CUTS
 from held_out_scores import LENGTH, THETA, auc_of, edges_of, judged, scored, with_noise
 
@@ -18,7 +18,7 @@ def test_bins_of_normal_scores_hold_what_their_cuts_say():
     assert told.risk == pytest.approx([risk[bins == k].mean() for k in range(SCORE_BINS)], abs=0.01)
     for k in (4, 8, 9):
         inside = bins == k
-        assert _ordered(told)[k] == pytest.approx(auc_of(eta[inside], ill[inside]), abs=0.025)
+        assert ordered(told)[k] == pytest.approx(auc_of(eta[inside], ill[inside]), abs=0.025)
 
 
 def test_with_the_noise_off_auc_and_brier_score_are_those_of_the_patients():
@@ -94,7 +94,7 @@ def coverage(*, runs, n, noise, slope=1.0, shift=0.0, theta=THETA):
     """Return by measure how often its interval holds the truth, over all of its numbers."""
     rng = np.random.default_rng(8)
     world = {"slope": slope, "shift": shift, "theta": theta}
-    big, eta, ill = scored(2_000_000, rng, **world)
+    big, eta, ill = scored(1_000_000, rng, **world)
     truth = judged(big, theta=theta)
     exact = {name: getattr(truth, name).value for name in NAMES} | {
         "auc": auc_of(eta, ill),
@@ -120,8 +120,8 @@ def coverage(*, runs, n, noise, slope=1.0, shift=0.0, theta=THETA):
 
 @pytest.mark.parametrize("world", ["a clinic", "rare"])
 def test_intervals_of_an_evaluation_cover(world):
-    found = coverage(runs=50, **WORLDS[world])
-    assert min(found.values()) > 0.85, found  # three standard deviations below 0.95
+    found = coverage(runs=40, **WORLDS[world])
+    assert min(found.values()) > 0.84, found  # three standard deviations below 0.95
 
 
 @pytest.mark.audit

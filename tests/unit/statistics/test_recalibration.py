@@ -57,7 +57,7 @@ def test_the_other_half_does_not_flatter_a_recalibration():
     """On the patients who drew the line the slope after it is 1 whatever its error; on others not."""
     rng = np.random.default_rng(5)
     same, other = [], []
-    for number in range(60):
+    for number in range(30):
         halves = [scored(700, rng, slope=0.55)[0] for _ in range(2)]
         line = line_of(halves[0], number=number)
         for counts, slopes in zip(halves, (same, other), strict=True):
@@ -79,19 +79,20 @@ def test_recalibration_brings_slope_and_brier_score_of_other_patients_near_the_b
     assert after.auc.value == before.auc.value
 
 
-def test_intervals_after_a_recalibration_cover():
+@pytest.mark.audit
+def test_intervals_after_a_recalibration_hold_the_truth_in_93_percent_of_a_thousand_runs():
     rng = np.random.default_rng(7)
     line = Line(intercept=-0.2, slope=0.8)
     truth = judged(scored(2_000_000, rng, slope=0.7)[0], line=line)
     held = []
-    for number in range(40):
+    for number in range(1_000):
         found = judged(
             with_noise(scored(1_200, rng, slope=0.7)[0], 4.0, rng), line=line, number=number
         )
         for name in ("slope", "intercept", "brier"):
             one = getattr(found, name)
             held.append(one.lower <= getattr(truth, name).value <= one.upper)
-    assert np.mean(held) > 0.90
+    assert np.mean(held) > 0.93
 
 
 def test_recalibration_without_patients_held_out_is_refused():

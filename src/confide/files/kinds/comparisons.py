@@ -146,6 +146,7 @@ class LogisticRegressionSection(StatisticSection):
             recalibrate=Recalibration(self.recalibrate),
             subgroups=tuple(self.subgroups or ()),
             expect_share=self.expect.share,
+            expect_auc=self.expect.auc,
         )
 
     def error_unit(self, dataset: Dataset) -> str:

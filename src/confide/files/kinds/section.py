@@ -34,6 +34,7 @@ class ExpectSection(Section):
 
     count: Positive | None = None
     share: Positive | None = None
+    auc: Positive | None = None
 
 
 class PerPatientBounds(Section):

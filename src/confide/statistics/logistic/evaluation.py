@@ -22,6 +22,7 @@ References:
         https://doi.org/10.1016/j.jclinepi.2015.12.005
 """
 
+import functools
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -229,7 +230,7 @@ def judged(
     intercept = calibration_in_the_large(whole, told=told)
     benefits = _benefits(whole, thresholds=told.thresholds)
     return Evaluation(
-        auc=measure(_auc(whole, told=ranked), least=0, most=1),
+        auc=measure(concordance(whole, told=ranked), least=0, most=1),
         slope=measure(slope),
         intercept=measure(intercept),
         brier=measure(_brier(whole, told=told), least=0, most=1),
@@ -246,13 +247,19 @@ def judged(
 
 def predicted(theta: Array, *, line: Line = AS_PREDICTED) -> Predicted:
     """Return what a model predicts, for normal θᵀz."""
-    normal, length = NormalDist(), float(np.linalg.norm(theta[1:]))
-    inside = float(theta[0]) + length * np.array([normal.inv_cdf(float(p)) for p in PLACES.ravel()])
+    inside = float(theta[0]) + float(np.linalg.norm(theta[1:])) * _deviates()
     edges = np.array(score_edges(theta)) / STEPS - FARTHEST
     return Predicted(
-        eta=line.intercept + line.slope * inside.reshape(PLACES.shape),
+        eta=line.intercept + line.slope * inside,
         edges=line.intercept + line.slope * edges,
     )
+
+
+@functools.cache
+def _deviates() -> Array:
+    """Return evenly filled places of a standard normal law in the bins; shape (bins, places)."""
+    normal = NormalDist()
+    return np.array([[normal.inv_cdf(float(p)) for p in row] for row in PLACES])
 
 
 def calibration_in_the_large(counts: Array, *, told: Predicted) -> Array:
@@ -356,15 +363,15 @@ def _group(found: Histogram, *, told: Predicted, first: int, last: int, level: f
     )
 
 
-def _auc(counts: Array, *, told: Predicted) -> Array:
+def concordance(counts: Array, *, told: Predicted) -> Array:
     """Return the C-statistic; shape (runs,)."""
     without, having = counts[:, 0], counts[:, 1]
-    below = np.cumsum(without, axis=1) - without * (1 - _ordered(told))
+    below = np.cumsum(without, axis=1) - without * (1 - ordered(told))
     pairs = without.sum(axis=1) * having.sum(axis=1)
     return np.asarray(np.clip((having * below).sum(axis=1) / _positive(pairs), 0, 1))
 
 
-def _ordered(told: Predicted) -> Array:
+def ordered(told: Predicted) -> Array:
     """Return the chance that of a pair of one bin the one with the outcome has the higher risk."""
     ill = _risk(told.eta)
     well = 1 - ill

@@ -17,8 +17,8 @@ References:
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from confide.errors import ContractError
@@ -30,17 +30,20 @@ from confide.plans.model_estimates import Published, forecast_of, label_of, step
 from confide.plans.model_fit import fitted
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
+from confide.statistics.logistic.feasibility import Feasibility, Planned, feasibility
 from confide.statistics.logistic.held_out import HeldOut, scores_of
 from confide.statistics.logistic.recalibration import Recalibration
 from confide.tables.descent import PARTS, UNIT, DescentAggregate, Family, terms
 from confide.tables.descent_scale import scale_of
 from confide.tables.expression import Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.relation import Relation, axes_of, resolve
+from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset
 
 MODEL = "model"
 ROUNDS = 5
+PLANNED_AUC = Fraction(3, 4)
+LEAST_AUC, MOST_AUC = Fraction(51, 100), Fraction(99, 100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +65,7 @@ class LogisticRegression:
         level: Coverage of each interval.
         expect: Public planning number of rows; needed to forecast the error.
         expect_share: Public planning share of them for whom the condition holds; 1/2 otherwise.
+        expect_auc: Public planning C-statistic; 3/4 otherwise.
         title: Headline in the report.
     """
 
@@ -78,12 +82,19 @@ class LogisticRegression:
     title: str = ""
     recalibrate: Recalibration = Recalibration.NONE
     subgroups: tuple[str, ...] = ()
+    expect_auc: Fraction | None = None
 
     def __post_init__(self) -> None:
         if not self.covariates or len(set(self.covariates)) != len(self.covariates):
             raise ContractError(
                 f"Regression {self.id!r} needs covariates, each named once.",
                 hint="Write covariates: [age, sex].",
+            )
+        if self.expect_auc is not None and not LEAST_AUC <= self.expect_auc <= MOST_AUC:
+            raise ContractError(
+                f"Regression {self.id!r}: expected a planning C-statistic between "
+                f"{float(LEAST_AUC):g} and {float(MOST_AUC):g}, got {float(self.expect_auc):g}.",
+                hint="Write expect: {count: 5000, share: 0.2, auc: 0.75}.",
             )
         if len(set(self.subgroups)) != len(self.subgroups):
             raise ContractError(
@@ -123,6 +134,8 @@ class LogisticRegression:
     ) -> Forecast:
         """Return the noise's error of the log odds of one standard deviation of a covariate.
 
+        Notes say what to expect of the C-statistic.
+
         Raises:
             ContractError: If there is no planning number of rows.
         """
@@ -135,13 +148,30 @@ class LogisticRegression:
         share = float(self.expect_share if self.expect_share is not None else Fraction(1, 2))
         rows = float(self.expect) * float(1 - self.hold_out)
         curve = rows * share * (1 - share)
-        scale = scale_of(self.aggregate(dataset), dataset=dataset)
-        return forecast_of(
+        aggregate = self.aggregate(dataset)
+        scale = scale_of(aggregate, dataset=dataset)
+        noise = math.sqrt(additive(mechanisms[MODEL]).variance())
+        values = self._planned(aggregate, dataset=dataset, share=share)
+        found = forecast_of(
             curve,
-            noise=math.sqrt(additive(mechanisms[MODEL]).variance()),
+            noise=noise,
             scale=scale,
             level=float(level),
             note=_note(self.expect, share=share, sampling=1 / math.sqrt(curve)),
+        )
+        expected = feasibility(values, noise=noise, scale=scale)
+        return replace(found, notes=(*found.notes, *_expected(expected, values=values)))
+
+    def _planned(self, aggregate: DescentAggregate, *, dataset: Dataset, share: float) -> Planned:
+        sizes = [domain(column, dataset=dataset).size() for column in aggregate.subgroups]
+        evaluating = (aggregate.held_out - aggregate.calibrating) / PARTS
+        rows = float(self.expect or 0)
+        return Planned(
+            fitted=rows * (1 - aggregate.held_out / PARTS),
+            evaluating=rows * evaluating,
+            joined=1 / sum(1 / size for size in sizes) if sizes else 1.0,
+            share=share,
+            auc=float(self.expect_auc if self.expect_auc is not None else PLANNED_AUC),
         )
 
     def estimate(
@@ -186,6 +216,21 @@ class LogisticRegression:
         )
         predicting = [each for each in estimates if each.quantity == "prediction coefficient"]
         return (*estimates, rows, *held.published(scores, predicting=predicting))
+
+
+def _expected(found: Feasibility, *, values: Planned) -> Iterator[str]:
+    yield (
+        f"C-statistic: {found.auc:.3f}, of which noise takes {found.loss:.2g}, planned with "
+        f"{values.auc:.3g} without any error; a rule of thumb, right within a factor of 2.5 in "
+        "simulations with bounds that values fill"
+    )
+    if values.evaluating and found.error is None:
+        yield "too few patients would be held out to tell how the model does on them"
+    elif found.error is not None:
+        yield (
+            f"held-out patients would tell the C-statistic to ±{1.96 * found.error:.2g}, for "
+            f"{values.evaluating:.0f} of them"
+        )
 
 
 def _note(rows: Fraction, *, share: float, sampling: float) -> str:
