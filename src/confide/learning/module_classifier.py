@@ -70,7 +70,7 @@ class DPModuleClassifier(Conventions):
     - ``batch``: patients expected in a batch; 512, or a tenth of fewer than 5,120, when None;
     - ``epochs``: times that each patient is expected to be drawn;
     - ``clip``: most norm of one patient's gradient; when None that of ‖x‖ for a linear module,
-      which loses nothing, else 1;
+      which loses nothing, else 4;
     - ``optimizer``, ``learning_rate``: what is made of noisy gradients;
     - ``checkpoints``: parts that are durable by themselves;
     - ``epsilon``, ``delta``: what a fit costs, as text;
@@ -250,7 +250,7 @@ class DPModuleClassifier(Conventions):
     ) -> "tuple[DPSGD, JobPlan]":
         """Return the training and its price."""
         from confide.jobs.learning.dp_sgd import DPSGD, Optimizer, noise_for
-        from confide.jobs.learning.modules import architecture, linear_clip, trained
+        from confide.jobs.learning.modules import architecture, trained, usual_clip
 
         if not isinstance(self.patients, int) or self.patients < 1:
             raise ContractError(
@@ -266,7 +266,9 @@ class DPModuleClassifier(Conventions):
         steps = math.ceil(self.epochs / rate)
         names = [*(feature.name for feature in features), OUTCOME]
         most = self.rows_per_patient
-        clip = linear_clip(module, terms=len(features)) if self.clip is None else amount(self.clip)
+        clip = usual_clip(module, terms=len(features)) * most
+        if self.clip is not None:
+            clip = amount(self.clip)
         epsilon, delta = amount(_text(self.epsilon)), amount(self.delta)
         spec = DPSGD(
             reads=Records(
@@ -276,7 +278,7 @@ class DPModuleClassifier(Conventions):
             ),
             architecture=architecture(module),
             parameters=trained(module),
-            clip=clip * (most if self.clip is None else 1),
+            clip=clip,
             rate=rate,
             patients=self.patients,
             steps=steps,

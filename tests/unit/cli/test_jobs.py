@@ -3,12 +3,14 @@
 import pytest
 
 from command_line import confide
+from confide.jobs import kinds
 from confide.learning.running import planned, run_job
 from counting_job import Counting, clinic
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setitem(kinds.KINDS, "counting", Counting)
     with clinic(tmp_path) as ws:
         job = Counting()
         return run_job(ws, job, plan=planned(ws, job)).save(tmp_path / "out")
@@ -19,6 +21,34 @@ def test_the_files_of_a_job_verify_and_what_was_changed_does_not(folder):
     assert (ran.code, ran.json["holds"], ran.json["rebuilt"]) == (0, True, True)
     (folder / "counts.json").write_text("[1, 2]")
     assert confide("verify", folder).code == 6
+
+
+def test_settings_from_which_the_events_do_not_follow_are_found(tmp_path, monkeypatch):
+    monkeypatch.setitem(kinds.KINDS, "counting", Counting)
+
+    class Louder(Counting):
+        """Says a smaller scale than it draws."""
+
+        def events(self, dataset):
+            from dataclasses import replace
+
+            return tuple(
+                replace(each, noise=Counting(scale=4).noise()) for each in super().events(dataset)
+            )
+
+    with clinic(tmp_path) as ws:
+        job = Louder()
+        folder = run_job(ws, job, plan=planned(ws, job)).save(tmp_path / "out")
+    ran = confide("verify", folder, "--json")
+    assert ran.code == 6
+    assert [each["name"] for each in ran.json["checks"] if not each["holds"]] == ["settings"]
+
+
+def test_a_job_that_this_version_does_not_know_is_not_called_verified(folder, monkeypatch):
+    monkeypatch.delitem(kinds.KINDS, "counting")
+    ran = confide("verify", folder)
+    assert ran.code == 6
+    assert "knows no such job" in ran.out
 
 
 @pytest.mark.parametrize("words", [("show",), ("export", "--as", "methods")])

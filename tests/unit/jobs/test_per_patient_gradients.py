@@ -10,9 +10,10 @@ from confide.errors import ContractError  # noqa: E402
 from confide.jobs.learning import per_patient_gradients as gradients  # noqa: E402
 from confide.jobs.learning.dp_sgd import REACH  # noqa: E402
 from confide.jobs.learning.modules import (  # noqa: E402
+    CLIP,
     architecture,
-    linear_clip,
     loss_of,
+    usual_clip,
     validated,
 )
 from confide.jobs.learning.per_patient_gradients import (  # noqa: E402
@@ -209,7 +210,7 @@ def test_the_clip_of_a_linear_module_cuts_no_gradient():
         module = validated(
             torch.nn.Linear(FEATURES, outputs), features=FEATURES, classes=max(2, outputs)
         )
-        clip = linear_clip(module, terms=FEATURES)
+        clip = usual_clip(module, terms=FEATURES)
         assert float(clip) == pytest.approx(bound, abs=2e-6)
         corners = np.array(np.meshgrid(*[[-1, 1]] * FEATURES)).reshape(FEATURES, -1).T.astype(float)
         rows = Rows(patient=np.arange(16), inputs=corners, classes=np.arange(16) % max(2, outputs))
@@ -220,7 +221,7 @@ def test_the_clip_of_a_linear_module_cuts_no_gradient():
         )
         assert 0.9 * float(clip) < norms.max() <= float(clip)
     deep = validated(network(), features=FEATURES, classes=2)
-    assert linear_clip(deep, terms=FEATURES) == 1
+    assert usual_clip(deep, terms=FEATURES) == CLIP
 
 
 class Mixing(torch.nn.Module):

@@ -21,6 +21,7 @@ from confide.errors import (  # noqa: E402
     ReleaseFailedError,
     UnboundedError,
 )
+from confide.jobs.kinds import read_spec  # noqa: E402
 from confide.jobs.learning.per_patient_gradients import PerPatientGradients  # noqa: E402
 from confide.learning import DPModuleClassifier  # noqa: E402
 from confide.privacy.loss import ApproxDP  # noqa: E402
@@ -122,8 +123,9 @@ def test_a_saved_module_verifies_without_data_and_its_weights_are_what_was_certi
         "job.json",
         "model.safetensors",
     ]
-    found = verify(model.certificate_, folder=folder)
+    found = verify(model.certificate_, folder=folder, read_spec=read_spec)
     assert found.holds, [each for each in found.checks if not each.holds]
+    assert "settings" in {each.name for each in found.checks}
     weights = load_file(folder / "model.safetensors")
     assert (weights["weight"] == model.module_.weight).all()
     (event,) = model.certificate_["events"]
