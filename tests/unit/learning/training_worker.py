@@ -4,10 +4,10 @@ import os
 import signal
 import sys
 
-from test_module_classifier import classifier, patients
-
 
 def main(folder, step):
+    from test_module_classifier import classifier, patients  # beside this file, on its path
+
     def progress(stage):
         if stage.startswith("step ") and int(stage.split()[1]) >= step:
             os.kill(os.getpid(), signal.SIGKILL)

@@ -1,8 +1,7 @@
 """How well a model ranks and how well its risks are calibrated, on patients it was not fitted to.
 
-Held-out patients are counted by public bins of θᵀz and by outcome.  From the two noisy histograms
-follow the C-statistic (AUC), the Brier score, slope and intercept of the calibration line, the
-observed share by predicted risk, and net benefit [VE06].
+Held-out patients are counted by public bins of θᵀz and by outcome.  From noisy histograms follow
+C-statistic (AUC), Brier score, calibration line, observed shares by risk, and net benefit [VE06].
 
 *Inside a bin* θᵀz is taken to be normal with the noisy mean and spread of its terms, and risks to
 be right.  Between two edges little hangs on that; the open bins at both ends hold three percent of
@@ -41,8 +40,7 @@ FEWEST = 5
 _LEAST_IN_A_GROUP = 20  # patients
 _CUTS = np.array([0, *SCORE_CUTS, 100]) / 100
 _SHARES = np.diff(_CUTS)
-_INSIDE = (np.arange(10) + 0.5) / 10
-PLACES = _CUTS[:-1, None] + _SHARES[:, None] * _INSIDE
+PLACES = _CUTS[:-1, None] + _SHARES[:, None] * (np.arange(10) + 0.5) / 10
 """Shares of normal scores below ten evenly filled places of each bin; shape (bins, places)."""
 _OVER_NOISE = 10  # standard deviations of the noise of a group
 
@@ -258,8 +256,7 @@ def predicted(theta: Array, *, line: Line = AS_PREDICTED) -> Predicted:
 @functools.cache
 def _deviates() -> Array:
     """Return evenly filled places of a standard normal law in the bins; shape (bins, places)."""
-    normal = NormalDist()
-    return np.array([[normal.inv_cdf(float(p)) for p in row] for row in PLACES])
+    return np.array([[NormalDist().inv_cdf(float(p)) for p in row] for row in PLACES])
 
 
 def calibration_in_the_large(counts: Array, *, told: Predicted) -> Array:
