@@ -1,10 +1,11 @@
 """The promise of a release in sentences, English and Chinese, that stand in its certificate.
 
-*Privacy:* a sentence never states ε without unit, adjacency and δ.  Of a job under (ε, δ), whose δ
-is no chance of one named event, odds move by at most e^2ε but for outputs B of P[B] ≤ e^ε·Q[B] + δ
-≤ e^−ε·P[B] + δ, so P[B] ≤ δ/(1 − e^−ε), and as much on the other side [KS14, lem. 3.3].  The odds of single outputs move
+*Privacy:* a sentence never states ε without unit, adjacency and δ.  The odds of single outputs move
 by at most e^ε under pure privacy; under zCDP by e^(ρ + 2√(ρ ln 1/δ)) but for outputs of total
-probability δ, by the tail bound inside [BS16, prop. 1.3], which is more than the ε of (ε, δ).
+probability δ, by the tail bound inside [BS16, prop. 1.3], which is more than the ε of (ε, δ).  Of a
+job under (ε, δ), whose δ is no chance of one named event, they move by at most e^2ε but for outputs
+B with P[B] ≤ e^ε·Q[B] + δ ≤ e^−ε·P[B] + δ, so P[B] ≤ δ/(1 − e^−ε), and as much on the other side
+[KS14, lem. 3.3].
 
 References:
     [BS16] Bun, Steinke. Concentrated differential privacy. TCC 2016.
