@@ -37,11 +37,12 @@ from confide.learning.conventions import Conventions
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
 from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
-from confide.learning.running import planned, run_in_parts
+from confide.learning.running import last_part, planned, run_in_parts
 from confide.plans.job import JobPlan
 from confide.plans.plan import Study
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import amount
+from confide.release.job_certificate import JobRelease
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records
@@ -193,6 +194,20 @@ class DPModuleClassifier(Conventions):
         )
         with self._open(features, frames={}) as ws:
             return self._planned(ws, features, module=self._validated(features))[1]
+
+    def checkpoint(self, columns: Sequence[str] | None = None) -> JobRelease | None:
+        """Return the last durable weights in the ledger, certified; None where there are none.
+
+        They were charged for, also where the training ended early.  Free.
+
+        Args:
+            columns: Names of the columns, in their order; those that are declared, when None.
+        """
+        features = declared(
+            columns, bounds=self.bounds, categories=self.categories, missing=self.missing
+        )
+        with self._open(features, frames={}) as ws:
+            return last_part(ws)
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """Return the chance of each class; shape (rows, classes)."""

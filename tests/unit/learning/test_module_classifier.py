@@ -18,6 +18,7 @@ from confide.errors import (  # noqa: E402
     BudgetExhaustedError,
     BurnedError,
     ContractError,
+    MissingExtraError,
     ReleaseFailedError,
     UnboundedError,
 )
@@ -175,6 +176,10 @@ def test_a_step_that_fails_burns_the_training_and_tells_nothing(tmp_path, monkey
     assert [entry.state for entry in charges(tmp_path)] == [State.PUBLISHED, State.BURNED]
     with pytest.raises(BurnedError):
         classifier(tmp_path).fit(X, y, patients=ids)
+    last = classifier(tmp_path).checkpoint()
+    assert set(last.answer.files) == {"checkpoint.safetensors"}
+    folder = last.save(tmp_path / "last")
+    assert verify(last.certificate, folder=folder, read_spec=read_spec).holds
 
 
 def one_class(X, y):
@@ -260,6 +265,16 @@ def test_what_is_not_public_or_cannot_be_trained_is_refused_before_the_charge(
         classifier(tmp_path, **given).fit(X, y, patients=ids)
     if "bounds" not in given:
         assert charges(tmp_path) == () or not (tmp_path / ".confide").exists()
+
+
+@pytest.mark.parametrize("library", ["torch", "opacus", "safetensors.torch"])
+def test_a_missing_extra_is_named_before_anything_is_charged(library, tmp_path, monkeypatch):
+    model = classifier(tmp_path, module="any")
+    monkeypatch.setitem(sys.modules, library, None)
+    X, y, ids = patients(20)
+    with pytest.raises(MissingExtraError, match=r"confide\[learning\]"):
+        model.fit(X, y, patients=ids)
+    assert not (tmp_path / ".confide").exists()
 
 
 def test_tuning_on_private_data_and_exact_scores_are_refused(tmp_path, fitted):
