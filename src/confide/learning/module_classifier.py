@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ from confide.plans.job import JobPlan
 from confide.plans.plan import Study
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import amount
+from confide.privacy.measure import Measure
 from confide.release.job_certificate import JobRelease
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
@@ -77,6 +78,8 @@ class DPModuleClassifier(Conventions):
     - ``epsilon``, ``delta``: what a fit costs, as text;
     - ``lifetime``, ``lifetime_delta``: what all fits on these patients may cost together; one fit
       when None;
+    - ``measure``: "pure", where ε and δ of all fits add up; or "zcdp", as in a ledger that other
+      models share, where ε is met at ``delta`` and noise is some 40 % larger;
     - ``workspace``: folder of the ledger, or :class:`~.ledger_folder.TemporaryLedger`;
     - ``lineage``: name of the patients in the ledger.
 
@@ -110,6 +113,7 @@ class DPModuleClassifier(Conventions):
         delta: str = "1e-6",
         lifetime: str | int | None = None,
         lifetime_delta: str | None = None,
+        measure: str = "pure",
         workspace: str | Path | TemporaryLedger | None = None,
         lineage: str = "patients",
     ) -> None:
@@ -130,6 +134,7 @@ class DPModuleClassifier(Conventions):
         self.delta = delta
         self.lifetime = lifetime
         self.lifetime_delta = lifetime_delta
+        self.measure = measure
         self.workspace = workspace
         self.lineage = lineage
 
@@ -164,7 +169,9 @@ class DPModuleClassifier(Conventions):
         frame = frame_of(X, y, patients, features=features)
         with self._open(features, frames={ROWS: frame}) as ws:
             spec, plan = self._planned(ws, features, module=module)
-            runner = ModuleTraining(spec, plan=plan, module=module, delta=amount(self.delta))
+            runner = ModuleTraining(
+                spec, plan=plan, module=module, delta=self._delta(plan.dataset.measure)
+            )
             self.release_ = run_in_parts(
                 ws,
                 spec,
@@ -284,7 +291,7 @@ class DPModuleClassifier(Conventions):
         clip = usual_clip(module, terms=len(features)) * most
         if self.clip is not None:
             clip = amount(self.clip)
-        epsilon, delta = amount(_text(self.epsilon)), amount(self.delta)
+        measure = ws.declared.dataset.measure
         spec = DPSGD(
             reads=Records(
                 relation=Relation(table=ROWS),
@@ -298,13 +305,28 @@ class DPModuleClassifier(Conventions):
             patients=self.patients,
             steps=steps,
             sigma_squared=noise_for(
-                epsilon, delta=delta, rate=rate, steps=steps, adjacency=Adjacency.ADD_REMOVE
+                amount(_text(self.epsilon)),
+                delta=self._delta(measure),
+                rate=rate,
+                steps=steps,
+                adjacency=Adjacency.ADD_REMOVE,
+                measure=measure,
             ),
             optimizer=kinds[self.optimizer],
             learning_rate=amount(self.learning_rate),
             checkpoints=min(self.checkpoints, steps),
         )
-        return spec, planned(ws, spec, study=Study(id="module"), delta=delta)
+        return spec, planned(ws, spec, study=Study(id="module"), delta=self._delta(measure))
+
+    def _delta(self, measure: Measure) -> Fraction:
+        """Return the δ that is charged: all of it, or the half that is kept for it beside ρ."""
+        match measure:
+            case Measure.PURE:
+                return amount(self.delta)
+            case Measure.ZCDP:
+                return amount(self.delta) / 2
+            case _:
+                assert_never(measure)
 
     def _open(self, features: tuple[Feature, ...], *, frames: Mapping[str, object]) -> Workspace:
         columns = {feature.name: feature.section() for feature in features}
@@ -314,7 +336,7 @@ class DPModuleClassifier(Conventions):
             "dataset": {"id": self.lineage, "lineage": self.lineage, "snapshot": "1"},
             "source": {"kind": "frames"},
             "protects": {"unit": "patient", "id": PATIENT, "adjacency": "add-remove"},
-            "accounting": {"measure": "pure", "delta": self.lifetime_delta or self.delta},
+            "accounting": {"measure": self.measure, "delta": self.lifetime_delta or self.delta},
             "caps": {"lifetime": {"epsilon": _text(lifetime)}},
             "tables": {ROWS: {"columns": columns}},
         }
