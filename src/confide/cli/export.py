@@ -80,9 +80,11 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Pa
     from confide.release.output_check import results
     from confide.release.verify_job import is_job
 
+    if is_job(held) and form is Form.MODEL_CARD:
+        return _job_card(held, folder=folder)
     if is_job(held):
         raise ContractError(
-            "This is a job: only releases of statistics are exported so.",
+            "This is a job: of jobs there is a model card alone.",
             hint="Its files, job.json and certificate.json are complete; publish the folder.",
         )
     if held.get("certificate") != VERSION or "accounting" not in held:
@@ -120,6 +122,16 @@ def _written(
     here = folder if out is None else out.parent
     figures = Path(os.path.relpath(folder / "figures", here)).as_posix()
     return model_card(release, words=words, folder=figures)
+
+
+def _job_card(held: Any, *, folder: Path) -> str:
+    from confide.release.job_certificate import JobRelease
+    from confide.release.verify_job import answer_in
+    from confide.report.job_card import job_card
+    from confide.report.words import load_words
+
+    release = JobRelease(answer=answer_in(folder), certificate=held)
+    return job_card(release, words=load_words("en"))
 
 
 def _payload(folder: Path, payload: bytes | None) -> bytes:

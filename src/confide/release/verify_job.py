@@ -42,7 +42,7 @@ def job_checks(
         read_spec: Reads the settings of a job; without it, events are taken as stated.
     """
     try:
-        answer = _answer(folder)
+        answer = answer_in(folder)
     except (ConfideError, OSError) as broken:
         detail = str(broken) if isinstance(broken, ConfideError) else "a file is missing"
         yield Check(name="answer of the job", holds=False, detail=detail)
@@ -64,8 +64,13 @@ def job_checks(
     yield from file_checks(follows["outputs"], folder=folder)
 
 
-def _answer(folder: Path) -> JobAnswer:
-    """Return the answer whose first line and files lie in a folder."""
+def answer_in(folder: Path) -> JobAnswer:
+    """Return the answer whose first line and files lie in a folder.
+
+    Raises:
+        VerificationError: If they are not what they say.
+        OSError: If one cannot be read.
+    """
     plan, listed = read_head((folder / JOB_PATH).read_bytes())
     files = {}
     for path, size, sha256 in listed:

@@ -90,11 +90,11 @@ def _card(
             if item in known and item in HUMAN:
                 yield ""
             if item not in known or item in HUMAN:
-                yield _asked(item, words=words)
+                yield asked(item, words=words)
     yield ""
 
 
-def _asked(item: str, *, words: Words) -> str:
+def asked(item: str, *, words: Words) -> str:
     """Return what a person is asked to write."""
     return words.say("card.human", ask=words.say(f"card.ask.{item}"))
 

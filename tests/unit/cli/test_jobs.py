@@ -56,3 +56,17 @@ def test_what_is_made_of_tables_says_that_a_job_has_none(folder, words):
     ran = confide(words[0], folder, *words[1:])
     assert ran.code not in (0, 1)
     assert "job" in ran.err
+
+
+def test_a_job_has_a_model_card_with_every_heading_and_its_loss(folder):
+    from confide.report.model_card import ITEMS
+    from confide.report.words import load_words
+
+    ran = confide("export", folder, "--as", "model-card")
+    assert ran.code == 0
+    words = load_words("en")
+    for heading, items in ITEMS.items():
+        assert f"## {words.say(f'card.heading.{heading}')}" in ran.out
+        assert all(f"### {words.say(f'card.item.{item}')}" in ran.out for item in items)
+    assert "ε = 0.5" in ran.out
+    assert "counts.json" in ran.out

@@ -38,10 +38,12 @@ def validated(module: Any, *, features: int, classes: int) -> Any:
         MissingExtraError: Without the extra ``learning``.
     """
     try:
+        import safetensors.torch  # noqa: F401 - needed after the charge
         import torch
+        from opacus import GradSampleModule  # noqa: F401 - needed after the charge
         from opacus.validators import ModuleValidator
     except ImportError as error:
-        raise MissingExtraError("torch and opacus", extra="learning") from error
+        raise MissingExtraError("PyTorch, Opacus or safetensors", extra="learning") from error
     if not isinstance(module, torch.nn.Module):
         raise ContractError(
             f"Expected a torch.nn.Module, got a {type(module).__name__}.",
