@@ -117,7 +117,7 @@ def _known(
         ],
         "missing": [words.say("card.missing")],
         "preparation": [words.say("card.preparation")],
-        "analysis": [words.say("card.analysis")],
+        "analysis": [words.say(f"card.analysis.{model.method.value}")],
         "output": [words.say("card.output")],
         "evaluation": [
             words.say("card.evaluation", share=held)
@@ -136,17 +136,18 @@ def _known(
 
 def _specification(found: tuple[Estimate, ...], *, words: Words) -> list[str]:
     """Return the table of coefficients: those that predict beside those with intervals."""
-    inference = (*_of(found, "intercept"), *_of(found, "coefficient"))
-    predicting = _of(found, "prediction coefficient")
+    inference = {e.key: e for name in ("intercept", "coefficient") for e in _of(found, name)}
     after = {e.key: number(e) for e in _of(found, "recalibrated coefficient")}
     ratios = {e.key: e for e in _of(found, "odds ratio")}
     columns = words.say("card.columns-after" if after else "card.columns")
     lines = [f"| {columns} |", "|---" * (columns.count("|") + 1) + "|"]
-    for shown, used in zip(inference, predicting, strict=True):
-        ratio = interval(ratios[shown.key]) if shown.key in ratios else "—"
-        cells = [plain(shown.key[0]), number(used)]
-        cells += [after[shown.key]] if after else []
-        lines.append(f"| {' | '.join((*cells, interval(shown), ratio))} |")
+    for used in _of(found, "prediction coefficient"):
+        shown, ratio = (
+            interval(known[used.key]) if used.key in known else "—" for known in (inference, ratios)
+        )
+        cells = [plain(used.key[0]), number(used)]
+        cells += [after[used.key]] if after else []
+        lines.append(f"| {' | '.join((*cells, shown, ratio))} |")
     return lines
 
 

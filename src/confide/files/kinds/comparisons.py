@@ -14,7 +14,7 @@ from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.logistic.multinomial import MultinomialRegression
 from confide.statistics.logistic.recalibration import Recalibration
-from confide.statistics.logistic.regression import LogisticRegression
+from confide.statistics.logistic.regression import LogisticRegression, Method
 from confide.statistics.person_time.hazard import HazardRegression
 from confide.statistics.person_time.poisson import PoissonRegression
 from confide.statistics.regression.linear import LinearRegression
@@ -135,6 +135,7 @@ class LogisticRegressionSection(StatisticSection):
     hold_out: Exact = Fraction(0)
     recalibrate: Literal["none", "intercept", "line"] = "none"
     subgroups: list[str] | None = None
+    method: Literal["rounds", "one-shot"] = "rounds"
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
         """Return the spec."""
@@ -145,6 +146,7 @@ class LogisticRegressionSection(StatisticSection):
             hold_out=self.hold_out,
             recalibrate=Recalibration(self.recalibrate),
             subgroups=tuple(self.subgroups or ()),
+            method=Method(self.method),
             expect_share=self.expect.share,
             expect_auc=self.expect.auc,
         )

@@ -16,10 +16,12 @@ References:
         https://doi.org/10.1111/j.2517-6161.1993.tb01934.x
 """
 
+import enum
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import assert_never
 
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, question, rows_of_each
@@ -28,6 +30,7 @@ from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.model_estimates import Published, forecast_of, label_of, step_of
 from confide.plans.model_fit import fitted
+from confide.plans.one_shot import one_look_is_better
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.feasibility import Feasibility, Planned, feasibility
@@ -40,10 +43,17 @@ from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset
 
-MODEL = "model"
+MODEL, ONE_LOOK = "model", "one-look"
 ROUNDS = 5
 PLANNED_AUC = Fraction(3, 4)
 LEAST_AUC, MOST_AUC = Fraction(51, 100), Fraction(99, 100)
+
+
+class Method(enum.Enum):
+    """How the model is fitted."""
+
+    ROUNDS = "rounds"
+    ONE_SHOT = "one-shot"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +72,7 @@ class LogisticRegression:
             evaluates.
         subgroups: Categories by whose values the evaluation is repeated; rows that lack one are
             left out.
+        method: Rounds, or one look where there are few patients: it predicts and has no intervals.
         level: Coverage of each interval.
         expect: Public planning number of rows; needed to forecast the error.
         expect_share: Public planning share of them for whom the condition holds; 1/2 otherwise.
@@ -76,6 +87,7 @@ class LogisticRegression:
     where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
     hold_out: Fraction = Fraction(0)
+    method: Method = Method.ROUNDS
     level: Fraction = Fraction(95, 100)
     expect: Fraction | None = None
     expect_share: Fraction | None = None
@@ -119,15 +131,27 @@ class LogisticRegression:
             outcome=Holds(of=self.of),
             family=Family.LOGISTIC,
             bounds=rows_of_each(self.per_patient, table=self.table, dataset=dataset),
-            rounds=ROUNDS,
+            rounds=self._rounds(),
             held_out=held_out,
             calibrating=held_out // 2 if calibrates else 0,
             subgroups=axes_of(self.subgroups, table=self.table, dataset=dataset),
         )
 
+    def _rounds(self) -> int:
+        match self.method:
+            case Method.ROUNDS:
+                return ROUNDS
+            case Method.ONE_SHOT:
+                return 0
+            case _:
+                assert_never(self.method)
+
+    def _question(self) -> str:
+        return MODEL if self.method is Method.ROUNDS else ONE_LOOK
+
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one vector, asked in rounds."""
-        return (question(MODEL, self.aggregate(dataset), dataset=dataset),)
+        return (question(self._question(), self.aggregate(dataset), dataset=dataset),)
 
     def forecast(
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
@@ -145,20 +169,22 @@ class LogisticRegression:
                 hint="Write expect: {count: 5000, share: 0.2}, from a public source or an earlier "
                 "certificate.",
             )
+        if self.method is Method.ONE_SHOT:
+            raise ContractError(
+                f"Regression {self.id!r} in one look predicts and has no interval to forecast.",
+                hint="Hold patients out (hold-out: 0.2) to know how well it does.",
+            )
         share = float(self.expect_share if self.expect_share is not None else Fraction(1, 2))
         rows = float(self.expect) * float(1 - self.hold_out)
         curve = rows * share * (1 - share)
         aggregate = self.aggregate(dataset)
         scale = scale_of(aggregate, dataset=dataset)
-        noise = math.sqrt(additive(mechanisms[MODEL]).variance())
+        noise = math.sqrt(additive(mechanisms[self._question()]).variance())
         values = self._planned(aggregate, dataset=dataset, share=share)
-        found = forecast_of(
-            curve,
-            noise=noise,
-            scale=scale,
-            level=float(level),
-            note=_note(self.expect, share=share, sampling=1 / math.sqrt(curve)),
-        )
+        note = _note(self.expect, share=share, sampling=1 / math.sqrt(curve))
+        if one_look_is_better(rows, terms=scale.terms, mu=math.sqrt(scale.l2_squared) / noise):
+            note += "; for so few rows `method: one-shot` is expected to rank better"
+        found = forecast_of(curve, noise=noise, scale=scale, level=float(level), note=note)
         expected = feasibility(values, noise=noise, scale=scale)
         return replace(found, notes=(*found.notes, *_expected(expected, values=values)))
 
@@ -183,8 +209,8 @@ class LogisticRegression:
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
         """Return odds ratios, coefficients, those that predict, and the number of rows."""
-        aggregate, answers = self.aggregate(dataset), vector(noisy[MODEL])
-        sigma = math.sqrt(additive(mechanisms[MODEL]).variance())
+        aggregate, answers = self.aggregate(dataset), vector(noisy[self._question()])
+        sigma = math.sqrt(additive(mechanisms[self._question()]).variance())
         found = fitted(aggregate, answers, sigma=sigma, dataset=dataset)
         labelled = [
             (label_of(term, self.covariates, aggregate=aggregate, dataset=dataset), term)
@@ -194,7 +220,10 @@ class LogisticRegression:
         estimates = []
         for place, (label, term) in enumerate(labelled):
             step = step_of(term, aggregate=aggregate, dataset=dataset)
-            estimates += say.of_term(found, place, key=(label,), step=step, slope=place > 0)
+            if aggregate.one_look:
+                estimates.append(say.predicting(found, place, key=(label,), step=step))
+            else:
+                estimates += say.of_term(found, place, key=(label,), step=step, slope=place > 0)
         scale = scale_of(aggregate, dataset=dataset)
         width = 1.96 * sigma / (scale.moments * UNIT**2)
         rows = say.rows(found, unit=aggregate.counted, width=width)
