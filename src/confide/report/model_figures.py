@@ -28,7 +28,7 @@ from confide.report.marks import Chart, Frame, Row, dots, row_of, side_by_side, 
 from confide.report.numbers import clean, percent, significant
 from confide.report.style import DOT, MAIN, MUTED, OUTER, PALE, SERIES, SHAPES
 from confide.report.words import Words
-from confide.statistics.logistic.held_out import HELD_OUT, RECALIBRATED
+from confide.statistics.logistic.held_out import BY_RISK, HELD_OUT, RECALIBRATED
 from confide.statistics.logistic.regression import LogisticRegression
 
 CALIBRATION, BENEFIT, SUBGROUPS = "calibration", "benefit", "subgroups"
@@ -80,7 +80,9 @@ class _Subject:
     def of(self, quantity: str) -> Sequence[Cell]:
         """Return the cells of one quantity that stand on a range or a value of risk."""
         return [
-            c for (name, key), c in self.cells.items() if name == quantity and "risk" in key.split()
+            c
+            for (name, key), c in self.cells.items()
+            if name == quantity and key.startswith(BY_RISK)
         ]
 
     def calibration(self) -> Figure:

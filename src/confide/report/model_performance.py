@@ -7,7 +7,7 @@ from confide.report.figure import Figure
 from confide.report.methods import plain
 from confide.report.model_figures import BENEFIT, CALIBRATION, SUBGROUPS
 from confide.report.words import Words
-from confide.statistics.logistic.held_out import HELD_OUT, RECALIBRATED
+from confide.statistics.logistic.held_out import BY_RISK, HELD_OUT, RECALIBRATED
 from confide.statistics.logistic.recalibration import Recalibration
 from confide.statistics.logistic.regression import LogisticRegression
 
@@ -79,7 +79,7 @@ def _named(quantity: str, key: str, *, words: Words) -> str:
 def _calibration(found: Sequence[Estimate], *, words: Words) -> Lines:
     by_key: dict[str, dict[str, Estimate]] = {}
     for each in found:
-        if each.key[0].startswith("risk ") and " to " in each.key[0]:
+        if each.key[0].startswith(BY_RISK) and " to " in each.key[0]:
             by_key.setdefault(each.key[0], {})[each.quantity] = each
     after = any("recalibrated risk" in line for line in by_key.values())
     lines = [_head("card.risks-after" if after else "card.risks", words=words)]

@@ -15,6 +15,7 @@ from confide.report.numbers import clean, percent
 from confide.report.section import Section
 from confide.report.table import html_table
 from confide.report.words import Words
+from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.survival import Survival
 
 
@@ -90,9 +91,14 @@ def table_part(
 
 def _chosen(statistic: Statistic, *, cells: int, words: Words) -> Html | str:
     """Return the note that goes with a table of the numbers that one cites."""
-    if not isinstance(statistic, Survival):
-        return ""
-    return tag("p", words.say("page.rows-chosen", numbers=f"{cells:,}"), class_="note")
+    match statistic:
+        case Survival():
+            key = "page.rows-chosen"
+        case LogisticRegression(hold_out=held) if held:
+            key = "page.rows-without-risks"
+        case _:
+            return ""
+    return tag("p", words.say(key, numbers=f"{cells:,}"), class_="note")
 
 
 def points(title: str, sentences: Sequence[str]) -> Html:

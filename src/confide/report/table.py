@@ -24,6 +24,8 @@ from confide.report.numbers import clean, fixed, percent
 from confide.report.survival_table import cited
 from confide.report.words import Words
 from confide.statistics.hierarchy.spec import Hierarchy
+from confide.statistics.logistic.held_out import BY_RISK
+from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.survival import Survival
 
 if TYPE_CHECKING:
@@ -91,6 +93,8 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     cells = _told_once(cells_of(release.of(statistic)))
     if isinstance(statistic, Survival):
         cells = cited(cells)
+    if isinstance(statistic, LogisticRegression):  # figures show them, and the file holds them
+        cells = [cell for cell in cells if not cell.key[0].startswith(BY_RISK)]
     if isinstance(statistic, Hierarchy):  # the file holds all three numbers of an area
         cells = [cell for cell in cells if cell.quantity == "count"]
     groups = group_titles(statistic, plan=release.plan, words=words) if _keyed(cells) else ()

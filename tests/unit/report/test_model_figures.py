@@ -144,6 +144,8 @@ def test_figures_of_a_model_are_files_and_parts_of_the_report_with_alternatives(
     alternatives = re.findall(r'role="img" aria-label="([^"]*)"', html)
     assert sum("Calibration: " in text and "Slope" in text for text in alternatives) == 1
     assert sum("treating nobody 0" in text for text in alternatives) == 1
+    assert html.count("site: Islands") > 3  # in the table too, which leaves out lines by risk
+    assert not re.search(r">risk 0", html)
     ids = re.findall(r'\bid="([^"]*)"', html)
     assert len(ids) == len(set(ids))
     assert "South &lt;&amp;&gt;" in html

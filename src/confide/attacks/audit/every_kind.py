@@ -35,7 +35,11 @@ from confide.attacks.audit.generate import Neighbours, copied
 from confide.attacks.audit.lower_bound import Bound, mu_bound
 from confide.attacks.audit.networks import contacts, network
 from confide.attacks.audit.outcome import AuditCheck, Layer
-from confide.attacks.audit.searched import statistics_of_events, statistics_of_patients
+from confide.attacks.audit.searched import (
+    TOO_WIDE,
+    statistics_of_events,
+    statistics_of_patients,
+)
 from confide.attacks.audit.sensitivity_search import exact_vectors
 from confide.attacks.audit.worst_pair import (
     EPSILON,
@@ -99,7 +103,11 @@ def kind_trials(*, full: bool) -> tuple[KindTrial, ...]:
     Models, which are fitted once an answer, are in the full list only.  Selections of unknown keys
     have a trial of their own in :mod:`.end_to_end`.
     """
-    people = [s for s in statistics_of_patients() if not isinstance(s, KeySelection)]
+    people = [
+        s
+        for s in statistics_of_patients()
+        if not isinstance(s, KeySelection) and s.id not in TOO_WIDE
+    ]
     settings: dict[str, tuple[tuple[Measure, Adjacency], ...]]
     if not full:
         people = list({type(s): s for s in reversed(people)}.values())[::-1]

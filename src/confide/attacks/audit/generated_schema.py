@@ -74,7 +74,7 @@ def schema(
         measure=measure,
         delta=Fraction(1, 10**6),
         selection_delta=Fraction(1, 10**7),
-        population_at_most=2 * 10**5,
+        population_at_most=10**6,
         tables=(
             Table(
                 name="events",

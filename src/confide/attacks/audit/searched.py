@@ -39,6 +39,9 @@ from confide.tables.expression import ColumnOf, DatePart, ValueOf
 from confide.tables.filter import AnyOf, Between, IsIn, Not
 from confide.tables.ranked import About
 
+TOO_WIDE = {"big-variance"}
+"""So wide that no noise of theirs can be drawn: a plan is refused, and only the sums are searched."""
+
 
 def statistics_of_patients() -> tuple[Statistic, ...]:
     """Return every kind of statistic under every kind of bound, with the patient as the unit."""

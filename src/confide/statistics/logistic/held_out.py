@@ -35,6 +35,8 @@ from confide.tables.schema import Dataset
 
 TOO_FEW = "too few held out"
 HELD_OUT, RECALIBRATED, CALIBRATING = "held out", "recalibrated", "calibrating"
+BY_RISK = "risk "
+"""What keys of ranges and values of predicted risk begin with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +188,7 @@ class HeldOut:
     def _by_risk(self, found: Evaluation, moved: Evaluation | None) -> Iterator[Estimate]:
         edges = ["0", *(f"{risk:.3g}" for risk in found.thresholds), "1"]
         for place, group in enumerate(found.groups):
-            key = f"risk {edges[group.first]} to {edges[group.last + 1]}"
+            key = f"{BY_RISK}{edges[group.first]} to {edges[group.last + 1]}"
             yield self._count(key, group, usable=found.usable)
             yield self._bare("predicted risk", key, group.predicted, usable=found.usable)
             if moved is not None:
@@ -199,7 +201,7 @@ class HeldOut:
 
     def _benefits(self, quantity: str, found: Evaluation) -> Iterator[Estimate]:
         for risk, one in zip(found.thresholds, found.benefits, strict=True):
-            yield self._measure(quantity, f"risk {risk:.3g}", one, usable=found.usable)
+            yield self._measure(quantity, f"{BY_RISK}{risk:.3g}", one, usable=found.usable)
 
     def _subgroup(self, label: str, histogram: Histogram, *, line: Line) -> Iterator[Estimate]:
         found = self._evaluated(histogram, line=line, purpose=f"evaluation/{label}")
