@@ -43,6 +43,21 @@ def passes(training, *, seed=1, runs=RUNS) -> bool:
     return all(check.passed for check in checks)
 
 
+def test_steps_of_dp_sgd_pass_the_audit() -> None:
+    from confide.learning.audited_steps import dp_sgd_steps
+
+    assert passes(dp_sgd_steps())
+
+
+def test_steps_of_dp_sgd_with_a_clip_of_twice_its_size_fail_it(monkeypatch) -> None:
+    from confide.learning import audited_steps
+
+    real = audited_steps.scaled
+    monkeypatch.setattr(audited_steps, "scaled", lambda g, *, clip: real(g, clip=clip) * 2)
+    monkeypatch.setattr(audited_steps, "whole", lambda g: np.trunc(g).astype(np.int64))
+    assert not passes(audited_steps.dp_sgd_steps())
+
+
 def test_training_over_poisson_samples_passes_the_audit() -> None:
     assert passes(RIGHT)
     assert passes(WHOLE)

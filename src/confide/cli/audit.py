@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,8 +40,9 @@ def audit(
     output = Output(json=as_json, quiet=quiet)
     if out is not None and out.exists() and not out.is_dir():
         raise ContractError(f"{out.name} is not a folder.", hint="Name a new folder.")
+    trainings = _trainings(output)
     with output.stages({}) as progress:
-        found = run_audit(quick=quick, progress=progress, only=(part, only))
+        found = run_audit(quick=quick, progress=progress, only=(part, only), trainings=trainings)
     body = audit_body(found, quick=quick)
     if out is not None:
         _write(body, [check.curve for check in found.checks if check.curve is not None], out=out)
@@ -58,6 +60,16 @@ def _harness() -> Any:
         raise UnsupportedError(
             "This build has no audit.", hint="Install a release of confide that has it."
         ) from None
+
+
+def _trainings(output: Output) -> tuple[Any, ...]:
+    """Return trainings in steps; their claim takes an accountant of its own."""
+    if find_spec("dp_accounting") is None:
+        output.note("Not run: DP-SGD, whose claim needs `pip install 'confide[accounting]'`.")
+        return ()
+    from confide.learning.audited_steps import dp_sgd_steps
+
+    return (dp_sgd_steps(),)
 
 
 def _write(body: dict[str, Any], curves: Sequence[Any], *, out: Path) -> None:

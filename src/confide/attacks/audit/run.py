@@ -37,6 +37,7 @@ from confide.attacks.audit.sensitivity_search import (
     Found,
     search,
 )
+from confide.attacks.audit.training import Training, audit_training
 from confide.attacks.audit.victims import leak_checks, leaks, one_run_check
 from confide.attacks.audit.worst_pair import KindTrial
 from confide.errors import ContractError
@@ -61,7 +62,11 @@ SAMPLERS: tuple[Mechanism, ...] = (
 
 
 def run_audit(
-    *, quick: bool, progress: Callable[[str], None], only: tuple[str, ...] = ()
+    *,
+    quick: bool,
+    progress: Callable[[str], None],
+    only: tuple[str, ...] = (),
+    trainings: tuple[Training, ...] = (),
 ) -> AuditReport:
     """Run every layer of the audit.
 
@@ -69,13 +74,14 @@ def run_audit(
         quick: Whether to spend about a minute, rather than some ten.
         progress: Told the name of each part before it runs.
         only: Parts whose name has each of these texts.
+        trainings: In steps, by trainers that this room does not know.
 
     Raises:
         ContractError: If no part has.
     """
     start = time.monotonic()
     checks: list[AuditCheck] = []
-    for part, run in _parts(quick=quick, entropy=SystemEntropy()):
+    for part, run in _parts(quick=quick, entropy=SystemEntropy(), trainings=trainings):
         if all(word in part for word in only):
             progress(part)
             checks.extend(run())
@@ -91,7 +97,9 @@ Part: TypeAlias = tuple[str, Callable[[], tuple[AuditCheck, ...]]]
 """Its name, and what runs it."""
 
 
-def _parts(*, quick: bool, entropy: Entropy) -> Iterator[Part]:
+def _parts(
+    *, quick: bool, entropy: Entropy, trainings: tuple[Training, ...] = ()
+) -> Iterator[Part]:
     pairs, samples = (2_000, 20_000) if quick else (20_000, 100_000)
     draws = 50_000 if quick else 1_000_000
     yield "oracles", oracle_checks
@@ -112,6 +120,11 @@ def _parts(*, quick: bool, entropy: Entropy) -> Iterator[Part]:
             partial(_one, audit_scenario, scenario, samples=few, entropy=entropy),
         )
     yield from _of_models(samples=samples, models=48 if quick else 256, entropy=entropy)
+    for training in trainings:
+        yield (
+            f"lower bound: model by {training.name}",
+            partial(audit_training, training, runs=samples // 5, entropy=entropy),
+        )
     for trial in trials():
         yield (
             f"whole release: {trial.name}",
