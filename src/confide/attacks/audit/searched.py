@@ -40,7 +40,7 @@ from confide.tables.filter import AnyOf, Between, IsIn, Not
 from confide.tables.ranked import About
 
 TOO_WIDE = {"big-variance"}
-"""So wide that no noise of theirs can be drawn: a plan is refused, and only the sums are searched."""
+"""So wide that no noise of theirs can be drawn: plans are refused, only the sums are searched."""
 
 
 def statistics_of_patients() -> tuple[Statistic, ...]:
