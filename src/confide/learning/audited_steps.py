@@ -30,7 +30,7 @@ def dp_sgd_steps() -> Training:
         patients, size = clipped.shape
         taken = np.zeros(runs * STEPS * patients, dtype=np.int64)
         taken[sampler.draw(taken.size, entropy=entropy)] = 1
-        sums = taken.reshape(runs * STEPS, patients) @ clipped
+        sums = taken.reshape(runs * STEPS, patients) @ clipped.astype(np.int64)
         noisy = noise.randomize(sums.ravel(), entropy=entropy)
         return np.asarray(noisy.reshape(runs, STEPS, size) / REACH, dtype=np.float64)
 
