@@ -232,6 +232,10 @@ class DescentRows:
                 score = _scores_of(plain, place, first=time.size)
                 steps = np.clip(score + FARTHEST * STEPS, 0, SIZE - 1)
                 outcome = 2 * time.left_in() + time.had_event()
+            case Offsets() as time:  # by predicted rate, whatever the person-time
+                place_of = np.searchsorted(np.array(edges), _steps(plain, place), side="right")
+                added = (first.outcome * (UNIT**2 // RESIDUAL), time.shares())
+                return [int(each[place_of == k].sum()) for each in added for k in range(bins)]
             case _:
                 steps, outcome = _steps(plain, place), first.outcome // RESIDUAL
         cell = outcome * bins + np.searchsorted(np.array(edges), steps, side="right")

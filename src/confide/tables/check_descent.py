@@ -93,8 +93,8 @@ def _check_counts(aggregate: DescentAggregate, *, of: Domain, dataset: Dataset) 
             "A Poisson model needs a number of events, declared from 0 to a public bound.",
             hint="Declare bounds: [0, 10] and step: 1; more events count as the bound.",
         )
-    if aggregate.bounds.max_rows != 1 or aggregate.held_out:
-        raise ContractError("A Poisson model takes one row of each patient, and holds none out.")
+    if aggregate.bounds.max_rows != 1:
+        raise ContractError("A Poisson model takes one row of each patient.")
     if aggregate.exposure is None:
         return
     time = domain(aggregate.exposure, dataset=dataset)

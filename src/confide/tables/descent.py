@@ -10,7 +10,8 @@ The rows answer, one after another, vectors of whole numbers:
   the rows of the patient;
 - after the first half of the rounds, *curvature* H = Σ w·v·zzᵀ, where v = v(θᵀz) is the variance,
   and *spread* J = Σ w²·v·zzᵀ; in H a patient with S > 2C counts as if w were 2(C/S)²;
-- *scores*: patients held out of all this, by bin of θᵀz and outcome; those who calibrate the model
+- *scores*: patients held out of all this, by bin of θᵀz and outcome (of counts, the sums of events
+  and of person-time by bin); those who calibrate the model
   apart from those who evaluate it, and the latter once for each column of subgroups, by its values.
 
 *Counts* (``POISSON``): y in 0..Y at person-time E in (0, U] has r = y/Y − min(1, exp(θᵀz)·E/U), and
@@ -44,6 +45,7 @@ a spread of w²r²‖z‖² ≤ C².  For hazards let s = Σ_k r_k: with an even
 in Λ and at most w²·max(‖u‖² + 1, 2) ≤ C² for C² ≥ 2, as ‖z‖² = ‖u‖² + 1; v is Λ ≤ 1, so V = 1
 again.  A patient who is held out moves one score by one, or with subgroups by m columns one score
 of each column, and nothing else; the multiplier e of scores has m·e² ≤ Δ², m = 1 without subgroups.
+Held-out counts and their person-time are two sums of numbers in [0, 1] in place of scores: m = 2.
 *Substitution:* moments, curvature and spread of two patients have a non-negative product, so their
 part doubles; gradients may oppose, so theirs is fourfold; a patient who is replaced by one that is
 held out moves Δ² + m·e² ≤ 2Δ² at most, and one who is held out, by another such, 2m·e² ≤ 2Δ².  ∎
@@ -196,8 +198,13 @@ class DescentAggregate:
                 assert_never(self.family)
 
     @property
-    def scores_each(self) -> int:
-        """Scores that one patient who is held out moves by one, at most."""
+    def squared_scores(self) -> int:
+        """Most that a patient who is held out adds to ‖scores‖².
+
+        One in each histogram; under ``POISSON`` events and person-time, each at most UNIT².
+        """
+        if self.family is Family.POISSON:
+            return 2 * UNIT**4
         return max(1, len(self.subgroups))
 
 
@@ -319,7 +326,7 @@ def scale_of(aggregate: DescentAggregate, *, dataset: Dataset) -> Scale:
         moments=a,
         gradients=each,
         curvature=c,
-        scores=math.isqrt(one // aggregate.scores_each) if aggregate.held_out else 0,
+        scores=math.isqrt(one // aggregate.squared_scores) if aggregate.held_out else 0,
         l2_squared=moved,
     )
 
