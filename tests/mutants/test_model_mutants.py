@@ -1,12 +1,20 @@
 """Broken models in rounds: each must fail the audit that the real one passes."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from confide.attacks.audit.black_box import audit_scenario
 from confide.attacks.audit.models import model_scenario, reached, small_model
 from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.plans.descent import AskScores, Place
 from confide.rows import descent
+from confide.tables.check_descent import descent_sensitivity
+from confide.tables.descent import UNIT, DescentAggregate
+from confide.tables.expression import ColumnOf
+from models import AGGREGATE, columns, world
 from seeded import SeededEntropy
 
 pytestmark = pytest.mark.mutant
@@ -87,3 +95,22 @@ def test_half_the_noise_fails_ninety_nine_of_a_hundred_audits() -> None:
     half = DiscreteGaussian(sigma_squared=HONEST.sigma_squared / 4)
     scenario = model_scenario(noise=half)
     assert sum(not passes(scenario, seed=seed) for seed in range(100)) >= 99
+
+
+def moved_by_a_held_out_patient() -> Fraction:
+    """Return how far somebody in two columns of subgroups moves the answers, over the claim."""
+    of = ColumnOf(table="people", column="group")
+    model = replace(AGGREGATE, held_out=500, subgroups=(of, replace(of, column="ill")))
+    found = columns(1, np.random.default_rng(1))
+    found |= {"fold": np.zeros(1), "e4": found["e2"], "e5": found["e3"]}
+    unit = tuple(map(tuple, (np.eye(5) * UNIT).astype(int).tolist()))
+    ask = AskScores(at=Place(whitening=unit, coefficients=(0,) * 5), edges=tuple(range(1, 10)))
+    rows = descent.DescentRows(model, found, dataset=world())
+    claimed = descent_sensitivity(model, dataset=world()).l2_squared
+    return Fraction(sum(v * v for v in rows.answer(ask)), claimed)
+
+
+def test_scores_that_forget_how_many_columns_count_a_patient_are_caught(monkeypatch) -> None:
+    assert moved_by_a_held_out_patient() <= 1
+    monkeypatch.setattr(DescentAggregate, "squared_scores", property(lambda _: 1))
+    assert moved_by_a_held_out_patient() > 1.9

@@ -30,6 +30,7 @@ from confide.report.style import DOT, MAIN, MUTED, OUTER, PALE, SERIES, SHAPES
 from confide.report.words import Words
 from confide.statistics.logistic.held_out import BY_RISK, HELD_OUT, RECALIBRATED
 from confide.statistics.logistic.regression import LogisticRegression
+from confide.statistics.person_time.hazard import HazardRegression
 from confide.statistics.person_time.poisson import PoissonRegression
 from confide.statistics.person_time.published_rates import RATIO
 
@@ -46,6 +47,9 @@ def model_figures(release: Release, statistic: Statistic, *, words: Words) -> Ma
     if isinstance(statistic, PoissonRegression) and statistic.hold_out:
         title = title_of(statistic, plan=release.plan, words=words)
         return _of_rates(cells_of(release.of(statistic)), title=title, words=words)
+    if isinstance(statistic, HazardRegression) and statistic.hold_out:
+        title = title_of(statistic, plan=release.plan, words=words)
+        return _by_horizon(cells_of(release.of(statistic)), title=title, words=words)
     if not isinstance(statistic, LogisticRegression) or not statistic.hold_out:
         return {}
     cells = {(c.quantity, c.key[0]): c for c in cells_of(release.of(statistic))}
@@ -58,6 +62,37 @@ def model_figures(release: Release, statistic: Statistic, *, words: Words) -> Ma
     if statistic.subgroups:
         found[SUBGROUPS] = subject.subgroups()
     return found
+
+
+def _by_horizon(found: Sequence[Cell], *, title: str, words: Words) -> Mapping[str, Figure]:
+    """Return observed against predicted risk by the last edge."""
+    cells = {(cell.quantity, cell.key[0]): cell for cell in found}
+    rows: list[Row] = []
+    for (quantity, key), cell in cells.items():
+        at = _value(cells, "predicted risk", key)
+        if quantity == "observed risk" and key != HELD_OUT and at is not None and cell.outer:
+            low, high = cell.outer
+            row = {"predicted": at, "value": cell.value, "low": low, "high": high}
+            rows.append(row | {"series": words.say("model.as-predicted")})
+    if not rows:
+        return {}
+    top = _rounded_up(max(max(row["high"], row["predicted"]) for row in rows))
+    chart = _observed(rows, top=top, x_title=words.say("model.predicted"), words=words)
+    whole = cells["observed risk", HELD_OUT]
+    name = words.say("model.calibration.title", title=title)
+    subtitle = words.say("model.horizon.subtitle", level=percent(whole.level))
+    told = {
+        "groups": str(len(rows)),
+        "observed": _told(whole),
+        "predicted": significant(_value(cells, "predicted risk", HELD_OUT) or 0.0),
+    }
+    figure = Figure(
+        chart=titled(chart, title=name, subtitle=subtitle),
+        title=name,
+        notes=(words.say("model.horizon.note"),),
+        alt=words.say("model.horizon.alt", title=name, **told),
+    )
+    return {CALIBRATION: figure}
 
 
 def _of_rates(found: Sequence[Cell], *, title: str, words: Words) -> Mapping[str, Figure]:
@@ -259,11 +294,13 @@ def _across(field: str, *, top: float, title: str | None) -> Any:
     return alt.X(f"{field}:Q", scale=scale, title=title, axis=axis)
 
 
-def _observed(rows: Sequence[Row], *, top: float, words: Words) -> Chart:
+def _observed(
+    rows: Sequence[Row], *, top: float, words: Words, x_title: str | None = None
+) -> Chart:
     """Return points with intervals beside the diagonal."""
     import altair as alt
 
-    x = _across("predicted", top=top, title=None)
+    x = _across("predicted", top=top, title=x_title)
     up = alt.Scale(domain=[0, top], nice=False)
     axis = alt.Axis(format=".0%", grid=True, tickCount=6)
 

@@ -198,6 +198,12 @@ class DescentAggregate:
                 assert_never(self.family)
 
     @property
+    def score_cells(self) -> int:
+        """Cells of one histogram of those held out; of hazards with those who reached the end."""
+        ends = 2 * self.intercepts + 1 if self.family is Family.HAZARD else 2
+        return ends * SCORE_BINS
+
+    @property
     def squared_scores(self) -> int:
         """Most that a patient who is held out adds to ‖scores‖².
 
@@ -337,7 +343,7 @@ def _scored(aggregate: DescentAggregate, *, dataset: Dataset) -> int:
         return 0
     groups = sum(domain(column, dataset=dataset).size() for column in aggregate.subgroups)
     histograms = bool(aggregate.calibrating) + (groups or 1)
-    return 2 * SCORE_BINS * aggregate.intercepts * histograms
+    return aggregate.score_cells * histograms
 
 
 def _squared_totals(family: Family) -> int:

@@ -172,7 +172,7 @@ def test_a_patient_who_is_held_out_moves_one_score_and_nothing_else():
     scale = scale_of(aggregate, dataset=world())
     moved = answers(columns, aggregate=aggregate, at=place(aggregate))
     assert sorted(moved[moved != 0]) == [scale.scores]
-    assert scale.scored == 2 * SCORE_BINS * aggregate.intercepts
+    assert scale.scored == SCORE_BINS * (2 * aggregate.intercepts + 1)
     columns["fold"][:] = 200
     assert not answers(columns, aggregate=aggregate, at=place(aggregate))[-scale.scored :].any()
 
