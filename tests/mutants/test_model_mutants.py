@@ -21,15 +21,17 @@ from confide.attacks.audit.models import (
 )
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans import link
-from confide.plans.descent import AskGradient, AskMoments, Place
+from confide.plans.descent import AskGradient, AskMoments, AskScores, Place
 from confide.rows import descent, patient_weights
 from confide.rows.descent import DescentRows
 from confide.rows.person_time import FollowUp
 from confide.tables import check_descent
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import RESIDUAL, Family
+from confide.tables.check_descent import descent_sensitivity
+from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate, Family
 from confide.tables.descent_scale import scale_of
-from models import AGGREGATE
+from confide.tables.expression import ColumnOf
+from models import AGGREGATE, columns
 from models import world as models_world
 from seeded import SeededEntropy
 
@@ -236,3 +238,22 @@ def test_correct_code_passes_ninety_nine_of_a_hundred_audits(family) -> None:
 def test_half_the_noise_fails_ninety_nine_of_a_hundred_audits(family) -> None:
     scenario = scenario_of(family, noise=half(family))
     assert sum(not passes(scenario, seed=seed) for seed in range(100)) >= 99
+
+
+def moved_by_a_held_out_patient() -> Fraction:
+    """Return how far somebody in two columns of subgroups moves the answers, over the claim."""
+    of = ColumnOf(table="people", column="group")
+    model = replace(AGGREGATE, held_out=500, subgroups=(of, replace(of, column="ill")))
+    found = columns(1, np.random.default_rng(1))
+    found |= {"fold": np.zeros(1), "e4": found["e2"], "e5": found["e3"]}
+    unit = tuple(map(tuple, (np.eye(5) * UNIT).astype(int).tolist()))
+    ask = AskScores(at=Place(whitening=unit, coefficients=(0,) * 5), edges=tuple(range(1, 10)))
+    rows = descent.DescentRows(model, found, dataset=models_world())
+    claimed = descent_sensitivity(model, dataset=models_world()).l2_squared
+    return Fraction(sum(v * v for v in rows.answer(ask)), claimed)
+
+
+def test_scores_that_forget_how_many_columns_count_a_patient_are_caught(monkeypatch) -> None:
+    assert moved_by_a_held_out_patient() <= 1
+    monkeypatch.setattr(DescentAggregate, "squared_scores", property(lambda _: 1))
+    assert moved_by_a_held_out_patient() > 1.9

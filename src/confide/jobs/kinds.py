@@ -4,11 +4,12 @@ import json
 
 from confide.errors import ConfideError
 from confide.jobs.learning.dp_sgd import DPSGD
+from confide.jobs.learning.pate.job import Pate
 from confide.plans.canonical import Json, decode
 from confide.plans.job import Job
 from confide.statistics import NAMES
 
-KINDS: dict[str, type[Job]] = {"dp-sgd": DPSGD}
+KINDS: dict[str, type[Job]] = {"dp-sgd": DPSGD, "pate": Pate}
 
 
 def read_spec(kind: str, text: str) -> Job | None:

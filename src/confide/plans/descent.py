@@ -86,7 +86,9 @@ class AskCurvature:
 class AskScores:
     """Patients who were held out, by bin of θᵀz: those without the outcome, then those with.
 
-    Under ``HAZARD`` first those whose follow-up ended in the first interval, and so on.  First come
+    Under ``POISSON`` the sums of their events by bin, then of their person-time, in 1/UNIT².  Under
+    ``HAZARD`` first those whose follow-up ended in the first interval, and so on, last those who
+    reached the end.  First come
     those who calibrate, then each subgroup of those who evaluate, column by column.
 
     Attributes:

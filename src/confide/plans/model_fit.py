@@ -16,8 +16,9 @@ from typing import assert_never
 import numpy as np
 
 from confide.plans.classes import against, basis
-from confide.plans.descent import Array, Walk, walk
+from confide.plans.descent import Array, Walk, walk, weight_of
 from confide.tables.descent import UNIT, DescentAggregate, Family
+from confide.tables.descent_scale import Scale
 from confide.tables.schema import Dataset
 
 DROWNED = 0.5
@@ -91,6 +92,12 @@ def _told(walked: Walk, *, back: Array, drowned: Array, aggregate: DescentAggreg
         rows=walked.whitened.rows,
         usable=walked.whitened.usable,
     )
+
+
+def dispersion(walked: Walk, *, scale: Scale) -> float:
+    """Return the variance of outcomes over their slope, as spread and curvature tell it."""
+    share = weight_of(scale, power=2) / weight_of(scale, power=1)
+    return float(np.trace(walked.spread) / np.trace(walked.curvature)) / share
 
 
 def _wider(walked: Walk, *, aggregate: DescentAggregate) -> float:

@@ -30,6 +30,9 @@ from confide.report.style import DOT, MAIN, MUTED, OUTER, PALE, SERIES, SHAPES
 from confide.report.words import Words
 from confide.statistics.logistic.held_out import BY_RISK, HELD_OUT, RECALIBRATED
 from confide.statistics.logistic.regression import LogisticRegression
+from confide.statistics.person_time.hazard import HazardRegression
+from confide.statistics.person_time.poisson import PoissonRegression
+from confide.statistics.person_time.published_rates import RATIO
 
 CALIBRATION, BENEFIT, SUBGROUPS = "calibration", "benefit", "subgroups"
 _WIDTH, _HEIGHT, _BELOW = 420, 420, 70
@@ -41,6 +44,12 @@ Cells = Mapping[tuple[str, str], Cell]
 
 def model_figures(release: Release, statistic: Statistic, *, words: Words) -> Mapping[str, Figure]:
     """Return the figures of a model's evaluation by name; none where nothing was evaluated."""
+    if isinstance(statistic, PoissonRegression) and statistic.hold_out:
+        title = title_of(statistic, plan=release.plan, words=words)
+        return _of_rates(cells_of(release.of(statistic)), title=title, words=words)
+    if isinstance(statistic, HazardRegression) and statistic.hold_out:
+        title = title_of(statistic, plan=release.plan, words=words)
+        return _by_horizon(cells_of(release.of(statistic)), title=title, words=words)
     if not isinstance(statistic, LogisticRegression) or not statistic.hold_out:
         return {}
     cells = {(c.quantity, c.key[0]): c for c in cells_of(release.of(statistic))}
@@ -53,6 +62,66 @@ def model_figures(release: Release, statistic: Statistic, *, words: Words) -> Ma
     if statistic.subgroups:
         found[SUBGROUPS] = subject.subgroups()
     return found
+
+
+def _by_horizon(found: Sequence[Cell], *, title: str, words: Words) -> Mapping[str, Figure]:
+    """Return observed against predicted risk by the last edge."""
+    cells = {(cell.quantity, cell.key[0]): cell for cell in found}
+    rows: list[Row] = []
+    for (quantity, key), cell in cells.items():
+        at = _value(cells, "predicted risk", key)
+        if quantity == "observed risk" and key != HELD_OUT and at is not None and cell.outer:
+            low, high = cell.outer
+            row = {"predicted": at, "value": cell.value, "low": low, "high": high}
+            rows.append(row | {"series": words.say("model.as-predicted")})
+    if not rows:
+        return {}
+    top = _rounded_up(max(max(row["high"], row["predicted"]) for row in rows))
+    chart = _observed(rows, top=top, x_title=words.say("model.predicted"), words=words)
+    whole = cells["observed risk", HELD_OUT]
+    name = words.say("model.calibration.title", title=title)
+    subtitle = words.say("model.horizon.subtitle", level=percent(whole.level))
+    told = {
+        "groups": str(len(rows)),
+        "observed": _told(whole),
+        "predicted": significant(_value(cells, "predicted risk", HELD_OUT) or 0.0),
+    }
+    figure = Figure(
+        chart=titled(chart, title=name, subtitle=subtitle),
+        title=name,
+        notes=(words.say("model.horizon.note"),),
+        alt=words.say("model.horizon.alt", title=name, **told),
+    )
+    return {CALIBRATION: figure}
+
+
+def _of_rates(found: Sequence[Cell], *, title: str, words: Words) -> Mapping[str, Figure]:
+    """Return observed over expected events by predicted rate, beside a line at 1."""
+    cells = [cell for cell in found if cell.quantity == RATIO]
+    slope = next(cell for cell in found if cell.quantity == "calibration slope")
+    if all(cell.value is None for cell in cells):
+        return {}
+    rows = [
+        row_of(
+            cell,
+            group=words.say("chart.all") if cell.key[0] == HELD_OUT else clean(cell.key[0]),
+            missing=words.say("comma").join(words.say(f"flag.{f}.short") for f in cell.flags),
+        )
+        for cell in cells
+    ]
+    groups = tuple(str(row["group"]) for row in rows)
+    axis = words.say("quantity.observed-to-expected")
+    chart = null_line(1.0) + dots(rows, frame=Frame(groups=groups, x_title=axis))
+    name = words.say("model.calibration.title", title=title)
+    subtitle = words.say("model.rates.subtitle", level=percent(slope.level))
+    told = {"groups": str(len(cells) - 1), "all": _told(cells[0]), "slope": _told(slope)}
+    figure = Figure(
+        chart=titled(chart, title=name, subtitle=subtitle),
+        title=name,
+        notes=(words.say("model.rates.note"),),
+        alt=words.say("model.rates.alt", title=name, **told),
+    )
+    return {CALIBRATION: figure}
 
 
 def _value(cells: Cells, quantity: str, key: str) -> float | None:
@@ -225,11 +294,13 @@ def _across(field: str, *, top: float, title: str | None) -> Any:
     return alt.X(f"{field}:Q", scale=scale, title=title, axis=axis)
 
 
-def _observed(rows: Sequence[Row], *, top: float, words: Words) -> Chart:
+def _observed(
+    rows: Sequence[Row], *, top: float, words: Words, x_title: str | None = None
+) -> Chart:
     """Return points with intervals beside the diagonal."""
     import altair as alt
 
-    x = _across("predicted", top=top, title=None)
+    x = _across("predicted", top=top, title=x_title)
     up = alt.Scale(domain=[0, top], nice=False)
     axis = alt.Axis(format=".0%", grid=True, tickCount=6)
 

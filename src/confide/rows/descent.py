@@ -259,12 +259,15 @@ class DescentRows:
             case FollowUp() as time:
                 score = _scores_of(plain, place, first=time.size)
                 steps = np.clip(score + FARTHEST * STEPS, 0, SIZE - 1)
-                outcome = 2 * time.left_in() + time.had_event()
+                outcome = 2 * time.last + time.had_event()
+            case Offsets() as time:  # by predicted rate, whatever the person-time
+                place_of = np.searchsorted(np.array(edges), _steps(plain, place), side="right")
+                added = (first.outcome * (UNIT**2 // RESIDUAL), time.shares())
+                return [int(each[place_of == k].sum()) for each in added for k in range(bins)]
             case _:
                 steps, outcome = _steps(plain, place), first.outcome // RESIDUAL
         cell = outcome * bins + np.searchsorted(np.array(edges), steps, side="right")
-        cells = 2 * bins * self.__aggregate.intercepts
-        return first.parts.counted(cell, cells=cells)
+        return first.parts.counted(cell, cells=self.__aggregate.score_cells)
 
 
 def _where(rows: _Rows, chosen: NDArray[np.bool_]) -> _Rows:

@@ -79,10 +79,6 @@ class FollowUp:
         """Count exits by interval, without and with the event, then those who reached the end."""
         return np.bincount(2 * self.last + self.event, minlength=2 * self.size + 1)
 
-    def left_in(self) -> Ints:
-        """Return the interval in which follow-up ended, the last one for those beyond it."""
-        return np.minimum(self.last, self.size - 1)
-
     def had_event(self) -> Ints:
         """Return 1 where follow-up ended with the event."""
         return self.event.astype(np.int64)

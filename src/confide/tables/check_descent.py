@@ -123,8 +123,6 @@ def _check_counts(aggregate: DescentAggregate, *, of: Domain, dataset: Dataset) 
             "A Poisson model needs a number of events, declared from 0 to a public bound.",
             hint="Declare bounds: [0, 10] and step: 1; more events count as the bound.",
         )
-    if aggregate.held_out:
-        raise ContractError("A Poisson model holds no patients out.")
     if aggregate.exposure is None:
         return
     time = domain(aggregate.exposure, dataset=dataset)

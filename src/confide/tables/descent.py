@@ -11,9 +11,9 @@ The rows answer, one after another, vectors of whole numbers:
 - after the first half of the rounds, *curvature* H = Σ h·v·zzᵀ, where v = v(θᵀz) is the variance
   and h is w or, where that is less, 2C²/Q with Q = Σ‖z‖² over the rows of the patient; and *spread*
   J = Σ w²·v·zzᵀ;
-- *scores*: patients held out of all this, by bin of θᵀz and outcome, of several rows by the first;
-  those who calibrate the model apart from those who evaluate it, and the latter once for each
-  column of subgroups, by its values.
+- *scores*: patients held out of all this, by bin of θᵀz and outcome (of counts, the sums of events
+  and of person-time by bin), of several rows by the first; those who calibrate the model apart from
+  those who evaluate it, and the latter once for each column of subgroups, by its values.
 
 *Counts* (``POISSON``): y in 0..Y at person-time E in (0, U] has r = y/Y − min(1, exp(θᵀz)·E/U), and
 totals Σ (y/Y, E/U).  *Hazards* (``HAZARD``): a patient is one row with one weight for all their
@@ -63,7 +63,8 @@ s = 1 − Λ and ‖r‖² ≤ 1 + Λ²; without one s = −Λ and ‖r‖² ≤
 ‖r‖²) is convex in Λ and at most w²·max(‖u‖² + 1, 2) ≤ C² for C² ≥ 2, as ‖z‖² = ‖u‖² + 1; v is Λ ≤
 1, so V = F = 1 again.  A patient who is held out moves m scores by one, and nothing else; the
 multiplier e of scores has m·e² ≤ Δ².  m is 1, or one score of each column with subgroups by m
-columns, or one for each class against the rest.  *Substitution:* moments, curvature and spread of
+columns, or one for each class against the rest; of counts m is 2, for the sums of events and of
+person-time are of numbers in [0, 1].  *Substitution:* moments, curvature and spread of
 two patients have a non-negative product, so their part doubles; gradients may oppose, so theirs is
 fourfold; a patient who is replaced by one that is held out moves Δ² + m·e² ≤ 2Δ² at most, and one
 who is held out, by another such, 2m·e² ≤ 2Δ².  ∎
@@ -251,8 +252,19 @@ class DescentAggregate:
                 assert_never(self.family)
 
     @property
-    def scores_each(self) -> int:
-        """Scores that one patient who is held out moves by one, at most."""
+    def score_cells(self) -> int:
+        """Cells of one histogram of those held out; of hazards with those who reached the end."""
+        ends = 2 * self.intercepts + 1 if self.family is Family.HAZARD else 2
+        return ends * SCORE_BINS
+
+    @property
+    def squared_scores(self) -> int:
+        """Most that a patient who is held out adds to ‖scores‖².
+
+        One in each histogram; under ``POISSON`` events and person-time, each at most UNIT².
+        """
+        if self.family is Family.POISSON:
+            return 2 * UNIT**4
         return max(self.classes, len(self.subgroups))
 
 

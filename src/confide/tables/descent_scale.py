@@ -12,7 +12,6 @@ from typing import assert_never
 from confide.privacy.adjacency import Adjacency
 from confide.tables.descent import (
     RESIDUAL,
-    SCORE_BINS,
     UNIT,
     DescentAggregate,
     Family,
@@ -138,7 +137,7 @@ def scale_of(aggregate: DescentAggregate, *, dataset: Dataset) -> Scale:
         moments=a,
         gradients=each,
         curvature=c,
-        scores=math.isqrt(one // aggregate.scores_each) if aggregate.held_out else 0,
+        scores=math.isqrt(one // aggregate.squared_scores) if aggregate.held_out else 0,
         l2_squared=moved,
     )
 
@@ -170,7 +169,7 @@ def _of_one_look(aggregate: DescentAggregate, *, size: int, norm: int, dataset: 
         moments=a,
         gradients=(_CROSSED,),
         curvature=0,
-        scores=math.isqrt(one // aggregate.scores_each) if aggregate.held_out else 0,
+        scores=math.isqrt(one // aggregate.squared_scores) if aggregate.held_out else 0,
         l2_squared=moved,
     )
 
@@ -202,9 +201,7 @@ def _scored(aggregate: DescentAggregate, *, dataset: Dataset) -> int:
     if not aggregate.held_out:
         return 0
     groups = sum(domain(column, dataset=dataset).size() for column in aggregate.subgroups)
-    histograms = bool(aggregate.calibrating) + (groups or aggregate.classes)
-    intervals = 1 if aggregate.classes > 1 else aggregate.intercepts
-    return 2 * SCORE_BINS * intervals * histograms
+    return aggregate.score_cells * (bool(aggregate.calibrating) + (groups or aggregate.classes))
 
 
 def _squared_totals(family: Family) -> int:

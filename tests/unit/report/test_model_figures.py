@@ -183,3 +183,38 @@ def test_nobody_held_out_or_too_few_of_them_is_no_figure(releases):
     assert "![" not in card
     assert "too few held out" in card
     json.dumps([e.value for e in releases[3].of("risk")], allow_nan=False)
+
+
+def test_a_model_of_counts_has_observed_over_expected_events_by_predicted_rate(tmp_path):
+    rng = np.random.default_rng(3)
+    age = rng.integers(0, 100, 9_000)
+    visits = np.minimum(rng.poisson(np.exp((age - 50) / 30)), 5)
+    frame = pa.table({"person_id": np.arange(9_000), "age": age, "visits": visits})
+    columns = {
+        "age": {"kind": "number", "lower": "0", "upper": "100"},
+        "visits": {"kind": "number", "lower": "0", "upper": "5"},
+    }
+    tables = {"people": {"rows-per-patient": "1", "columns": columns}}
+    spec = {
+        "id": "visits",
+        "kind": "poisson-regression",
+        "table": "people",
+        "events": "visits",
+        "covariates": ["age"],
+        "hold-out": "0.4",
+    }
+    with open_workspace(
+        {**DATASET, "tables": tables}, frames={"people": frame}, folder=tmp_path
+    ) as ws:
+        release = ws.release(ws.plan(spec, epsilon="3"))
+    figure = drawn(release)["calibration"]
+    ratios = [e for e in release.of("visits") if e.quantity == "observed to expected"]
+    rows = [row for row in rows_of(figure) if "group" in row]
+    assert {row["value"] for row in rows} == {e.value for e in ratios}
+    assert len(ratios) > 4
+    assert 0.85 < ratios[0].lower < 1.1 < 1.2 * ratios[0].upper
+    assert "Slope of the calibration line" in figure.alt
+    (rate,) = (
+        e for e in release.of("visits") if e.key == ratios[3].key and e.quantity == "observed rate"
+    )
+    assert rate.value == pytest.approx(ratios[3].value * float(rate.key[0].split()[-1]), rel=0.01)

@@ -173,9 +173,46 @@ def test_a_patient_who_is_held_out_moves_one_score_and_nothing_else():
     scale = scale_of(aggregate, dataset=world())
     moved = answers(columns, aggregate=aggregate, at=place(aggregate))
     assert sorted(moved[moved != 0]) == [scale.scores]
-    assert scale.scored == 2 * SCORE_BINS * aggregate.intercepts
+    assert scale.scored == SCORE_BINS * (2 * aggregate.intercepts + 1)
     columns["fold"][:] = 200
     assert not answers(columns, aggregate=aggregate, at=place(aggregate))[-scale.scored :].any()
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_a_held_out_count_moves_events_and_person_time_of_one_bin_within_the_sensitivity(adjacency):
+    """The claim is that of a model without held-out patients; at both bounds they reach half."""
+    aggregate, to = replace(COUNTS, held_out=500), world(adjacency=adjacency)
+    claimed = descent_sensitivity(aggregate, dataset=to).l2_squared
+    assert claimed == descent_sensitivity(COUNTS, dataset=to).l2_squared
+    scale, rng, largest = scale_of(aggregate, dataset=to), np.random.default_rng(6), 0.0
+    for _ in range(150):
+        at = place(aggregate, rng)
+        both = []
+        for _ in range(2):
+            columns = corner(aggregate, rng)
+            columns["fold"][:] = rng.choice([0, 499, 500])
+            moved = answers(columns, aggregate=aggregate, at=at, adjacency=adjacency)
+            held = columns["fold"][0] < 500
+            assert bool(moved[: -scale.scored].any()) != held
+            assert len({p % SCORE_BINS for p in np.flatnonzero(moved[-scale.scored :])}) <= held
+            both.append(moved)
+        moved = both[0] - both[1] if adjacency is Adjacency.SUBSTITUTE else both[0]
+        assert Fraction(sum(moved * moved), claimed) <= 1
+        scores = moved[-scale.scored :]
+        largest = max(largest, float(Fraction(sum(scores * scores), claimed)))
+    assert largest > (0.99 if adjacency is Adjacency.ADD_REMOVE else 0.4)
+
+
+def test_held_out_events_and_person_time_add_up():
+    aggregate = replace(COUNTS, held_out=500)
+    people = counted(400, np.random.default_rng(7))
+    columns = columns_of(people, aggregate=aggregate, fold=499)
+    scale = scale_of(aggregate, dataset=world())
+    sums = answers(columns, aggregate=aggregate, at=place(aggregate, np.random.default_rng(8)))
+    events, time = np.split(sums[-scale.scored :] // scale.scores, 2)
+    assert sum(events) / UNIT**2 == pytest.approx(people["visits"].sum() / MOST, rel=1e-3)
+    assert sum(time) / UNIT**2 == pytest.approx(people["observed"].sum() / 730, rel=1e-6)
+    assert np.count_nonzero(events) > 2
 
 
 def test_logarithms_of_person_time_are_within_a_step_of_the_grid():
@@ -187,7 +224,7 @@ def test_logarithms_of_person_time_are_within_a_step_of_the_grid():
     ("aggregate", "says"),
     [
         (replace(COUNTS, exposure=HAZARDS.exposure), "above zero"),
-        (replace(COUNTS, held_out=100), "holds no patients out"),
+        (replace(COUNTS, held_out=100, calibrating=50), "those of logistic models"),
         (replace(HAZARDS, bounds=RowBound(max_rows=2)), "one row"),
         (replace(HAZARDS, exposure=None), "time of follow-up"),
     ],

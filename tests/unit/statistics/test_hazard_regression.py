@@ -7,11 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from cohorts import release_of
 from confide.errors import ContractError
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.plan import NANO, Study
 from confide.plans.simulation import Simulation
 from confide.release.noisy import NoisyAggregates, read_payload
+from confide.report.model_figures import model_figures
+from confide.report.words import load_words
 from confide.rows.descent import DescentRows
 from confide.statistics import HazardRegression, read_plan
 from confide.statistics.person_time.concordance import held_out_concordance
@@ -119,11 +122,19 @@ def test_the_c_statistic_is_harrells_on_held_out_patients():
     c = by["concordance", "held out"]
     assert c.value == pytest.approx(concordance_of(score, time, event), abs=0.02)
     assert c.lower < c.value < c.upper
+    observed, predicted = (by[f"{name} risk", "held out"] for name in ("observed", "predicted"))
+    assert observed.lower < observed.value < observed.upper
+    assert observed.value == pytest.approx(predicted.value, abs=0.03)
+    figure = model_figures(
+        release_of(plan, answers={"deaths/model": noisy}), spec, words=load_words("en")
+    )["calibration"]
+    assert "Observed against predicted risk by the last edge" in figure.alt
+    assert figure.chart.to_dict()["title"]["text"] == figure.title
 
 
 def test_the_interval_of_the_c_statistic_covers():
     rng = np.random.default_rng(4)
-    shares = rng.dirichlet(np.ones(3 * 2 * SCORE_BINS) * 5)
+    shares = rng.dirichlet(np.ones(7 * SCORE_BINS) * 5)
 
     def judged(counts, number, noise):
         return held_out_concordance(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from confide.plans.score_bins import stretch_of
 from confide.statistics.logistic.evaluation import ordered, predicted
 from confide.tables.descent import SCORE_BINS, SCORE_CUTS
 from held_out_scores import LENGTH, THETA, auc_of, edges_of, judged, scored, with_noise
@@ -48,11 +49,24 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_scores_that_are_not_normal_move_the_slope_by_less_than_a_tenth(shape):
-    counts, eta, ill = scored(400_000, np.random.default_rng(4), shape=shape)
-    found = judged(counts)
-    assert found.slope.value == pytest.approx(1, abs=0.1)
-    assert found.auc.value == pytest.approx(auc_of(eta, ill), abs=0.003)
+def test_scores_that_are_not_normal_move_the_slope_by_less_than_four_hundredths(shape):
+    for theta in (THETA, np.array([-3.0, 0.8, 0.0])):
+        rng = np.random.default_rng(4)
+        counts, eta, ill = scored(400_000, rng, shape=shape, theta=theta)
+        found = judged(counts, theta=theta)
+        assert found.slope.value == pytest.approx(1, abs=0.04)
+        assert found.auc.value == pytest.approx(auc_of(eta, ill), abs=0.001)
+
+
+def test_an_open_bin_is_stretched_by_how_many_it_holds_and_noise_does_not_stretch_it():
+    rng = np.random.default_rng(5)
+    normal, uniform = (
+        scored(400_000, rng, shape=shape)[0].sum(axis=0) for shape in (None, SHAPES["uniform"])
+    )
+    assert stretch_of(normal, noise=0.0) == pytest.approx((1, 1), abs=0.05)
+    assert max(stretch_of(uniform, noise=0.0)) < 0.3
+    loud = [stretch_of(normal / 800 + rng.normal(0, 7, SCORE_BINS), noise=7.0) for _ in range(50)]
+    assert sum(each[0] == 1 for each in loud) > 25
 
 
 def test_net_benefit_is_true_positives_less_weighted_false_ones():

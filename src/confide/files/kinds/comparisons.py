@@ -191,6 +191,7 @@ class PoissonRegressionSection(StatisticSection):
     events: str
     time: str | None = None
     covariates: list[str]
+    hold_out: Exact = Fraction(0)
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
         """Return the spec."""
@@ -200,6 +201,7 @@ class PoissonRegressionSection(StatisticSection):
             events=self.events,
             time=self.time,
             covariates=tuple(self.covariates),
+            hold_out=self.hold_out,
             expect_share=self.expect.share,
         )
 

@@ -5,7 +5,8 @@ C-statistic (AUC), Brier score, calibration line, observed shares by risk, and n
 
 *Inside a bin* θᵀz is taken to be normal with the noisy mean and spread of its terms, and risks to
 be right.  Between two edges little hangs on that; the open bins at both ends hold three percent of
-normal scores each.  Pairs of one bin count by their chance to be ordered, not one half.
+normal scores each, and are stretched by how many they do hold (:mod:`confide.plans.score_bins`).
+Pairs of one bin count by their chance to be ordered, not one half.
 
 *Law.*  Noisy counts are drawn anew: multinomial with the published shares, cut at 0, plus noise.
 The interval is the estimate ∓ normal quantile × the spread of what they give, cut to its range.
@@ -21,7 +22,6 @@ References:
         https://doi.org/10.1016/j.jclinepi.2015.12.005
 """
 
-import functools
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -31,17 +31,14 @@ import numpy as np
 from confide.plans.descent import Array, score_edges
 from confide.plans.intervals import Component, Share, share
 from confide.plans.link import FARTHEST, STEPS, mean
+from confide.plans.score_bins import NORMAL, SHARES, Stretch, deviates, stretch_of
 from confide.plans.simulation import Simulation
-from confide.tables.descent import SCORE_BINS, SCORE_CUTS, Family
+from confide.tables.descent import SCORE_BINS, Family
 
 RUNS = 400
 FEWEST = 5
 """Each outcome needs this many standard deviations of the noise of its total."""
 _LEAST_IN_A_GROUP = 20  # patients
-_CUTS = np.array([0, *SCORE_CUTS, 100]) / 100
-_SHARES = np.diff(_CUTS)
-PLACES = _CUTS[:-1, None] + _SHARES[:, None] * (np.arange(10) + 0.5) / 10
-"""Shares of normal scores below ten evenly filled places of each bin; shape (bins, places)."""
 _OVER_NOISE = 10  # standard deviations of the noise of a group
 
 
@@ -72,6 +69,11 @@ class Histogram:
 
     counts: Array
     noise: float
+
+    @property
+    def stretch(self) -> Stretch:
+        """How far out scores beyond the last edges are."""
+        return stretch_of(self.counts.sum(axis=0), noise=math.sqrt(2) * self.noise)
 
     @property
     def usable(self) -> bool:
@@ -187,10 +189,11 @@ def evaluated(
         line: By which its log odds are moved.
         purpose: Of the draws; who shares it shares them.
     """
+    stretch = found.stretch
     return judged(
         found,
-        told=predicted(theta, line=line),
-        ranked=predicted(theta),  # a line keeps the order
+        told=predicted(theta, line=line, stretch=stretch),
+        ranked=predicted(theta, stretch=stretch),  # a line keeps the order
         level=level,
         simulation=simulation,
         purpose=purpose,
@@ -243,20 +246,14 @@ def judged(
     )
 
 
-def predicted(theta: Array, *, line: Line = AS_PREDICTED) -> Predicted:
-    """Return what a model predicts, for normal θᵀz."""
-    inside = float(theta[0]) + float(np.linalg.norm(theta[1:])) * _deviates()
+def predicted(theta: Array, *, line: Line = AS_PREDICTED, stretch: Stretch = NORMAL) -> Predicted:
+    """Return what a model predicts in the bins and at their edges."""
+    inside = float(theta[0]) + float(np.linalg.norm(theta[1:])) * deviates(stretch)
     edges = np.array(score_edges(theta)) / STEPS - FARTHEST
     return Predicted(
         eta=line.intercept + line.slope * inside,
         edges=line.intercept + line.slope * edges,
     )
-
-
-@functools.cache
-def _deviates() -> Array:
-    """Return evenly filled places of a standard normal law in the bins; shape (bins, places)."""
-    return np.array([[NormalDist().inv_cdf(float(p)) for p in row] for row in PLACES])
 
 
 def calibration_in_the_large(counts: Array, *, told: Predicted) -> Array:
@@ -289,7 +286,7 @@ def calibration_line(counts: Array, *, told: Predicted, noise: float) -> tuple[A
     number, having = counts.sum(axis=1), counts[:, 1]
     centre = float(told.eta.mean())
     x = told.eta - centre
-    each = np.maximum(1.0, float(number[0].sum()) * _SHARES)
+    each = np.maximum(1.0, float(number[0].sum()) * SHARES)
     p, q = told.risk, 1 - told.risk
     weight = each / (each * p * q + noise**2 * (p**2 + q**2))
     a, b = np.full(len(counts), centre), np.ones(len(counts))
@@ -330,7 +327,7 @@ def _groups(found: Histogram) -> list[tuple[int, int]]:
     total, start, groups = float(found.counts.sum()), 0, []
     for last in range(SCORE_BINS):
         noise = _OVER_NOISE * found.noise * math.sqrt(2 * (last + 1 - start))
-        if total * float(_SHARES[start : last + 1].sum()) >= max(_LEAST_IN_A_GROUP, noise):
+        if total * float(SHARES[start : last + 1].sum()) >= max(_LEAST_IN_A_GROUP, noise):
             groups.append((start, last))
             start = last + 1
     if not groups:

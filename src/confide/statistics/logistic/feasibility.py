@@ -37,8 +37,9 @@ import numpy as np
 
 from confide.plans.descent import Array, weight_of
 from confide.plans.marginal import gaussian_curvature
+from confide.plans.score_bins import SHARES
 from confide.statistics.logistic.evaluation import FEWEST, concordance, ordered, predicted
-from confide.tables.descent import RESIDUAL, SCORE_BINS, SCORE_CUTS, UNIT, Family
+from confide.tables.descent import RESIDUAL, SCORE_BINS, UNIT, Family
 from confide.tables.descent_scale import Scale
 
 _STEPS = 40
@@ -117,7 +118,7 @@ def planned(*, share: float, auc: float) -> Array:
 
     def centred(length: float) -> Array:
         centre = _bisected(
-            lambda t: float((predicted(np.array([t, length])).risk @ _shares()) - share), 20.0
+            lambda t: float((predicted(np.array([t, length])).risk @ SHARES) - share), 20.0
         )
         return np.array([centre, length, 0.0])
 
@@ -137,14 +138,10 @@ def _bisected(
     return (low + high) / 2
 
 
-def _shares() -> Array:
-    return np.diff(np.array([0, *SCORE_CUTS, 100]) / 100)
-
-
 def _counts(theta: Array, *, patients: float) -> Array:
     """Return expected patients by outcome and bin; shape (1, 2, bins)."""
     risk = predicted(theta).risk
-    return np.array([[(1 - risk) * _shares(), risk * _shares()]]) * patients
+    return np.array([[(1 - risk) * SHARES, risk * SHARES]]) * patients
 
 
 def _auc(theta: Array) -> float:

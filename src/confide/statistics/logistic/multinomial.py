@@ -34,14 +34,9 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.model_estimates import Published, forecast_of, label_of, step_of
 from confide.plans.model_fit import fitted_classes
 from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.score_bins import PLACES
 from confide.plans.simulation import Simulation
-from confide.statistics.logistic.evaluation import (
-    PLACES,
-    Evaluation,
-    Histogram,
-    Predicted,
-    judged,
-)
+from confide.statistics.logistic.evaluation import Evaluation, Histogram, Predicted, judged
 from confide.statistics.logistic.held_out import HELD_OUT, measured
 from confide.tables.descent import (
     PARTS,

@@ -57,7 +57,7 @@ def recalibrated(
     """
     if not found.usable:
         return AS_PREDICTED
-    told = predicted(theta)
+    told = predicted(theta, stretch=found.stretch)
     whole = with_draws(found, simulation=simulation, purpose="recalibration")
     match kind:
         case Recalibration.NONE:

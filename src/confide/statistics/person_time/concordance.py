@@ -58,21 +58,24 @@ def held_out_concordance(
     """Return Harrell's C.
 
     Args:
-        counts: Noisy patients by interval, then outcome, then bin of the score.
+        counts: Noisy patients by interval, then outcome, then bin of the score; then those who
+            reached the end, by bin.
         intervals: K.
         noise: Standard deviation of the noise of a count.
         simulation: Source of reproducible draws.
     """
-    observed = np.asarray(counts, dtype=np.float64).reshape(intervals, 2, SCORE_BINS)
+    observed = np.asarray(counts, dtype=np.float64).reshape(-1, SCORE_BINS)
     least = FEWEST * noise * math.sqrt(intervals * SCORE_BINS)
-    usable = bool(observed[:, 1].sum() > least and observed.sum() > math.sqrt(2) * least)
+    usable = bool(observed[1::2].sum() > least and observed.sum() > math.sqrt(2) * least)
     rng = simulation.generator("concordance")
     shares = np.maximum(observed, 0).ravel()
     total = max(1, round(float(observed.sum())))
     sampled = rng.multinomial(total, shares / max(shares.sum(), 1e-9), size=RUNS)
     drawn = sampled + rng.normal(0, noise, sampled.shape)
     whole = np.concatenate([observed[None], drawn.reshape(RUNS, *observed.shape)])
-    found = concordance(censored=whole[:, :, 0], events=whole[:, :, 1])
+    censored, events = whole[:, 0:-1:2].copy(), whole[:, 1::2]
+    censored[:, -1] += whole[:, -1]  # they outlive all events
+    found = concordance(censored=censored, events=events)
     return HeldOut(value=float(found[0]), error=float(np.std(found[1:])), usable=usable)
 
 

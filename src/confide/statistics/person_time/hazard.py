@@ -25,13 +25,16 @@ References:
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
+
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, one_row_each, question
+from confide.plans.descent import walk
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.model_estimates import (
@@ -45,6 +48,7 @@ from confide.plans.model_fit import Fit, fitted
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.person_time.concordance import held_out_concordance
+from confide.statistics.person_time.horizon import HorizonGroup, horizon_groups
 from confide.tables.bound_contributions import RowBound
 from confide.tables.descent import UNIT, DescentAggregate, Family, terms
 from confide.tables.descent_scale import scale_of
@@ -228,7 +232,45 @@ class HazardRegression:
             unit="1",
             flags=() if held.usable else (TOO_FEW,),
         )
-        return (*estimates, rows, c)
+        theta = walk(aggregate, answers, sigma=sigma, dataset=dataset).theta
+        widths = np.diff(np.array(aggregate.edges)) / aggregate.edges[-1]
+        groups = horizon_groups(
+            [value / scale.scores for value in answers[-scale.scored :]],
+            slopes=theta[aggregate.intercepts :],
+            hazard=float(np.exp(theta[: aggregate.intercepts]) @ widths),
+            noise=sigma / scale.scores,
+            level=float(self.level),
+            simulation=simulation,
+        )
+        return (*estimates, rows, c, *self._risks(groups, usable=held.usable))
+
+    def _risks(self, groups: Sequence[HorizonGroup], *, usable: bool) -> Iterator[Estimate]:
+        """Yield predicted and observed risks by the last edge, of all and by predicted risk."""
+        for place, group in enumerate(groups):
+            key = f"risk {group.first:.3g} to {group.last:.3g}" if place else "held out"
+            observed = Estimate(
+                statistic=self.id,
+                quantity="observed risk",
+                key=(key,),
+                value=group.observed if usable else None,
+                standard_error=group.error if usable else None,
+                lower=group.lower if usable else None,
+                upper=group.upper if usable else None,
+                level=float(self.level),
+                covers=Covers.SAMPLING_AND_NOISE,
+                unit="1",
+                flags=() if usable else (TOO_FEW,),
+            )
+            predicted = group.predicted if usable else None
+            yield replace(
+                observed,
+                quantity="predicted risk",
+                value=predicted,
+                standard_error=None,
+                lower=None,
+                upper=None,
+            )
+            yield observed
 
     def _per_unit(self, found: Fit, *, aggregate: DescentAggregate, dataset: Dataset) -> Fit:
         """Return the fit with its hazards per unit of time, not per whole follow-up."""

@@ -20,19 +20,24 @@ References:
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+import numpy as np
+
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, question, rows_of_each
+from confide.plans.descent import walk
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.model_estimates import Published, forecast_of, label_of, step_of
-from confide.plans.model_fit import Fit, fitted
+from confide.plans.model_fit import Fit, dispersion, fitted
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.descent import UNIT, DescentAggregate, Family, terms
+from confide.statistics.person_time.held_out_rates import Sums, evaluated_rates
+from confide.statistics.person_time.published_rates import published_rates
+from confide.tables.descent import PARTS, UNIT, DescentAggregate, Family, terms
 from confide.tables.descent_scale import scale_of
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, domain, resolve
@@ -54,6 +59,7 @@ class PoissonRegression:
         time: Person-time, a number above zero; where it is left out, events are per row.
         where: Which rows; rows that lack one of the values are left out.
         per_patient: Most rows of a patient, where there may be several; they weigh as one together.
+        hold_out: Share of the patients, by keyed hash, who are not fitted but evaluate the model.
         level: Coverage of each interval.
         expect: Public planning number of rows; needed to forecast the error.
         expect_share: Public planning mean of events ÷ Y; 1/10 otherwise.
@@ -71,6 +77,7 @@ class PoissonRegression:
     expect: Fraction | None = None
     expect_share: Fraction | None = None
     title: str = ""
+    hold_out: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         if not self.covariates or len(set(self.covariates)) != len(self.covariates):
@@ -93,7 +100,7 @@ class PoissonRegression:
             family=Family.POISSON,
             bounds=rows_of_each(self.per_patient, table=self.table, dataset=dataset),
             rounds=ROUNDS,
-            held_out=0,
+            held_out=math.floor(self.hold_out * PARTS),
             exposure=None if self.time is None else named[self.time],
         )
 
@@ -117,7 +124,7 @@ class PoissonRegression:
             )
         share = float(self.expect_share if self.expect_share is not None else Fraction(1, 10))
         return forecast_of(
-            float(self.expect) * share,
+            float(self.expect) * float(1 - self.hold_out) * share,
             noise=math.sqrt(additive(mechanisms[MODEL]).variance()),
             scale=scale_of(self.aggregate(dataset), dataset=dataset),
             level=float(level),
@@ -133,11 +140,10 @@ class PoissonRegression:
         dataset: Dataset,
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
-        """Return rate ratios, coefficients, those that predict, and the number of rows."""
-        del simulation
-        aggregate = self.aggregate(dataset)
+        """Return rate ratios, coefficients, those that predict, rows, and the evaluation."""
+        aggregate, answers = self.aggregate(dataset), vector(noisy[MODEL])
         sigma = math.sqrt(additive(mechanisms[MODEL]).variance())
-        found = fitted(aggregate, vector(noisy[MODEL]), sigma=sigma, dataset=dataset)
+        found = fitted(aggregate, answers, sigma=sigma, dataset=dataset)
         found = self._per_unit(found, aggregate=aggregate, dataset=dataset)
         say = Published(statistic=self.id, ratio="rate ratio", level=float(self.level))
         estimates = []
@@ -146,16 +152,60 @@ class PoissonRegression:
             step = step_of(term, aggregate=aggregate, dataset=dataset)
             estimates += say.of_term(found, place, key=(label,), step=step, slope=place > 0)
         scale = scale_of(aggregate, dataset=dataset)
-        width = 1.96 * sigma / (scale.moments * UNIT**2)
-        return (*estimates, say.rows(found, unit=aggregate.counted, width=width))
+        rows = say.rows(
+            found, unit=aggregate.counted, width=1.96 * sigma / (scale.moments * UNIT**2)
+        )
+        if not scale.scored:
+            return (*estimates, rows)
+        held = self._held_out(answers, sigma=sigma, dataset=dataset, simulation=simulation)
+        return (*estimates, rows, *held)
+
+    def _held_out(
+        self, answers: Sequence[int], *, sigma: float, dataset: Dataset, simulation: Simulation
+    ) -> tuple[Estimate, ...]:
+        """Return what held-out patients tell."""
+        aggregate = self.aggregate(dataset)
+        scale = scale_of(aggregate, dataset=dataset)
+        walked = walk(aggregate, answers, sigma=sigma, dataset=dataset)
+        one = scale.scores * UNIT**2
+        sums = np.array(answers[-scale.scored :], dtype=np.float64).reshape(2, -1) / one
+        found = evaluated_rates(
+            Sums(
+                events=sums[0],
+                time=sums[1],
+                noise=sigma / one,
+                dispersion=max(
+                    1 / domain(aggregate.outcome, dataset=dataset).upper,
+                    dispersion(walked, scale=scale),
+                ),
+            ),
+            theta=walked.theta,
+            level=float(self.level),
+            simulation=simulation,
+        )
+        unit = "1"
+        if aggregate.exposure is not None:
+            unit = f"1/({domain(aggregate.exposure, dataset=dataset).unit or '1'})"
+        return published_rates(
+            found,
+            statistic=self.id,
+            level=float(self.level),
+            rate=math.exp(self._shift(aggregate, dataset=dataset)),
+            unit=unit,
+        )
 
     def _per_unit(self, found: Fit, *, aggregate: DescentAggregate, dataset: Dataset) -> Fit:
         """Return the fit with its intercept as a log rate per unit of person-time."""
-        shift = math.log(domain(aggregate.outcome, dataset=dataset).upper)
-        if aggregate.exposure is not None:
-            time = domain(aggregate.exposure, dataset=dataset)
-            shift -= math.log(time.physical(time.upper))
+        shift = self._shift(aggregate, dataset=dataset)
         both = found.coefficients.copy(), found.predicting.copy()
         for each in both:
             each[0] += shift
         return replace(found, coefficients=both[0], predicting=both[1])
+
+    def _shift(self, aggregate: DescentAggregate, *, dataset: Dataset) -> float:
+        """Return the logarithm of the bound of the events over that of the person-time."""
+        shift = math.log(domain(aggregate.outcome, dataset=dataset).upper)
+        if aggregate.exposure is not None:
+            time = domain(aggregate.exposure, dataset=dataset)
+            shift -= math.log(time.physical(time.upper))
+        return shift

@@ -55,7 +55,7 @@ MOST_TEACHERS = 100_000
 class Ask:
     """What is asked and who answers: public rows and an unfitted classifier.
 
-    Only their digests are fields, and stand in the plan.
+    Only their digests are fields, and stand in the plan; who read them back from there has no more.
 
     Attributes:
         rows: Number of public rows.
@@ -66,16 +66,30 @@ class Ask:
     rows: int
     rows_sha256: str
     teacher: str
-    queries: InitVar[Floats]
-    classifier: InitVar[Classifier]
+    queries: InitVar[Floats | None] = None
+    classifier: InitVar[Classifier | None] = None
 
-    def __post_init__(self, queries: Floats, classifier: Classifier) -> None:
-        object.__setattr__(self, "_queries", queries)
-        object.__setattr__(self, "_classifier", classifier)
+    def __post_init__(self, queries: Floats | None, classifier: Classifier | None) -> None:
+        object.__setattr__(self, "_held", (queries, classifier))
+
+    @property
+    def known(self) -> bool:
+        """Whether more than digests are at hand."""
+        return all(each is not None for each in self.__dict__["_held"])
 
     def held(self) -> tuple[Floats, Classifier]:
-        """Return the public rows and the classifier."""
-        return self.__dict__["_queries"], self.__dict__["_classifier"]
+        """Return the public rows and the classifier.
+
+        Raises:
+            ContractError: If only their digests are known.
+        """
+        queries, classifier = self.__dict__["_held"]
+        if queries is None or classifier is None:
+            raise ContractError(
+                "Only digests of the public rows and of the teacher are known.",
+                hint="Ask again with the rows and an unfitted classifier.",
+            )
+        return queries, classifier
 
 
 def ask(queries: Floats, *, teacher: Any) -> Ask:
@@ -209,6 +223,8 @@ class Pate:
             )
         if len(self.classes) < 2:
             raise ContractError("Expected at least two classes.")
+        if not self.asked.known:  # a verifier has the digests, which the plan holds
+            return
         queries, teacher = self.asked.held()
         wide = len(terms_names(self.reads.reads[:-1], dataset=dataset))
         same = (digest_of(queries), canonical_bytes(described(teacher)).decode())

@@ -1,0 +1,234 @@
+"""How well a model of counts predicts rates, on patients it was not fitted to.
+
+Of held-out patients the events and the person-time are summed by public bins of the predicted rate.
+From these noisy sums follow observed over expected events, on the whole and by groups of predicted
+rate; the slope of observed log rates over predicted ones; and the chance that an event happens at a
+higher predicted rate than a unit of person-time has that is drawn at random (C-statistic).
+
+*Inside a bin* log rates are taken to be normal, and stretched beyond the last edges by how much
+person-time there is (:mod:`confide.plans.score_bins`).
+
+*Law.*  Events vary by their expectation times a dispersion, which the spread of the fitted patients
+tells and Poisson's law bounds from below; person-time by no more than if each had the most.  Noise
+adds to both.  Observed over expected has Fieller's interval [Fie54]; the others are the estimate ∓
+normal quantile × the spread of sums that are drawn anew.
+
+*Privacy:* post-processing of noisy sums; held-out patients are in no other answer.
+
+References:
+    [Fie54] Fieller. Some problems in interval estimation. JRSS B 16(2), 1954.
+        https://doi.org/10.1111/j.2517-6161.1954.tb00159.x
+    [MN89] McCullagh, Nelder. Generalized linear models, 2nd ed., ch. 6. Chapman and Hall 1989.
+        https://doi.org/10.1201/9780203753736
+"""
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from confide.plans.descent import Array
+from confide.plans.intervals import ratio_interval
+from confide.plans.score_bins import SHARES, deviates, stretch_of
+from confide.plans.simulation import Simulation
+from confide.tables.descent import SCORE_BINS
+
+RUNS = 400
+FEWEST = 5
+"""Expected events need this many standard deviations of the noise of their sum."""
+_OVER_NOISE = 6  # of a group
+_LEAST_IN_A_GROUP = 20  # events
+_FARTHEST = 3.0  # a slope, and log rates off its line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sums:
+    """Noisy sums over held-out patients, by bin.
+
+    Attributes:
+        events: In units of their bound; shape (SCORE_BINS,).
+        time: In units of its bound; shape (SCORE_BINS,).
+        noise: Standard deviation of the noise of each.
+        dispersion: Variance of events over their expectation, in these units.
+    """
+
+    events: Array
+    time: Array
+    noise: float
+    dispersion: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One number with its interval; lower and upper are None where it is unbounded."""
+
+    value: float
+    error: float
+    lower: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateGroup:
+    """Neighbouring bins.
+
+    Attributes:
+        first: First bin.
+        last: Last bin.
+        predicted: Mean rate, in units of events over those of time.
+        ratio: Observed over expected events.
+    """
+
+    first: int
+    last: int
+    predicted: float
+    ratio: Measure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateEvaluation:
+    """How a model of counts does on held-out patients.
+
+    Attributes:
+        ratio: Observed over expected events.
+        slope: Of observed over predicted log rates.
+        concordance: C-statistic.
+        groups: By predicted rate.
+        usable: Whether there are enough events.
+    """
+
+    ratio: Measure
+    slope: Measure
+    concordance: Measure
+    groups: tuple[RateGroup, ...]
+    usable: bool
+
+
+def evaluated_rates(
+    found: Sums, *, theta: Array, level: float, simulation: Simulation
+) -> RateEvaluation:
+    """Return how a model of counts does.
+
+    Args:
+        found: Its held-out patients.
+        theta: The model, intercept first; shape (d,).
+        level: Coverage of each interval.
+        simulation: Source of reproducible draws.
+    """
+    stretch = stretch_of(found.time, noise=found.noise)
+    eta = float(theta[0]) + float(np.linalg.norm(theta[1:])) * deviates(stretch)
+    normal = NormalDist().inv_cdf((1 + level) / 2)
+    events, time = _with_draws(found, simulation=simulation)
+    slope = _slope(events, time, eta=eta, found=found)
+    ranked = _concordance(events, time, eta=eta)
+    rate = np.exp(eta).mean(axis=1)
+    expected = float(np.maximum(found.time, 0) @ rate)
+
+    def measure(values: Array, *, least: float = -math.inf, most: float = math.inf) -> Measure:
+        value, error = float(values[0]), float(np.std(values[1:]))
+        low, high = max(least, value - normal * error), min(most, value + normal * error)
+        return Measure(value=value, error=error, lower=low, upper=high)
+
+    return RateEvaluation(
+        ratio=_ratio(found, rate=rate, first=0, last=SCORE_BINS - 1, normal=normal),
+        slope=measure(slope),
+        concordance=measure(ranked, least=0, most=1),
+        groups=tuple(
+            RateGroup(
+                first=first,
+                last=last,
+                predicted=float(
+                    np.average(
+                        rate[first : last + 1],
+                        weights=np.maximum(found.time[first : last + 1], 1e-9),
+                    )
+                ),
+                ratio=_ratio(found, rate=rate, first=first, last=last, normal=normal),
+            )
+            for first, last in _groups(found, rate=rate)
+        ),
+        usable=expected > FEWEST * found.noise * math.sqrt(SCORE_BINS),
+    )
+
+
+def _ratio(found: Sums, *, rate: Array, first: int, last: int, normal: float) -> Measure:
+    """Return observed over expected events of some bins, with Fieller's interval."""
+    inside = slice(first, last + 1)
+    observed, expected = float(found.events[inside].sum()), float(found.time[inside] @ rate[inside])
+    of_observed = found.noise**2 * (last + 1 - first)
+    of_expected = found.noise**2 * float(rate[inside] @ rate[inside])
+    sampled = found.dispersion * max(expected, 0.0)
+    ends = ratio_interval(
+        observed,
+        expected,
+        coefficients=(normal**2 * of_observed, normal**2 * sampled, normal**2 * of_expected),
+    )
+    value = max(observed, 0.0) / max(expected, 1e-9)
+    error = math.sqrt(of_observed + sampled * value + value**2 * of_expected)
+    return Measure(
+        value=value,
+        error=error / max(expected, 1e-9),
+        lower=None if ends is None else max(0.0, ends[0]),
+        upper=None if ends is None else max(0.0, ends[1]),
+    )
+
+
+def _groups(found: Sums, *, rate: Array) -> list[tuple[int, int]]:
+    """Return first and last bin of groups with many more events than noise, by planned shares."""
+    total, start, groups = float(found.time.sum()), 0, []
+    for last in range(SCORE_BINS):
+        inside = slice(start, last + 1)
+        events = total * float(SHARES[inside] @ rate[inside])
+        noise = _OVER_NOISE * found.noise * math.sqrt(last + 1 - start)
+        if events >= max(_LEAST_IN_A_GROUP * found.dispersion, noise):
+            groups.append((start, last))
+            start = last + 1
+    if not groups:
+        return [(0, SCORE_BINS - 1)]
+    return [*groups[:-1], (groups[-1][0], SCORE_BINS - 1)]
+
+
+def _with_draws(found: Sums, *, simulation: Simulation) -> tuple[Array, Array]:
+    """Return the sums, then those of other patients; each of shape (1 + RUNS, bins)."""
+    rng = simulation.generator("rates")
+    shape = (RUNS, SCORE_BINS)
+
+    def drawn(sums: Array, dispersion: float) -> Array:
+        spread = np.sqrt(dispersion * np.maximum(sums, 0) + found.noise**2)
+        return np.concatenate([sums[None], sums + spread * rng.normal(size=shape)])
+
+    return drawn(found.events, found.dispersion), drawn(found.time, 1.0)
+
+
+def _slope(events: Array, time: Array, *, eta: Array, found: Sums) -> Array:
+    """Return the slope of observed over predicted log rates; shape (runs,)."""
+    centre = float((SHARES[:, None] * eta).sum() / eta.shape[1])
+    x = eta - centre
+    rate = np.exp(eta).mean(axis=1)
+    planned = np.maximum(float(time[0].sum()), 1e-9) * SHARES
+    weight = 1 / (found.dispersion * planned * rate + found.noise**2 * (1 + rate**2))
+    a, b = np.full(len(events), centre), np.ones(len(events))
+    for _ in range(25):
+        rates = np.exp(np.clip(a[:, None, None] + b[:, None, None] * x, -30, 8))
+        by_a, by_b = rates.mean(axis=2), (rates * x).mean(axis=2)
+        off = weight * (events - time * by_a)
+        s0, s1, s2 = (
+            (weight * planned**2 * first * second).sum(axis=1)
+            for first, second in ((by_a, by_a), (by_a, by_b), (by_b, by_b))
+        )
+        g0, g1 = ((off * planned * by).sum(axis=1) for by in (by_a, by_b))
+        apart = np.maximum(s0 * s2 - s1**2, 1e-300)
+        a = np.clip(a + np.clip((s2 * g0 - s1 * g1) / apart, -1, 1), centre - 5, centre + 5)
+        b = np.clip(b + np.clip((s0 * g1 - s1 * g0) / apart, -1, 1), -_FARTHEST, _FARTHEST)
+    return b
+
+
+def _concordance(events: Array, time: Array, *, eta: Array) -> Array:
+    """Return the chance that an event is at a higher rate than random person-time."""
+    rates = np.exp(eta)
+    places = (np.arange(eta.shape[1]) + 0.5) / eta.shape[1]
+    inside = (rates * places).sum(axis=1) / rates.sum(axis=1)
+    below = np.cumsum(time, axis=1) - time * (1 - inside)
+    pairs = np.maximum(events.sum(axis=1) * time.sum(axis=1), 1e-9)
+    return np.asarray(np.clip((events * below).sum(axis=1) / pairs, 0, 1))
