@@ -33,7 +33,7 @@ _BETWEEN = 0.45  # lines between two arms of the risk table
 _DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 4), (1, 3))
 
 
-_YEARS = f"format(datum.value / {DAYS_A_YEAR}, '.2~f')"
+_YEARS = f"format(datum.value / {DAYS_A_YEAR}, '.1~f')"
 
 
 def few_times(times: Sequence[_Time], *, most: int = _TIMES) -> Sequence[_Time]:
