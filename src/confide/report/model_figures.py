@@ -58,7 +58,10 @@ def model_figures(release: Release, statistic: Statistic, *, words: Words) -> Ma
     subject = _Subject(
         title=title_of(statistic, plan=release.plan, words=words), cells=cells, words=words
     )
-    found = {CALIBRATION: subject.calibration(), BENEFIT: subject.benefit()}
+    found = {}
+    if subject.points("predicted risk", ""):  # none where a house rule withholds them all
+        found[CALIBRATION] = subject.calibration()
+    found[BENEFIT] = subject.benefit()
     if statistic.subgroups:
         found[SUBGROUPS] = subject.subgroups()
     return found
@@ -158,9 +161,9 @@ class _Subject:
         """Return observed against predicted, above the spread of the risks."""
         import altair as alt
 
-        rows = self._points("predicted risk", self.words.say("model.as-predicted"))
+        rows = self.points("predicted risk", self.words.say("model.as-predicted"))
         if self.moved:
-            rows += self._points("recalibrated risk", self.words.say("model.recalibrated"))
+            rows += self.points("recalibrated risk", self.words.say("model.recalibrated"))
         top = _rounded_up(max(max(row["high"], row["predicted"]) for row in rows))
         chart = alt.vconcat(
             _observed(rows, top=top, words=self.words),
@@ -248,7 +251,8 @@ class _Subject:
     def _groups(self) -> Sequence[Cell]:
         return [c for c in self.of("observed share") if c.value is not None]
 
-    def _points(self, quantity: str, series: str) -> list[Row]:
+    def points(self, quantity: str, series: str) -> list[Row]:
+        """Return published shares with intervals at a predicted risk."""
         rows = []
         for cell in self._groups():
             at = _value(self.cells, quantity, cell.key[0])

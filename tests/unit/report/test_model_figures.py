@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -218,3 +219,23 @@ def test_a_model_of_counts_has_observed_over_expected_events_by_predicted_rate(t
         e for e in release.of("visits") if e.key == ratios[3].key and e.quantity == "observed rate"
     )
     assert rate.value == pytest.approx(ratios[3].value * float(rate.key[0].split()[-1]), rel=0.01)
+
+
+def test_a_house_rule_withholds_lines_by_risk_and_figures_go_without_them(releases):
+    release = releases[1]
+    kept = tuple(
+        replace(e, value=None, lower=None, upper=None, standard_error=None, flags=("small cell",))
+        if e.key[0].startswith("risk ") and " to " in e.key[0]
+        else e
+        for e in release.estimates
+    )
+    withheld = replace(release, estimates=kept)
+    assert drawn(withheld).keys() == {"benefit"}
+    card = model_card(withheld, words=WORDS)
+    assert "— (small cell)" in card
+    shown = [e.key for e in release.of("risk") if e.quantity == "observed share" and e.value]
+    some = tuple(
+        full if full.key == shown[-2] else e
+        for full, e in zip(release.estimates, kept, strict=True)
+    )
+    assert "calibration" in drawn(replace(release, estimates=some))
