@@ -43,6 +43,7 @@ from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
+from confide.statistics.logistic.multinomial import MultinomialRegression
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.mean import Mean
 from confide.statistics.person_time.hazard import HazardRegression
@@ -347,12 +348,19 @@ def comparisons() -> tuple[Statistic, ...]:
         LogisticRegression(
             id="odds", table="person", of=HAS_DIABETES, covariates=("age", "bmi", "sex")
         ),
+        MultinomialRegression(
+            id="bands",
+            table="person",
+            outcome="age_band",
+            covariates=("bmi", "sex"),
+            hold_out=Fraction(1, 5),
+        ),
         PoissonRegression(
             id="stays",
             table="visit",
             events="days",
             covariates=("age", "sex"),
-            per_patient=PerPatient(rows=1),
+            per_patient=PerPatient(rows=2),
         ),
         HazardRegression(
             id="deaths",

@@ -32,6 +32,7 @@ from confide.statistics import (
     HazardRegression,
     Histogram,
     LogisticRegression,
+    MultinomialRegression,
     PoissonRegression,
     Sum,
 )
@@ -95,6 +96,7 @@ def test_the_search_covers_every_kind_of_statistic_that_a_study_can_ask() -> Non
     covered.add(DegreeHistogram)  # over graphs: tests/unit/tables/test_degrees.py
     covered.add(LogisticRegression)  # round by round: tests/unit/rows/test_descent.py
     covered |= {PoissonRegression, HazardRegression}  # tests/unit/rows/test_person_time.py
+    covered.add(MultinomialRegression)  # tests/unit/rows/test_classes.py
     assert covered == set(STATISTICS.values())
 
 

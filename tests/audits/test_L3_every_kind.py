@@ -17,6 +17,7 @@ from confide.statistics import (
     STATISTICS,
     HazardRegression,
     LogisticRegression,
+    MultinomialRegression,
     PoissonRegression,
 )
 from seeded import SeededEntropy
@@ -32,8 +33,9 @@ def worst():
     return dict(on_worst_pairs(QUICK, entropy=SeededEntropy(1)))
 
 
-LIKE_THE_LOGISTIC = {PoissonRegression, HazardRegression}
-"""Other families of the same rounds, gate and noise; searched in tests/unit/rows/test_person_time.py."""
+LIKE_THE_LOGISTIC = {MultinomialRegression, PoissonRegression, HazardRegression}
+"""Other families of the same rounds, gate and noise; searched in tests/unit/rows/test_person_time.py
+and test_classes.py."""
 WITHOUT_MODELS = {type(t.statistic) for t in FULL} - {LogisticRegression}
 every_kind = pytest.mark.parametrize("trial", QUICK, ids=lambda t: t.name)
 

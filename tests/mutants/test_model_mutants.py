@@ -20,7 +20,7 @@ from confide.attacks.audit.models import (
 )
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans import link
-from confide.rows import descent
+from confide.rows import descent, patient_weights
 from confide.rows.person_time import FollowUp
 from confide.tables import check_descent
 from confide.tables.descent import RESIDUAL, Family
@@ -55,6 +55,23 @@ def test_the_real_model_passes_the_audit(family) -> None:
     assert passes(scenario_of(family))
 
 
+def test_a_canary_of_three_rows_reaches_the_claim_and_the_real_model_passes() -> None:
+    assert Fraction(97, 100) ** 2 < reached(of_each=3) <= 1
+    assert passes(model_scenario(of_each=3))
+
+
+def test_rows_that_are_bounded_one_by_one_are_caught(monkeypatch) -> None:
+    """Each row of a patient is taken for a patient of its own; there is noise for one."""
+    real = patient_weights.weighed
+
+    def apart(plain, patient, *, clip):
+        return real(plain, np.arange(len(patient)), clip=clip)
+
+    monkeypatch.setattr(descent, "weighed", apart)
+    assert passes(model_scenario())
+    assert not passes(model_scenario(of_each=3))
+
+
 @every_family
 def test_noise_of_half_its_size_in_a_model_is_caught(family) -> None:
     assert not passes(scenario_of(family, noise=half(family)))
@@ -63,19 +80,19 @@ def test_noise_of_half_its_size_in_a_model_is_caught(family) -> None:
 @every_family
 def test_a_clip_of_twice_its_size_is_caught(monkeypatch, family) -> None:
     """w = min(1, 2C/‖z‖), noise for C."""
-    real = descent._shrunk
+    real = patient_weights.shrunk
 
     def loose(rows, size, *, most):
         return real(rows, size, most=2 * most)
 
-    monkeypatch.setattr(descent, "_shrunk", loose)
+    monkeypatch.setattr(patient_weights, "shrunk", loose)
     assert not passes(scenario_of(family))
     assert not reach_check(family).passed
 
 
 @every_family
 def test_weights_that_are_not_applied_are_caught(monkeypatch, family) -> None:
-    monkeypatch.setattr(descent, "_shrunk", lambda rows, _, **__: rows)
+    monkeypatch.setattr(patient_weights, "shrunk", lambda rows, _, **__: rows)
     assert not passes(scenario_of(family))
     assert not reach_check(family).passed
 
@@ -152,8 +169,8 @@ def test_gradients_normalised_by_the_actual_number_are_caught(monkeypatch) -> No
 
     real = models.patients
 
-    def alike(family, *, canary):
-        columns = dict(real(family, canary=canary))
+    def alike(family, *, canary, of_each):
+        columns = dict(real(family, canary=canary, of_each=of_each))
         others = columns["p"] < 40
         columns["e0"] = np.where(others, 0, columns["e0"])
         columns["e3"] = np.ones_like(columns["p"])

@@ -14,9 +14,20 @@
 scikit-learn itself is not needed; where it is installed, pipelines and ``clone`` work as usual.
 """
 
+from confide.learning.hazard import DPHazardRegression
 from confide.learning.ledger_folder import TemporaryLedger
+from confide.learning.linear import DPLinearRegression
 from confide.learning.logistic import DPLogisticRegression
 from confide.learning.module_classifier import DPModuleClassifier
+from confide.learning.poisson import DPPoissonRegression
 from confide.learning.scaling import PublicScaler
 
-__all__ = ["DPLogisticRegression", "DPModuleClassifier", "PublicScaler", "TemporaryLedger"]
+__all__ = [
+    "DPHazardRegression",
+    "DPLinearRegression",
+    "DPLogisticRegression",
+    "DPModuleClassifier",
+    "DPPoissonRegression",
+    "PublicScaler",
+    "TemporaryLedger",
+]

@@ -55,7 +55,7 @@ class Feature:
         lower = math.floor(self.lower / step) * step
         upper = math.ceil(self.upper / step) * step
         texts = {"lower": lower, "upper": upper, "step": step}
-        return {"kind": "number", **{key: _text(value) for key, value in texts.items()}, **nulls}
+        return {"kind": "number", **{key: text_of(value) for key, value in texts.items()}, **nulls}
 
 
 def declared(
@@ -207,6 +207,11 @@ def _number(value: Any) -> float:
         return math.nan
 
 
+def text_of(value: Fraction) -> str:
+    """Return a number as files write it."""
+    return format(Decimal(value.numerator) / Decimal(value.denominator), "f")
+
+
 def encoded(feature: Feature, values: NDArray[Any]) -> list[NDArray[np.float64]]:
     """Return the terms of one feature: a number cut to its bounds, or indicators.
 
@@ -233,7 +238,3 @@ def encoded(feature: Feature, values: NDArray[Any]) -> list[NDArray[np.float64]]
             hint=f"Write missing={{{feature.name!r}: constant}} before fitting.",
         )
     return [np.clip(found, float(feature.lower), float(feature.upper))]
-
-
-def _text(value: Fraction) -> str:
-    return format(Decimal(value.numerator) / Decimal(value.denominator), "f")

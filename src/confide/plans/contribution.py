@@ -151,6 +151,25 @@ def one_row_each(
     )
 
 
+def rows_of_each(stated: PerPatient, *, table: str, dataset: Dataset) -> RowBound:
+    """Return how many rows of a patient a model keeps: those rows together weigh as one.
+
+    Raises:
+        UnboundedError: If a patient may have several rows and no bound is stated.
+        ContractError: If cells are bounded, which a model has none of.
+    """
+    if dataset.table(table).one_row_per_patient:
+        return RowBound(max_rows=1)
+    if stated.rows is None:
+        raise UnboundedError(
+            f"A patient of table {table!r} can have any number of rows.",
+            hint="Write per-patient: {rows: 5}; rows of a patient weigh as one together.",
+        )
+    if stated.cells is not None:
+        raise ContractError("A model has no cells to bound.", hint="Write per-patient: {rows: 5}.")
+    return RowBound(max_rows=stated.rows)
+
+
 def _patient_bounds(stated: PerPatient, *, table: str, fixed: bool) -> ContributionBounds:
     if stated.rows not in (None, 1):
         raise ContractError(

@@ -10,9 +10,7 @@ drawn to the other by the part of their distance that is noise.  What the steps 
 to is averaged.  Counts and hazards start from their marginal rates, which noisy totals say, and
 their curvature before it is measured is that of Gaussian terms with as many events.  The place from
 which the next gradient is taken, and in the end the model that predicts, is drawn to 0 by the share
-of its size that is error (empirical Bayes) [EM73].  The spread is drawn to that of the
-model direction by direction, for counts to a multiple of it: in units of their bound they vary less
-than their mean.
+of its size that is error (empirical Bayes) [EM73].
 
 References:
     [EM73] Efron, Morris. Stein's estimation rule and its competitors. JASA 68(341), 1973.
@@ -24,7 +22,7 @@ References:
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TypeAlias
@@ -32,32 +30,19 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.plans.classes import by_class, share_edges
 from confide.plans.link import FARTHEST, STEPS
 from confide.plans.marginal import NODES, WEIGHTS, started
-from confide.plans.shrinkage import dispersion, of_all, of_each, pooled, shrunk
-from confide.tables.descent import (
-    RESIDUAL,
-    SCORE_BINS,
-    UNIT,
-    DescentAggregate,
-    Family,
-    Scale,
-    scale_of,
-)
+from confide.plans.newton import COEFFICIENT, Curvature, Steps, on_grid, symmetric
+from confide.tables.descent import RESIDUAL, SCORE_BINS, UNIT, DescentAggregate, Family
+from confide.tables.descent_scale import Scale, scale_of
 from confide.tables.schema import Dataset
 
 Array: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = tuple[tuple[int, ...], ...]
 
-COEFFICIENT = 2**16
-"""One, in the whole coefficients that a question holds."""
-LARGEST_COEFFICIENT = 2**6
 LARGEST_ENTRY = 2**10
 _FEWEST = 10  # a fit needs this many standard deviations of noise in its number of rows
-_LARGEST_STEP = 2.0
-_AGREE = 2.0  # standard deviations of χ² by which two steps may differ
-_LEAST_CURVATURE = 0.1  # of that of Gaussian terms
-_LEAST_OF_EVENTS = (0.4, 0.05)  # the same for counts and hazards: of curvature, and of spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +56,8 @@ class Place:
 
     Attributes:
         whitening: z = x·whitening, in 1/UNIT; shape (d, d).
-        coefficients: θ, in 1/COEFFICIENT: an intercept for each interval, then slopes.
+        coefficients: θ, in 1/COEFFICIENT: an intercept for each interval, then slopes; or, of
+            classes, intercept and slopes for each.
     """
 
     whitening: Rows
@@ -101,7 +87,8 @@ class AskScores:
 
     Attributes:
         at: The place.
-        edges: Of the bins of θᵀz (of βᵀu under ``HAZARD``), in steps of the table of the link.
+        edges: Of the bins of θᵀz (of βᵀu under ``HAZARD``), in steps of the table of the link; of
+            classes those of the share of each, one after another, in 1/RESIDUAL.
     """
 
     at: Place
@@ -135,7 +122,8 @@ class Walk:
 
     Attributes:
         whitened: The terms.
-        theta: Where the next question is asked: intercepts, then slopes.
+        theta: Where the next question is asked: intercepts, then slopes; of classes in the
+            coordinates of :mod:`.classes`.
         estimate: Mean of the late estimates, not drawn to 0.
         curvature: H, known from the late rounds on.
         spread: J.
@@ -167,17 +155,17 @@ def next_ask(
     if not answers:
         return AskMoments()
     walked = walk(aggregate, answers, sigma=sigma, dataset=dataset)
-    place = _place(walked)
-    early = scale.opening + scale.early * scale.size
-    late = early + 2 * scale.entries
-    end = late + (scale.rounds - scale.early) * scale.size
+    place = _place(walked, aggregate=aggregate)
+    early = scale.opening + scale.early * scale.gradient
+    late = early + scale.curved + scale.spread
+    end = late + (scale.rounds - scale.early) * scale.gradient
     match len(answers):
         case n if n < early:
-            return AskGradient(at=place, round=(n - scale.opening) // scale.size)
+            return AskGradient(at=place, round=(n - scale.opening) // scale.gradient)
         case n if n == early:
             return AskCurvature(at=place)
         case n if n < end:
-            return AskGradient(at=place, round=scale.early + (n - late) // scale.size)
+            return AskGradient(at=place, round=scale.early + (n - late) // scale.gradient)
         case n if n < scale.length:
             return AskScores(at=place, edges=_score_edges(aggregate, walked.theta))
         case _:
@@ -190,101 +178,58 @@ def walk(
     """Repeat the path that noisy answers took; scores do not change it."""
     scale = scale_of(aggregate, dataset=dataset)
     taken = np.array(answers, dtype=np.float64)
-    entries, early = scale.entries, scale.early * scale.size
-    moments = taken[: scale.opening - scale.totals]
-    found = _whitened(moments, scale=scale, sigma=sigma)
-    rest = taken[scale.opening + early :]
+    found = _whitened(taken[: scale.opening - scale.totals], scale=scale, sigma=sigma)
     begun = started(
         aggregate,
         taken[scale.opening - scale.totals : scale.opening] / (scale.moments * UNIT**2),
         rows=found.rows,
         noise=sigma / (scale.moments * UNIT**2),
     )
+    first, rest = np.split(taken[scale.opening :], [scale.early * scale.gradient])
+    measured, rest = np.split(rest, [scale.curved + scale.spread])
+    late = rest[: (scale.rounds - scale.early) * scale.gradient]
     weight = _weight(scale, power=1)
 
     def model(theta: Array) -> Array:
         return weight * begun.curvature(theta)
 
-    def guessed(theta: Array) -> Array:
-        return begun.by_interval(model(theta))
-
-    steps = _Steps(scale=scale, sigma=sigma)
+    steps = Steps(aggregate, scale=scale, sigma=sigma)
     theta = steps.follow(
-        taken[scale.opening :][:early],
-        start=_on_grid(np.concatenate([begun.intercepts, np.zeros(scale.terms - 1)])),
-        curve=guessed,
+        first,
+        start=on_grid(np.concatenate([begun.intercepts, np.zeros(scale.size - steps.intercepts)])),
+        curve=lambda at: begun.joined(model(at)),
     )
-    shrinks = _weight(scale, power=2) / weight
-    curve, spread = model(theta), model(theta) * shrinks
-    if len(rest):
-        unit = scale.curvature * UNIT**2
-        least = _LEAST_OF_EVENTS if scale.totals else (_LEAST_CURVATURE, _LEAST_CURVATURE)
-        both = rest[: 2 * entries].reshape(2, entries) / unit
-        blurred = sigma / unit
-        first, second = (symmetric(each, size=scale.terms) for each in both)
-        curve = pooled(first, model=curve, noise=blurred, least=least[0], kept=of_all)
-        if aggregate.family is Family.POISSON:
-            spread = spread * dispersion(second, model=spread, noise=blurred)
-        spread = pooled(second, model=spread, noise=blurred, least=least[1], kept=of_each)
-    known, level = curve, float(np.trace(model(theta)))
-    late = _Steps(scale=scale, sigma=sigma, first=scale.early)
+    guessed = model(theta)
+    both = Curvature(
+        curve=guessed,
+        spread=guessed * (_weight(scale, power=2) / weight),
+        joined=begun.joined,
+        noise=sigma / (scale.curvature * UNIT**2),
+    )
+    if len(measured):
+        both = both.pooled(measured, aggregate=aggregate, scale=scale)
+    level = _sizes(guessed)
+    steps = Steps(aggregate, scale=scale, sigma=sigma, first=scale.early)
 
-    def measured(at: Array) -> Array:
-        return begun.by_interval(known * (float(np.trace(model(at))) / level))
+    def known(at: Array) -> Array:
+        return both.of_curve(_sizes(model(at)) / level)
 
-    gradients = rest[2 * entries :][: (scale.rounds - scale.early) * scale.size]
-    theta = late.follow(gradients, start=theta, curve=measured)
-    ratio = float(np.trace(model(theta))) / level
+    theta = steps.follow(late, start=theta, curve=known)
+    ratio = _sizes(model(theta)) / level
     return Walk(
         whitened=found,
         theta=theta,
-        estimate=late.mean,
-        curvature=begun.by_interval(curve * ratio),
-        spread=begun.by_interval(spread * ratio),
-        noise=late.noise,
-        blurred=sigma / (scale.curvature * UNIT**2),
+        estimate=steps.mean,
+        curvature=both.of_curve(ratio),
+        spread=both.of_spread(ratio),
+        noise=steps.noise,
+        blurred=both.noise,
     )
 
 
-class _Steps:
-    """Newton's steps from one noisy gradient to the next.
-
-    Where a step led is θ* + H⁻¹·noise once the place it began at was near; from farther away it
-    errs by the square of the distance too.  So the mean is over the last steps that agree with
-    each other as well as noise lets them.
-    """
-
-    def __init__(self, *, scale: Scale, sigma: float, first: int = 0) -> None:
-        self._size = scale.size
-        self._intercepts = scale.size - scale.terms + 1
-        self._multipliers = scale.gradients[first:]
-        self._each = sigma / (scale.gradients[first] * UNIT * RESIDUAL)
-        self._taken: list[Array] = []
-        self.mean = np.zeros(scale.size)
-        self.noise = self._each
-
-    def follow(self, flat: Array, *, start: Array, curve: Callable[[Array], Array]) -> Array:
-        """Return where the gradients lead, one after another, drawn to 0 by their error."""
-        theta = self.mean = start
-        for each, b in zip(flat.reshape(-1, self._size), self._multipliers, strict=False):
-            steep = curve(theta)
-            step = np.linalg.solve(steep, each / (b * UNIT * RESIDUAL))
-            far = float(np.linalg.norm(step))
-            self._taken.append(theta + step * min(1.0, _LARGEST_STEP / max(far, 1e-9)))
-            self._average(steep)
-            drawn = shrunk(self.mean, curve=steep, noise=self.noise**2, intercepts=self._intercepts)
-            theta = _on_grid(drawn)
-        return theta
-
-    def _average(self, curve: Array) -> None:
-        """Take the mean of the last steps for as long as the one before agrees with it."""
-        mean, count = self._taken[-1], 1
-        for earlier in reversed(self._taken[:-1]):
-            apart = curve @ (earlier - mean) / (self._each * math.sqrt(1 + 1 / count))
-            if float(apart @ apart) > self._size + _AGREE * math.sqrt(2 * self._size):
-                break
-            mean, count = (mean * count + earlier) / (count + 1), count + 1
-        self.mean, self.noise = mean, self._each / math.sqrt(count)
+def _sizes(stack: Array) -> Array:
+    """Return the trace of each matrix."""
+    return np.asarray(np.trace(stack, axis1=1, axis2=2))
 
 
 def _weight(scale: Scale, *, power: int) -> float:
@@ -300,6 +245,10 @@ def _weight(scale: Scale, *, power: int) -> float:
 
 def _score_edges(aggregate: DescentAggregate, theta: Array) -> tuple[int, ...]:
     """Return the edges of the bins of scores; hazards are ranked by their slopes alone."""
+    if aggregate.family is Family.MULTINOMIAL:
+        whole = by_class(theta, classes=aggregate.classes)
+        cuts = share_edges(whole, bins=aggregate.score_bins)
+        return tuple(round(float(cut) * RESIDUAL) for cut in cuts.ravel())
     if aggregate.family is Family.HAZARD:
         theta = np.concatenate([[0.0], theta[aggregate.intercepts :]])
     return score_edges(theta, bins=aggregate.score_bins)
@@ -311,13 +260,6 @@ def score_edges(theta: Array, *, bins: int = SCORE_BINS) -> tuple[int, ...]:
     normal = NormalDist()
     cuts = [normal.inv_cdf(k / bins) for k in range(1, bins)]
     return tuple(math.floor((float(theta[0]) + length * cut + FARTHEST) * STEPS) for cut in cuts)
-
-
-def symmetric(entries: Sequence[float] | Array, *, size: int) -> Array:
-    """Return the matrix of which ``entries`` are those on and above the diagonal, row by row."""
-    matrix = np.zeros((size, size))
-    matrix[np.triu_indices(size)] = entries
-    return matrix + np.triu(matrix, 1).T
 
 
 def _whitened(entries: Array, *, scale: Scale, sigma: float) -> Whitened:
@@ -343,13 +285,11 @@ def _whitened(entries: Array, *, scale: Scale, sigma: float) -> Whitened:
     )
 
 
-def _place(walked: Walk) -> Place:
+def _place(walked: Walk, *, aggregate: DescentAggregate) -> Place:
+    theta = walked.theta
+    if aggregate.family is Family.MULTINOMIAL:
+        theta = on_grid(by_class(theta, classes=aggregate.classes).ravel())
     return Place(
         whitening=tuple(map(tuple, walked.whitened.matrix.tolist())),
-        coefficients=tuple(np.rint(walked.theta * COEFFICIENT).astype(np.int64).tolist()),
+        coefficients=tuple(np.rint(theta * COEFFICIENT).astype(np.int64).tolist()),
     )
-
-
-def _on_grid(theta: Array) -> Array:
-    cut = np.clip(theta, -LARGEST_COEFFICIENT, LARGEST_COEFFICIENT)
-    return np.asarray(np.rint(cut * COEFFICIENT) / COEFFICIENT)

@@ -24,17 +24,21 @@ STEPS = 2**10
 """Steps of the grid per unit of η."""
 FARTHEST = 2**4
 SIZE = 2 * FARTHEST * STEPS
+POWER = 2**30
+"""One, in powers that shares of classes are made of."""
 
 
 def mean(family: Family, eta: Array) -> Array:
     """Return μ(η): in [0, 1], or a cumulative hazard, which follow-up stops at 1.
+
+    Of a class, η is its log odds against the rest.
 
     Example:
         >>> float(mean(Family.LOGISTIC, np.zeros(1))[0])
         0.5
     """
     match family:
-        case Family.LOGISTIC:
+        case Family.LOGISTIC | Family.MULTINOMIAL:
             cut = np.clip(eta, -FARTHEST, FARTHEST)
             return np.asarray(1 / (1 + np.exp(-cut)))
         case Family.POISSON:
@@ -48,7 +52,7 @@ def mean(family: Family, eta: Array) -> Array:
 def variance(family: Family, eta: Array) -> Array:
     """Return v(η), which is also the slope of the mean; in [0, V]."""
     match family:
-        case Family.LOGISTIC:
+        case Family.LOGISTIC | Family.MULTINOMIAL:
             share = mean(family, eta)
             return np.asarray(share * (1 - share))
         case Family.POISSON:
@@ -69,6 +73,13 @@ def mean_table(family: Family) -> NDArray[np.int64]:
 def root_table(family: Family) -> NDArray[np.int64]:
     """Return √v in 1/ROOT, rounded down, at the middle of each step of the grid."""
     return np.asarray(np.floor(np.sqrt(variance(family, _middles())) * ROOT), dtype=np.int64)
+
+
+@functools.cache
+def power_table() -> NDArray[np.int64]:
+    """Return exp(η) in 1/POWER at each step of the grid from −FARTHEST to 0."""
+    powers = np.exp(np.arange(-FARTHEST * STEPS, 1) / STEPS)
+    return np.asarray(np.rint(powers * POWER), dtype=np.int64)
 
 
 def _middles() -> Array:

@@ -16,6 +16,7 @@ from typing import TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.plans.classes import basis, by_class, gaussian_shares, joined
 from confide.plans.link import variance
 from confide.tables.descent import DescentAggregate, Family
 
@@ -33,31 +34,34 @@ class Start:
     """Where a family starts.
 
     Attributes:
-        intercepts: One for each interval; shape (K,).
-        curvature: Σ v·zzᵀ over all rows as a function of θ, if terms were Gaussian; shape (d, d).
-        shares: Share of the events in each interval; shape (K,).
+        intercepts: One for each interval, or for each class but one; shape (K,).
+        curvature: Σ v·zzᵀ over all rows as a function of θ, if terms were Gaussian; shape (pairs,
+            d, d), of which there is one unless there are classes.
+        joined: What makes a matrix of the coefficients from such matrices of the terms.
     """
 
     intercepts: Array
     curvature: Callable[[Array], Array]
-    shares: Array
+    joined: Callable[[Array], Array]
 
-    def by_interval(self, whole: Array) -> Array:
-        """Return a matrix of the coefficients from that of the terms.
 
-        Who is at risk is alike in all intervals, but for their number: the row of the intercept is
-        divided by their shares of the events.
+def _by_interval(whole: Array, *, shares: Array) -> Array:
+    """Return a matrix of the coefficients from that of the terms.
 
-        Args:
-            whole: Of terms, the intercept first; shape (d, d).
-        """
-        first = len(self.shares)
-        found = np.zeros((first + len(whole) - 1,) * 2)
-        found[:first, :first] = np.diag(self.shares * whole[0, 0])
-        found[:first, first:] = np.outer(self.shares, whole[0, 1:])
-        found[first:, :first] = found[:first, first:].T
-        found[first:, first:] = whole[1:, 1:]
-        return found
+    Who is at risk is alike in all intervals, but for their number: the row of the intercept is
+    divided by their shares of the events.
+
+    Args:
+        whole: Of terms, the intercept first; shape (d, d).
+        shares: Share of the events in each interval; shape (K,).
+    """
+    first = len(shares)
+    found = np.zeros((first + len(whole) - 1,) * 2)
+    found[:first, :first] = np.diag(shares * whole[0, 0])
+    found[:first, first:] = np.outer(shares, whole[0, 1:])
+    found[first:, :first] = found[:first, first:].T
+    found[first:, first:] = whole[1:, 1:]
+    return found
 
 
 def started(aggregate: DescentAggregate, totals: Array, *, rows: float, noise: float) -> Start:
@@ -73,26 +77,47 @@ def started(aggregate: DescentAggregate, totals: Array, *, rows: float, noise: f
         case Family.LOGISTIC:
             return Start(
                 intercepts=np.zeros(1),
-                curvature=lambda theta: rows * gaussian_curvature(aggregate.family, theta),
-                shares=np.ones(1),
+                curvature=lambda theta: rows * gaussian_curvature(aggregate.family, theta)[None],
+                joined=lambda stack: np.asarray(stack[0]),
             )
+        case Family.MULTINOMIAL:
+            return _of_classes(totals, rows=rows, least=_FEWEST * noise)
         case Family.POISSON:
             least = _FEWEST * noise
             events, spent = (max(float(total), least) for total in totals)
             rate, each, masses = np.array([events / spent]), events / rows, np.array([events])
         case Family.HAZARD:
-            masses, spent_each = _by_interval(aggregate, totals, rows=rows, noise=noise)
+            masses, spent_each = _events(aggregate, totals, rows=rows, noise=noise)
             rate, each = masses / spent_each, float(masses.sum()) / rows
         case _:
             assert_never(aggregate.family)
 
     def curvature(theta: Array) -> Array:
-        return _of_events(theta[len(masses) :], events=float(masses.sum()), each=each)
+        return _of_events(theta[len(masses) :], events=float(masses.sum()), each=each)[None]
 
-    return Start(intercepts=np.log(rate), curvature=curvature, shares=masses / masses.sum())
+    shares = masses / masses.sum()
+    return Start(
+        intercepts=np.log(rate),
+        curvature=curvature,
+        joined=lambda stack: _by_interval(stack[0], shares=shares),
+    )
 
 
-def _by_interval(
+def _of_classes(totals: Array, *, rows: float, least: float) -> Start:
+    """Return the start at the logarithms of the noisy numbers of patients by class."""
+    classes = len(totals)
+
+    def curvature(theta: Array) -> Array:
+        return rows * gaussian_shares(by_class(theta, classes=classes)).curvature()
+
+    return Start(
+        intercepts=basis(classes).T @ np.log(np.maximum(totals, least)),
+        curvature=curvature,
+        joined=lambda stack: joined(stack, classes=classes),
+    )
+
+
+def _events(
     aggregate: DescentAggregate, totals: Array, *, rows: float, noise: float
 ) -> tuple[Array, Array]:
     """Return events, and time spent in units of the whole follow-up, of each interval.

@@ -7,7 +7,8 @@ from fractions import Fraction
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.intervals import Component, quantile, variance
 from confide.plans.model_fit import DROWNED, Fit
-from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate, Scale, Term
+from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate, Term
+from confide.tables.descent_scale import Scale
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset, Domain
 
@@ -30,7 +31,13 @@ class Published:
     level: float
 
     def of_term(
-        self, found: Fit, place: int, *, label: str, step: tuple[float, str], slope: bool
+        self,
+        found: Fit,
+        place: int,
+        *,
+        key: tuple[str, ...],
+        step: tuple[float, str],
+        slope: bool,
     ) -> list[Estimate]:
         """Return what is published of one term."""
         size, unit = step
@@ -51,7 +58,7 @@ class Published:
         log_ratio = Estimate(
             statistic=self.statistic,
             quantity="coefficient" if slope else "intercept",
-            key=(label,),
+            key=key,
             value=value if found.usable else None,
             standard_error=None if flags else error,
             lower=None if flags else value - width,
@@ -64,7 +71,7 @@ class Published:
         predicting = Estimate(
             statistic=self.statistic,
             quantity="prediction coefficient",
-            key=(label,),
+            key=key,
             value=size * float(found.predicting[place]) if found.usable else None,
             standard_error=None,
             lower=None,
@@ -79,7 +86,7 @@ class Published:
         ratio = Estimate(
             statistic=self.statistic,
             quantity=self.ratio,
-            key=(label,),
+            key=key,
             value=_exp(value) if found.usable else None,
             standard_error=None,
             lower=None if flags else _exp(value - width),
@@ -91,19 +98,21 @@ class Published:
         )
         return [ratio, log_ratio, predicting]
 
-    def rows(self, found: Fit, *, width: float) -> Estimate:
-        """Return the noisy number of rows that were fitted, ∓ ``width``."""
+    def rows(
+        self, found: Fit, *, unit: str, width: float, key: tuple[str, ...] = ("all",)
+    ) -> Estimate:
+        """Return the noisy number of rows, or persons, that were fitted, ∓ ``width``."""
         return Estimate(
             statistic=self.statistic,
             quantity="count",
-            key=("all",),
+            key=key,
             value=max(found.rows, 0.0),
             standard_error=None,
             lower=max(found.rows - width, 0.0),
             upper=found.rows + width,
             level=self.level,
             covers=Covers.NOISE,
-            unit="rows",
+            unit=unit,
             flags=() if found.usable else (TOO_FEW,),
         )
 

@@ -15,6 +15,7 @@ from typing import assert_never
 
 import numpy as np
 
+from confide.plans.classes import against, basis
 from confide.plans.descent import Array, Walk, walk
 from confide.tables.descent import UNIT, DescentAggregate, Family
 from confide.tables.schema import Dataset
@@ -28,7 +29,8 @@ class Fit:
     """A fitted model, in units of its terms: numbers in half widths about their centre.
 
     Attributes:
-        coefficients: β: an intercept for each interval of follow-up, or one; then slopes.
+        coefficients: β: an intercept for each interval of follow-up, or one; then slopes.  Of
+            classes, all terms of one class against the reference, then of the next.
         sampling: Variance of each from sampling.
         noise: Variance of each from noise.
         predicting: Coefficients drawn to 0 by their error.
@@ -51,9 +53,33 @@ def fitted(
 ) -> Fit:
     """Return the model that noisy answers say."""
     walked = walk(aggregate, answers, sigma=sigma, dataset=dataset)
-    inverse = np.asarray(np.linalg.inv(walked.curvature), dtype=np.float64)
     first = aggregate.intercepts
     back = _back(walked.whitened.matrix / UNIT, intercepts=first)
+    drowned = np.concatenate([np.zeros(first), walked.whitened.drowned[1:]])
+    return _told(walked, back=back, drowned=drowned, aggregate=aggregate)
+
+
+def fitted_classes(
+    aggregate: DescentAggregate,
+    answers: Sequence[int],
+    *,
+    reference: int,
+    sigma: float,
+    dataset: Dataset,
+) -> Fit:
+    """Return the model of several classes that noisy answers say, against one of them."""
+    walked = walk(aggregate, answers, sigma=sigma, dataset=dataset)
+    vectors, matrix = basis(aggregate.classes), walked.whitened.matrix / UNIT
+    others = np.delete(np.arange(aggregate.classes), reference)
+    apart = against(vectors[others] - vectors[reference], size=len(matrix))
+    back = np.kron(np.eye(len(others)), matrix) @ apart
+    drowned = np.tile(walked.whitened.drowned, len(others))
+    return _told(walked, back=back, drowned=drowned, aggregate=aggregate)
+
+
+def _told(walked: Walk, *, back: Array, drowned: Array, aggregate: DescentAggregate) -> Fit:
+    """Return what a walk says of the coefficients that ``back`` takes those of its steps to."""
+    inverse = np.asarray(np.linalg.inv(walked.curvature), dtype=np.float64)
     error = back @ inverse
     wider = _wider(walked, aggregate=aggregate)
     return Fit(
@@ -61,7 +87,7 @@ def fitted(
         sampling=wider * np.einsum("ij,jk,ik->i", error, walked.spread, error),
         noise=wider * walked.noise**2 * np.einsum("ij,ij->i", error, error),
         predicting=back @ walked.theta,
-        drowned=np.concatenate([np.zeros(first), walked.whitened.drowned[1:]]),
+        drowned=drowned,
         rows=walked.whitened.rows,
         usable=walked.whitened.usable,
     )
@@ -74,7 +100,7 @@ def _wider(walked: Walk, *, aggregate: DescentAggregate) -> float:
     four times that of logistic models, it is added to the variance of what H⁻¹ multiplies.
     """
     match aggregate.family:
-        case Family.LOGISTIC | Family.POISSON:
+        case Family.LOGISTIC | Family.POISSON | Family.MULTINOMIAL:
             return 1.0
         case Family.HAZARD:
             slopes = walked.curvature[aggregate.intercepts :, aggregate.intercepts :]

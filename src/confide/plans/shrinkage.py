@@ -82,14 +82,3 @@ def dispersion(measured: Array, *, model: Array, noise: float) -> float:
     error = noise * math.sqrt(float(np.sum(1 / values**2))) / len(model)
     found = float(np.trace(turned.T @ measured @ turned)) / len(model)
     return max(found + _UPPER_END * error, _LEAST_DISPERSION)
-
-
-def shrunk(theta: Array, *, curve: Array, noise: float, intercepts: int) -> Array:
-    """Return θ with its slopes drawn to 0 by the share of their size that is error [EM73]."""
-    slopes = theta[intercepts:]
-    if not len(slopes):
-        return theta
-    inverse = np.linalg.inv(curve)
-    error = float(np.trace((inverse + noise * inverse @ inverse)[intercepts:, intercepts:]))
-    share = max(0.0, 1 - error / max(float(slopes @ slopes), 1e-300))
-    return np.concatenate([theta[:intercepts], slopes * share])

@@ -26,6 +26,7 @@ BIAS: Mapping[str, str] = {
     "hazard-regression": "of order 1/events, as without noise; unusual covariates weigh less",
     "logistic-regression": "of order 1/n, as without noise; rows of unusual covariates weigh less",
     "mean": RATIO,
+    "multinomial-regression": "of order 1/n, as without noise; unusual covariates weigh less",
     "poisson-regression": "of order 1/events; towards no association where means reach the bound",
     "proportion": RATIO,
     "quantiles": "at most the width of a bin",

@@ -228,6 +228,9 @@ _BUILDERS: Mapping[str, Callable[[Subject], Drawn]] = {
     "logistic-regression": lambda s: ratios(
         s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
     ),
+    "multinomial-regression": lambda s: ratios(
+        s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
+    ),
     "poisson-regression": lambda s: ratios(
         s.cells, statistic=s.statistic, dataset=s.release.plan.dataset, words=s.words
     ),

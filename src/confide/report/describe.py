@@ -25,6 +25,7 @@ from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.histogram import Histogram
 from confide.statistics.hypothesis_tests.trend import TrendTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
+from confide.statistics.logistic.multinomial import MultinomialRegression
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.person_time.hazard import HazardRegression
 from confide.statistics.person_time.poisson import PoissonRegression
@@ -157,7 +158,10 @@ def _shared_subject(statistic: Statistic, *, kind: str, plan: Plan, words: Words
         case PoissonRegression(events=events, covariates=covariates):
             names = words.listed([label(name) for name in covariates])
             return words.say(f"title.{kind}", events=label(events), covariates=names)
-        case LinearRegression(outcome=outcome, covariates=covariates):
+        case (
+            LinearRegression(outcome=outcome, covariates=covariates)
+            | MultinomialRegression(outcome=outcome, covariates=covariates)
+        ):
             names = words.listed([label(name) for name in covariates])
             return words.say(f"title.{kind}", outcome=label(outcome), covariates=names)
         case _:
@@ -190,6 +194,8 @@ def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str
         return (label(str(getattr(statistic, "key", ""))),)
     if isinstance(statistic, TableOne | DataQuality):
         return tuple(words.say(f"head.{name}") for name in statistic.key_names)
+    if isinstance(statistic, MultinomialRegression):
+        return words.say("head.term"), words.say("head.classes")
     if isinstance(
         statistic,
         LinearRegression | LogisticRegression | PoissonRegression | HazardRegression,

@@ -18,6 +18,7 @@ TESTS = ("chi-squared-test", "two-proportions-test", "trend-test", "two-means-te
 """Kinds that publish a p-value."""
 RATIOS = {
     "logistic-regression": "odds",
+    "multinomial-regression": "odds",
     "poisson-regression": "rate",
     "hazard-regression": "hazard",
 }

@@ -20,6 +20,7 @@ from confide.report.marks import Chart, Frame, dots, row_of, side_by_side
 from confide.report.numbers import clean
 from confide.report.style import MUTED
 from confide.report.words import Words
+from confide.statistics.logistic.multinomial import MultinomialRegression
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.person_time.hazard import HazardRegression
 from confide.statistics.person_time.poisson import PoissonRegression
@@ -28,7 +29,7 @@ from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
 
 Built = tuple[Chart, tuple[str, ...]]
-RatioModel = LogisticRegression | PoissonRegression | HazardRegression
+RatioModel = LogisticRegression | MultinomialRegression | PoissonRegression | HazardRegression
 
 
 def compared(cells: Sequence[Cell], *, unit: str, words: Words) -> Built:
@@ -112,7 +113,7 @@ def _scaled(
     dataset: Dataset,
     words: Words,
 ) -> Cell:
-    (name,) = cell.key
+    name, *rest = cell.key
     if name not in statistic.covariates:  # a contrast of categories is in the outcome's unit
         return cell
     of = domain(resolve(name, table=statistic.table, dataset=dataset), dataset=dataset)
@@ -121,7 +122,7 @@ def _scaled(
     key = words.say("chart.per-step", name=label(name), step=amount)
     ends = None if cell.outer is None else (cell.outer[0] * step, cell.outer[1] * step)
     value = None if cell.value is None else cell.value * step
-    return replace(cell, key=(key,), value=value, outer=ends)
+    return replace(cell, key=(key, *rest), value=value, outer=ends)
 
 
 def round_step(span: float) -> float:

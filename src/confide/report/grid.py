@@ -29,7 +29,8 @@ from confide.tables.aggregate import (
     reads,
 )
 from confide.tables.degrees import DegreeAggregate
-from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate, scale_of
+from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate
+from confide.tables.descent_scale import scale_of
 from confide.tables.expression import Expression
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate

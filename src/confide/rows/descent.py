@@ -9,7 +9,6 @@ moves anybody's part by a unit, which rounding elsewhere could not promise.
 *Utility:* two matrix products a round; 500,000 rows of 50 terms take well under a second a round.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
@@ -20,7 +19,6 @@ from sqlglot import exp
 
 from confide.errors import EngineError
 from confide.plans.descent import (
-    COEFFICIENT,
     Ask,
     AskCurvature,
     AskGradient,
@@ -29,28 +27,29 @@ from confide.plans.descent import (
     Place,
 )
 from confide.plans.link import FARTHEST, SIZE, STEPS, mean_table, root_table
+from confide.plans.newton import COEFFICIENT
+from confide.rows.classes import Classes, parts
 from confide.rows.exact_sums import products, weighted_sums
 from confide.rows.kept_rows import kept_rows
 from confide.rows.layout import Layout
+from confide.rows.patient_weights import (
+    rows_of_each,
+    scaled_moments,
+    summed_by_patient,
+    weighed,
+)
 from confide.rows.person_time import FollowUp, Offsets, follow_up, offsets
 from confide.rows.table_rows import Scope
 from confide.tables.check_descent import check_descent
-from confide.tables.descent import (
-    PARTS,
-    RESIDUAL,
-    ROOT,
-    UNIT,
-    DescentAggregate,
-    Family,
-    scale_of,
-    terms,
-)
+from confide.tables.descent import PARTS, RESIDUAL, ROOT, UNIT, DescentAggregate, Family, terms
+from confide.tables.descent_scale import scale_of
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
 Fetch: TypeAlias = Callable[[exp.Query], Mapping[str, NDArray[Any]]]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
+Beside: TypeAlias = FollowUp | Offsets | Classes | None
 
 _WIDEST = 50  # bits of a width: times UNIT it stays below 2⁶³
 LARGEST_TERM = 2**6
@@ -85,14 +84,14 @@ class _Rows:
         outcome: In [0, 1] as 1/RESIDUAL; shape (rows,).
         patient: Number of each row's patient, from 0; shape (rows,).
         rank: Of the row among those of its patient, from 1; shape (rows,).
-        time: Person-time of counts, or follow-up of hazards.
+        beside: Person-time of counts, follow-up of hazards, classes.
     """
 
     terms: Floats
     outcome: Ints
     patient: Ints
     rank: Ints
-    time: FollowUp | Offsets | None
+    beside: Beside
 
 
 class DescentRows:
@@ -119,7 +118,7 @@ class DescentRows:
             outcome=_outcome(aggregate, columns, dataset=dataset),
             patient=patient,
             rank=np.asarray(columns["rk"], dtype=np.int64),
-            time=_time(aggregate, columns, dataset=dataset),
+            beside=_beside(aggregate, columns, dataset=dataset),
         )
         held = np.asarray(columns["fold"], dtype=np.int64) < aggregate.held_out
         self.__fitted, self.__held = _where(found, ~held), _where(found, held)
@@ -133,7 +132,8 @@ class DescentRows:
         scale = self.__scale
         match ask:
             case AskMoments():
-                found = products(_scaled_moments(self.__fitted, norm=scale.norm))
+                rows = self.__fitted
+                found = products(scaled_moments(rows.terms, rows.patient, norm=scale.norm))
                 return _times(scale.moments, _upper(found) + self._totals())
             case AskGradient(at=place, round=number):
                 return _times(scale.gradients[number], self._gradient(place))
@@ -147,71 +147,93 @@ class DescentRows:
     def _totals(self) -> list[int]:
         """Return what the family starts from, in 1/UNIT²."""
         rows = self.__fitted
-        match rows.time:
+        match rows.beside:
             case FollowUp() as time:
                 return [int(n) * UNIT**2 for n in time.exits()]
             case Offsets() as time:
                 each = np.column_stack([rows.outcome * (UNIT**2 // RESIDUAL), time.shares()])
+                each = each // rows_of_each(rows.patient)[:, None]
                 return [int(total) for total in each.sum(axis=0)]
+            case Classes() as classes:
+                return classes.totals(rows_of_each(rows.patient))
             case None:
                 return []
             case _:
-                assert_never(rows.time)
+                assert_never(rows.beside)
 
     def _gradient(self, place: Place) -> list[int]:
         plain, _, weighted = self._whitened(place)
         rows, (means, _) = self.__fitted, self.__tables
-        match rows.time:
+        match rows.beside:
             case FollowUp() as time:
                 _, residual = time.lived(_scores_of(plain, place, first=time.size), place, means)
                 intercepts = [weighted_sums(weighted[:, :1], column)[0] for column in residual.T]
                 return intercepts + weighted_sums(weighted[:, 1:], residual.sum(axis=1))
+            case Classes() as classes:
+                each = classes.residuals(plain, place).T
+                return [value for one in each for value in weighted_sums(weighted, one)]
             case Offsets() | None as time:
                 steps = _steps(plain, place, time)
                 return weighted_sums(weighted, rows.outcome - means[steps])
             case _:
-                assert_never(rows.time)
+                assert_never(rows.beside)
 
     def _curvature(self, place: Place) -> list[int]:
         plain, halfway, weighted = self._whitened(place)
         rows, (means, roots) = self.__fitted, self.__tables
-        match rows.time:
+        match rows.beside:
             case FollowUp() as time:
                 scores = _scores_of(plain, place, first=time.size)
                 lived, residual = time.lived(scores, place, means)
-                root = np.floor(np.sqrt(lived.sum(axis=1) * (ROOT**2 // RESIDUAL)))
-                added = weighted * residual.sum(axis=1, keepdims=True)
-                second = np.trunc(added / RESIDUAL)
+                each = [np.floor(np.sqrt(lived.sum(axis=1) * (ROOT**2 // RESIDUAL)))]
+                spread = [self._added(weighted, residual.sum(axis=1, keepdims=True))]
             case Offsets() as time:
                 steps = _steps(plain, place, time)
-                root = roots[steps].astype(np.float64)
-                added = weighted * (rows.outcome - means[steps])[:, None]
-                second = np.trunc(added / RESIDUAL)
+                each = [roots[steps].astype(np.float64)]
+                spread = [self._added(weighted, (rows.outcome - means[steps])[:, None])]
+            case Classes() as classes:
+                each = classes.roots(plain, place)
+                spread = self._spread(weighted, each, classes.residuals(plain, place))
             case None:
-                root = roots[_steps(plain, place)].astype(np.float64)
-                second = _rooted(weighted, root[:, None])
+                steps = _steps(plain, place)
+                each = [roots[steps].astype(np.float64)]
+                spread = self._spread(weighted, each, (rows.outcome - means[steps])[:, None])
             case _:
-                assert_never(rows.time)
-        first = _rooted(halfway, root[:, None])
-        return [value for part in (first, second) for value in _upper(products(part))]
+                assert_never(rows.beside)
+        curved = (_rooted(halfway, root[:, None]) for root in each)
+        return [v for part in (*curved, *spread) for v in _upper(products(part))]
+
+    def _spread(self, weighted: Floats, roots: list[Floats], residual: Ints) -> list[Floats]:
+        """Return what spread is the products of: √v·w·z, or what patients add where clustered."""
+        if self.__aggregate.clustered:
+            return [self._added(weighted, residual)]
+        return [_rooted(weighted, root[:, None]) for root in roots]
+
+    def _added(self, weighted: Floats, residual: Ints) -> Floats:
+        """Return Σ w·r·z over the rows of each patient, in 1/UNIT."""
+        added = parts(weighted, residual)
+        if self.__aggregate.clustered:
+            added = summed_by_patient(added, self.__fitted.patient)
+        return np.asarray(np.trunc(added / RESIDUAL))
 
     def _whitened(self, place: Place) -> tuple[Floats, Floats, Floats]:
-        """Return z, √w·z and w·z in 1/UNIT; kept between rounds, which ask at one whitening."""
+        """Return z, √h·z and w·z in 1/UNIT; kept between rounds, which ask at one whitening."""
         if self.__last is None or self.__last[0] != place.whitening:
             plain = _whiten(self.__fitted.terms, place)
-            if isinstance(self.__fitted.time, FollowUp):
+            if isinstance(self.__fitted.beside, FollowUp):
                 plain[:, 0] = UNIT  # the lemma of hazards takes the first term to be 1
-            total = np.bincount(self.__fitted.patient, weights=_norms(plain)).astype(np.int64)
-            size, most = total[self.__fitted.patient], self.__scale.clip
-            root = _half_shrunk(plain, size, most=most)
-            self.__last = place.whitening, (plain, root, _shrunk(plain, size, most=most))
+            both = weighed(plain, self.__fitted.patient, clip=self.__scale.clip)
+            self.__last = place.whitening, (plain, *both)
         return self.__last[1]
 
     def _scores(self, place: Place, *, edges: tuple[int, ...]) -> list[int]:
         """Count held-out patients by bin and outcome; of several rows the first one counts."""
         first, bins = _where(self.__held, self.__held.rank == 1), self.__aggregate.score_bins
         plain = _whiten(first.terms, place)
-        match first.time:
+        match first.beside:
+            case Classes() as classes:
+                found = classes.scores(plain, place, edges=edges, bins=bins)
+                return [int(n) for n in found]
             case FollowUp() as time:
                 score = _scores_of(plain, place, first=time.size)
                 steps = np.clip(score + FARTHEST * STEPS, 0, SIZE - 1)
@@ -231,7 +253,7 @@ def _where(rows: _Rows, chosen: NDArray[np.bool_]) -> _Rows:
         rows.outcome[chosen],
         rows.patient[chosen],
         rows.rank[chosen],
-        None if rows.time is None else rows.time.where(chosen),
+        None if rows.beside is None else rows.beside.where(chosen),
     )
 
 
@@ -268,9 +290,9 @@ def _outcome(
     return (values - of.lower) * RESIDUAL // (of.upper - of.lower)
 
 
-def _time(
+def _beside(
     aggregate: DescentAggregate, columns: Mapping[str, NDArray[Any]], *, dataset: Dataset
-) -> FollowUp | Offsets | None:
+) -> Beside:
     place = len(aggregate.covariates)
     match aggregate.family:
         case Family.LOGISTIC:
@@ -285,6 +307,11 @@ def _time(
             event = ended > domain(aggregate.outcome, dataset=dataset).lower
             values = np.asarray(columns[f"e{place + 1}"], dtype=np.int64)
             return follow_up(values, event, edges=aggregate.edges)
+        case Family.MULTINOMIAL:
+            values = np.asarray(columns[f"e{place}"], dtype=np.int64)
+            return Classes(
+                values - domain(aggregate.outcome, dataset=dataset).lower, aggregate.classes
+            )
         case _:
             assert_never(aggregate.family)
 
@@ -317,48 +344,6 @@ def _steps(plain: Floats, place: Place, time: Offsets | None = None) -> Ints:
     if time is not None:
         step = step + time.steps
     return np.asarray(np.clip(step + FARTHEST * STEPS, 0, SIZE - 1))
-
-
-def _norms(rows: Floats) -> Ints:
-    """Return each row's ‖·‖ rounded up; float roots are corrected to be exact."""
-    squares = np.einsum("ij,ij->i", rows, rows).astype(np.int64)
-    roots = np.floor(np.sqrt(squares.astype(np.float64))).astype(np.int64)
-    return np.asarray(roots + (roots * roots < squares), dtype=np.int64)
-
-
-def _scaled_moments(rows: _Rows, *, norm: int) -> Floats:
-    """Return the rows, those of a patient whose ‖·‖² pass ``norm`` scaled to it, towards zero."""
-    squares = np.einsum("ij,ij->i", rows.terms, rows.terms)
-    total = np.bincount(rows.patient, weights=squares)[rows.patient]
-    roots = np.floor(np.sqrt(total)).astype(np.int64)
-    roots += roots * roots < total.astype(np.int64)
-    return _shrunk(rows.terms, roots, most=math.isqrt(norm))
-
-
-def _half_shrunk(rows: Floats, size: Ints, *, most: int) -> Floats:
-    """Return rows·√(most/size) where size passes ``most``; at twice that on, rows·√2·most/size."""
-    reach = math.isqrt(2 * most * most)
-    roots = np.floor(np.sqrt((size * most).astype(np.float64))).astype(np.int64)
-    roots -= roots * roots > size * most
-    return _scaled(rows, size, by=np.where(size > 2 * most, reach, roots), where=size > most)
-
-
-def _shrunk(rows: Floats, size: Ints, *, most: int) -> Floats:
-    """Return rows·most/size where size passes ``most``."""
-    return _scaled(rows, size, by=np.full_like(size, most), where=size > most)
-
-
-def _scaled(rows: Floats, size: Ints, *, by: Ints, where: NDArray[np.bool_]) -> Floats:
-    """Return rows·by/size, rounded towards zero, for some of the rows.
-
-    In float64, where it is exact: a quotient k − 1/size rounds to the whole number k only if
-    k·size reaches 2⁵³, and products here stay below 2⁴⁰.
-    """
-    if not bool(where.any()):
-        return rows
-    result = rows * np.where(where, by, 1).astype(np.float64)[:, None]
-    result /= np.where(where, size, 1).astype(np.float64)[:, None]
-    return np.asarray(np.trunc(result, out=result))
 
 
 def _upper(matrix: NDArray[Any]) -> list[int]:

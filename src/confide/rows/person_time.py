@@ -11,8 +11,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.plans.descent import COEFFICIENT, Place
+from confide.plans.descent import Place
 from confide.plans.link import FARTHEST, SIZE, STEPS, log_steps
+from confide.plans.newton import COEFFICIENT
 from confide.tables.descent import RESIDUAL, UNIT
 
 Ints: TypeAlias = NDArray[np.int64]

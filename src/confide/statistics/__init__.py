@@ -27,6 +27,7 @@ from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.incidence import Incidence
 from confide.statistics.key_selection import KeySelection
+from confide.statistics.logistic.multinomial import MultinomialRegression
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.mean import Mean
 from confide.statistics.person_time.hazard import HazardRegression
@@ -82,6 +83,7 @@ STATISTICS: Mapping[str, type[Any]] = {
     "two-means-test": TwoMeansTest,
     "linear-regression": LinearRegression,
     "logistic-regression": LogisticRegression,
+    "multinomial-regression": MultinomialRegression,
     "poisson-regression": PoissonRegression,
     "hazard-regression": HazardRegression,
     "degree-histogram": DegreeHistogram,
@@ -111,6 +113,7 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "Mean",
+    "MultinomialRegression",
     "PoissonRegression",
     "Proportion",
     "Quantiles",

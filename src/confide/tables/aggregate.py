@@ -30,7 +30,8 @@ from confide.tables.bound_contributions import (
     ValueRange,
 )
 from confide.tables.degrees import DegreeAggregate
-from confide.tables.descent import DescentAggregate, scale_of
+from confide.tables.descent import DescentAggregate
+from confide.tables.descent_scale import scale_of
 from confide.tables.expression import ColumnOf, Expression, Holds, OrMissing, ValueOf
 from confide.tables.factorized import FactorizedAggregate, factorized
 from confide.tables.filter import All, Between

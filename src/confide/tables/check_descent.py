@@ -9,13 +9,16 @@ from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
 from confide.privacy.unit import Entity
 from confide.tables.descent import (
+    FEWEST_CLASSES,
+    MOST_CLASSES,
     MOST_INTERVALS,
+    MOST_ROWS,
     MOST_TERMS,
     DescentAggregate,
     Family,
-    scale_of,
     terms,
 )
+from confide.tables.descent_scale import scale_of
 from confide.tables.relation import check, domain
 from confide.tables.schema import Dataset, Domain, Kind
 
@@ -51,7 +54,12 @@ def check_descent(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
                 "A covariate has one value alone, so it explains nothing.", hint="Leave it out."
             )
     _check_outcome(aggregate, dataset=dataset)
-    size = len(terms(aggregate, dataset=dataset))
+    if aggregate.bounds.max_rows > MOST_ROWS:
+        raise InvalidParameterError(
+            f"Expected at most {MOST_ROWS} rows of a patient, got {aggregate.bounds.max_rows}.",
+            hint="A patient's rows weigh as one together; a few of them say almost all.",
+        )
+    size = len(terms(aggregate, dataset=dataset)) * max(1, aggregate.classes - 1)
     if size > MOST_TERMS:
         raise InvalidParameterError(
             f"Expected at most {MOST_TERMS} terms, got {size}.",
@@ -61,6 +69,8 @@ def check_descent(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
 
 def _check_outcome(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
     of = domain(aggregate.outcome, dataset=dataset)
+    if aggregate.family is not Family.MULTINOMIAL and aggregate.classes != 1:
+        raise ContractError("Only a multinomial model has classes.")
     match aggregate.family:
         case Family.LOGISTIC:
             if of.upper - of.lower != 1:
@@ -71,8 +81,28 @@ def _check_outcome(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
             _check_counts(aggregate, of=of, dataset=dataset)
         case Family.HAZARD:
             _check_follow_up(aggregate, of=of, dataset=dataset)
+        case Family.MULTINOMIAL:
+            _check_classes(aggregate, of=of)
         case _:
             assert_never(aggregate.family)
+
+
+def _check_classes(aggregate: DescentAggregate, *, of: Domain) -> None:
+    if not of.keys or of.size() != aggregate.classes:
+        raise ContractError(
+            "The outcome of a multinomial model is a category with public values.",
+            hint="Declare categories: [none, mild, severe].",
+        )
+    if aggregate.classes < FEWEST_CLASSES:
+        raise ContractError(
+            "A multinomial model has three classes or more.",
+            hint="For two, write kind: logistic-regression and of: {column: [value]}.",
+        )
+    if aggregate.classes > MOST_CLASSES:
+        raise InvalidParameterError(
+            f"Expected at most {MOST_CLASSES} classes, got {aggregate.classes}.",
+            hint="Merge rare classes.",
+        )
 
 
 def _check_counts(aggregate: DescentAggregate, *, of: Domain, dataset: Dataset) -> None:
@@ -81,8 +111,8 @@ def _check_counts(aggregate: DescentAggregate, *, of: Domain, dataset: Dataset) 
             "A Poisson model needs a number of events, declared from 0 to a public bound.",
             hint="Declare bounds: [0, 10] and step: 1; more events count as the bound.",
         )
-    if aggregate.bounds.max_rows != 1 or aggregate.held_out:
-        raise ContractError("A Poisson model takes one row of each patient, and holds none out.")
+    if aggregate.held_out:
+        raise ContractError("A Poisson model holds no patients out.")
     if aggregate.exposure is None:
         return
     time = domain(aggregate.exposure, dataset=dataset)

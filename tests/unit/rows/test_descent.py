@@ -16,9 +16,11 @@ from confide.plans.descent import (
 )
 from confide.privacy.adjacency import Adjacency
 from confide.rows.descent import DescentRows, _terms
+from confide.rows.patient_weights import scaled
 from confide.tables.bound_contributions import RowBound
 from confide.tables.check_descent import descent_sensitivity
-from confide.tables.descent import SCORE_BINS, UNIT, scale_of
+from confide.tables.descent import SCORE_BINS, UNIT
+from confide.tables.descent_scale import scale_of
 from confide.tables.schema import LARGEST_VALUE
 from models import AGGREGATE, columns, world
 
@@ -86,14 +88,15 @@ def test_no_patient_moves_the_answers_by_more_than_the_sensitivity(most):
     assert largest > 0.2  # moments, gradients and curvature are not at their bounds together
 
 
+@pytest.mark.parametrize("most", [1, 3], ids=["one row", "three rows"])
 @pytest.mark.parametrize(
-    ("part", "least"), [("moments", 0.7), ("gradients", 0.99), ("curvature", 0.7)]
+    ("part", "least"), [("moments", 0.7), ("gradients", 0.99), ("curvature", 0.7), ("spread", 0.7)]
 )
-def test_each_part_of_the_answers_comes_close_to_its_bound(part, least):
+def test_each_part_of_the_answers_comes_close_to_its_bound(part, least, most):
     """Entries above a diagonal count once, so a matrix is at its bound only along an axis."""
     scale = scale_of(AGGREGATE, dataset=world())
-    spare = replace(AGGREGATE, rounds=1)
-    patient = columns(1, np.random.default_rng(1), corners=True)
+    spare = replace(AGGREGATE, rounds=1, bounds=RowBound(max_rows=most))
+    patient = columns(1, np.random.default_rng(1), corners=True, rows=most)
     for index in range(len(AGGREGATE.covariates)):
         patient[f"e{index}"][:] = (0, 100, 1, 1)[index]
     patient["fold"][:] = 999
@@ -109,9 +112,12 @@ def test_each_part_of_the_answers_comes_close_to_its_bound(part, least):
         case "gradients":
             found = rows.answer(AskGradient(at=certain, round=0))
             bound = one.gradients[0] * one.clip * 2**16
-        case _:
+        case "curvature":
             found = rows.answer(AskCurvature(at=even))[: scale.entries]
             bound = one.curvature * one.clip**2 * 2 / 4
+        case _:  # of several rows, that of what they do add together
+            found = rows.answer(AskCurvature(at=even if most == 1 else certain))[scale.entries :]
+            bound = one.curvature * one.clip**2 / (4 if most == 1 else 1)
     assert least * bound <= math.sqrt(sum(v * v for v in found)) <= bound * (1 + 1e-12)
 
 
@@ -163,8 +169,6 @@ def test_a_number_within_the_widest_bounds_keeps_its_place_between_them():
 
 
 def test_scaling_in_floats_is_integer_division_towards_zero():
-    from confide.rows.descent import _scaled
-
     rng = np.random.default_rng(4)
     rows = rng.integers(-(2**18), 2**18, (20_000, 3))
     size = rng.integers(1, 2**22, 20_000)
@@ -172,6 +176,6 @@ def test_scaling_in_floats_is_integer_division_towards_zero():
     rows[::5] = size[::5, None]  # quotients that are whole, and one less
     by[::10] = rows[::10, 0]
     where = np.arange(20_000) % 3 > 0
-    found = _scaled(rows.astype(np.float64), size, by=by, where=where)
+    found = scaled(rows.astype(np.float64), size, by=by, where=where)
     exact = np.sign(rows) * (np.abs(rows) * by[:, None] // size[:, None])
     assert (found == np.where(where[:, None], exact, rows)).all()

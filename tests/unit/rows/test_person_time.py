@@ -15,7 +15,8 @@ from confide.rows.descent import DescentRows
 from confide.rows.person_time import follow_up
 from confide.tables.bound_contributions import RowBound
 from confide.tables.check_descent import check_descent, descent_sensitivity
-from confide.tables.descent import HAZARD_BINS, RESIDUAL, UNIT, scale_of
+from confide.tables.descent import HAZARD_BINS, RESIDUAL, UNIT
+from confide.tables.descent_scale import scale_of
 from person_time import COUNTS, EDGES, HAZARDS, MOST, columns_of, counted, followed, world
 
 TERMS = 5
@@ -186,8 +187,7 @@ def test_logarithms_of_person_time_are_within_a_step_of_the_grid():
     ("aggregate", "says"),
     [
         (replace(COUNTS, exposure=HAZARDS.exposure), "above zero"),
-        (replace(COUNTS, held_out=100), "holds none out"),
-        (replace(COUNTS, outcome=HAZARDS.exposure, bounds=RowBound(max_rows=2)), "one row"),
+        (replace(COUNTS, held_out=100), "holds no patients out"),
         (replace(HAZARDS, bounds=RowBound(max_rows=2)), "one row"),
         (replace(HAZARDS, exposure=None), "time of follow-up"),
     ],

@@ -10,7 +10,6 @@ import pytest
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.allocate import Ask, make_plan
-from confide.plans.contribution import PerPatient
 from confide.plans.descent import next_ask
 from confide.plans.model_fit import DROWNED, fitted
 from confide.plans.plan import NANO, Study
@@ -19,7 +18,8 @@ from confide.privacy.measure import Measure
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.descent import DescentRows
 from confide.statistics import LogisticRegression, read_plan
-from confide.tables.descent import SCORE_BINS, scale_of
+from confide.tables.descent import SCORE_BINS
+from confide.tables.descent_scale import scale_of
 from models import AGGREGATE, ILL, NAMES, TRUTH, cohort, world
 
 SPEC = LogisticRegression(id="odds", table="people", of=ILL, covariates=NAMES)
@@ -171,13 +171,6 @@ def test_a_release_publishes_odds_ratios_that_are_powers_of_the_coefficients(adj
 def test_gaussian_noise_is_refused_under_pure():
     with pytest.raises(ContractError, match="pure"):
         SPEC.questions(world(measure=Measure.PURE))
-
-
-def test_a_patient_with_several_rows_needs_a_bound():
-    with pytest.raises(ContractError, match="independent"):
-        replace(SPEC, per_patient=PerPatient(rows=2)).questions(
-            replace(ZCDP, tables=(replace(ZCDP.tables[0], one_row_per_patient=False),))
-        )
 
 
 def test_the_forecast_is_the_error_that_noise_brings():

@@ -27,7 +27,7 @@ References:
 
 import enum
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
@@ -39,15 +39,9 @@ from confide.attacks.audit.black_box import Scenario, adding
 from confide.attacks.audit.outcome import AuditCheck, Layer
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.mechanism import Mechanism
-from confide.plans.descent import (
-    COEFFICIENT,
-    Ask,
-    AskCurvature,
-    AskGradient,
-    AskMoments,
-    Place,
-)
+from confide.plans.descent import Ask, AskCurvature, AskGradient, AskMoments, Place
 from confide.plans.link import STEPS as LINK_STEPS
+from confide.plans.newton import COEFFICIENT
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
@@ -64,7 +58,7 @@ RHO = Fraction(1, 2)
 """μ = 1: a loss at which twenty thousand samples tell a half from a whole."""
 ROUNDS, NUMBERS, STEPS = 5, 3, 1000
 OTHERS = 40
-MOST_EVENTS, EDGES = 4, (0, 300, STEPS)
+MOST_EVENTS, EDGES, CLASSES = 4, (0, 300, STEPS), 3
 SURE = 2**6
 """Log odds, or log hazard, at which a model is sure."""
 LONG = 2**6
@@ -106,27 +100,22 @@ class Audited:
         return descent_sensitivity(self.aggregate, dataset=self.dataset).l2_squared
 
 
-def small_model(family: Family = Family.LOGISTIC, *, numbers: int = NUMBERS) -> Audited:
-    """Return a model of some numbers."""
+def small_model(
+    family: Family = Family.LOGISTIC, *, numbers: int = NUMBERS, of_each: int = 1
+) -> Audited:
+    """Return a model of some numbers, of which a patient may have so many rows."""
     names = [f"x{i}" for i in range(numbers)]
     people = Table(
         name="people",
         source="people",
         columns=(
             *(_number(name, upper=STEPS) for name in names),
-            Column(
-                name="ill",
-                kind=Kind.CATEGORY,
-                source="ill",
-                lower=0,
-                upper=1,
-                keys=("no", "yes"),
-                codes=(("0", 0), ("1", 1)),
-            ),
+            _category("ill", size=2),
+            _category("kind", size=CLASSES),
             _number("visits", upper=MOST_EVENTS),
             _number("days", upper=STEPS, lower=0 if family is Family.HAZARD else 1),
         ),
-        one_row_per_patient=True,
+        one_row_per_patient=of_each == 1,
     )
     dataset = Dataset(
         id="audit",
@@ -143,15 +132,36 @@ def small_model(family: Family = Family.LOGISTIC, *, numbers: int = NUMBERS) -> 
     aggregate = DescentAggregate(
         relation=Relation(table="people"),
         covariates=tuple(_column(name) for name in names),
-        outcome=_column("visits" if family is Family.POISSON else "ill"),
+        outcome=_column(_OUTCOME[family]),
         family=family,
-        bounds=RowBound(max_rows=1),
+        bounds=RowBound(max_rows=of_each),
         rounds=ROUNDS,
         held_out=0,
-        exposure=None if family is Family.LOGISTIC else _column("days"),
+        exposure=_column("days") if family in (Family.POISSON, Family.HAZARD) else None,
         edges=EDGES if family is Family.HAZARD else (),
+        classes=CLASSES if family is Family.MULTINOMIAL else 1,
     )
     return Audited(dataset=dataset, aggregate=aggregate)
+
+
+_OUTCOME = {
+    Family.LOGISTIC: "ill",
+    Family.POISSON: "visits",
+    Family.HAZARD: "ill",
+    Family.MULTINOMIAL: "kind",
+}
+
+
+def _category(name: str, *, size: int) -> Column:
+    return Column(
+        name=name,
+        kind=Kind.CATEGORY,
+        source=name,
+        lower=0,
+        upper=size - 1,
+        keys=tuple(f"{name} {k}" for k in range(size)),
+        codes=tuple((str(k), k) for k in range(size)),
+    )
 
 
 def _number(name: str, *, upper: int, lower: int = 0) -> Column:
@@ -162,49 +172,70 @@ def _column(name: str) -> ColumnOf:
     return ColumnOf(table="people", column=name)
 
 
-def patients(family: Family = Family.LOGISTIC, *, canary: Canary | None) -> Columns:
-    """Return patients spread over the bounds, and the canary as the last of them."""
+def patients(
+    family: Family = Family.LOGISTIC, *, canary: Canary | None, of_each: int = 1
+) -> Columns:
+    """Return patients spread over the bounds, and the canary as the last; each has equal rows."""
     spread = (np.arange(OTHERS)[:, None] * np.array([617, 389, 233]) + 71) % (STEPS + 1)
     outcome = np.arange(OTHERS) % 2
     days = (np.arange(OTHERS) * 411 + 13) % STEPS + 1
     if canary is not None:
         spread = np.vstack([spread, [STEPS, STEPS // 2, STEPS // 2]])
-        outcome = np.append(outcome, canary is Canary.WITH)
+        has = canary is Canary.WITH
+        outcome = np.append(outcome, not has if family is Family.MULTINOMIAL else has)
         ends_early = family is Family.HAZARD and canary is Canary.WITH
         days = np.append(days, EDGES[1] // 2 if ends_early else STEPS)
     n = len(spread)
     found = {f"e{i}": spread[:, i] for i in range(NUMBERS)}
     found[f"e{NUMBERS}"] = outcome * (MOST_EVENTS if family is Family.POISSON else 1)
     found[f"e{NUMBERS + 1}"] = days
-    return found | {"p": np.arange(n), "rk": np.ones(n, int), "fold": np.full(n, 999)}
+    found |= {"p": np.arange(n), "fold": np.full(n, 999)}
+    several = {name: np.repeat(values, of_each) for name, values in found.items()}
+    return several | {"rk": np.tile(np.arange(1, of_each + 1), n)}
 
 
-def questions(family: Family = Family.LOGISTIC, *, canary: Canary = Canary.WITH) -> tuple[Ask, ...]:
+def questions(
+    family: Family = Family.LOGISTIC, *, canary: Canary = Canary.WITH, of_each: int = 1
+) -> tuple[Ask, ...]:
     """Return the questions at the places that reveal a canary most."""
     matrix = np.eye(NUMBERS + 1, dtype=int) * UNIT
     matrix[1, 1] *= LONG
     whitening = tuple(map(tuple, matrix.tolist()))
-    first = 2 if family is Family.HAZARD else 1
-    away = -SURE if canary is Canary.WITH else SURE
+    sure, steep = _levels(family, canary=canary, of_each=of_each)
 
-    def place(level: int) -> Place:
-        return Place(whitening=whitening, coefficients=(level,) * first + (0,) * NUMBERS)
+    def place(levels: tuple[int, ...]) -> Place:
+        slopes = (0,) * NUMBERS
+        if family is Family.MULTINOMIAL:
+            return Place(whitening=whitening, coefficients=_flat((x, *slopes) for x in levels))
+        return Place(whitening=whitening, coefficients=(*levels, *slopes))
 
-    steep = AskCurvature(at=place(_steepest(family)))
-    at = place(away * COEFFICIENT // 4)
-    gradients = tuple(AskGradient(at=at, round=number) for number in range(ROUNDS))
-    return (AskMoments(), *gradients[:2], steep, *gradients[2:])
+    gradients = tuple(AskGradient(at=place(sure), round=number) for number in range(ROUNDS))
+    return (AskMoments(), *gradients[:2], AskCurvature(at=place(steep)), *gradients[2:])
 
 
-def _steepest(family: Family) -> int:
-    """Return the coefficient at which the variance of an outcome is largest."""
+def _flat(levels: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(value for each in levels for value in each)
+
+
+def _levels(
+    family: Family, *, canary: Canary, of_each: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return intercepts at which residuals are largest, and those at which curvature is.
+
+    Where a patient has several rows spread is made of residuals, and counts for more.
+    """
+    far = SURE * COEFFICIENT
+    away = -far // 4 if canary is Canary.WITH else far // 4
     match family:
         case Family.LOGISTIC:
-            return 0
+            return (away,), (0 if of_each == 1 else away,)
         case Family.POISSON:  # the mean is cut at 1, and flat from there on
-            return -COEFFICIENT // LINK_STEPS
+            return (away,), (-COEFFICIENT // LINK_STEPS,)
         case Family.HAZARD:
-            return SURE * COEFFICIENT
+            return (away,) * 2, (far,) * 2
+        case Family.MULTINOMIAL:  # the canary is of the first class or of the second
+            wrong = (0, far, 0) if canary is Canary.WITH else (far, 0, 0)
+            return wrong, (0, 0, -far)
         case _:
             assert_never(family)
 
@@ -215,6 +246,7 @@ def model_scenario(
     canary: Canary = Canary.WITH,
     noise: Mechanism | None = None,
     rows: Answering | None = None,
+    of_each: int = 1,
 ) -> Scenario:
     """Return the audit of a model in rounds.
 
@@ -223,27 +255,36 @@ def model_scenario(
         canary: What became of the canary patient.
         noise: What is drawn; that of the claim when None.
         rows: What answers; the real rows when None.
+        of_each: Rows of each patient.
     """
-    audited = small_model(family)
-    asked = rows or audited.rows
+    audited = small_model(family, of_each=of_each)
+    asked, asks = rows or audited.rows, questions(family, canary=canary, of_each=of_each)
+    named = "a canary patient" if of_each == 1 else f"a canary patient with {of_each} rows"
+    first, second = (
+        _answers(asked(patients(family, canary=who, of_each=of_each)), asks)
+        for who in (canary, None)
+    )
     return Scenario(
-        name=f"{family.value} model in rounds, a canary patient",
+        name=f"{family.value} model in rounds, {named}",
         claim=ZeroConcentratedDP(rho=RHO),
-        first=_answers(asked(patients(family, canary=canary)), family=family, canary=canary),
-        second=_answers(asked(patients(family, canary=None)), family=family, canary=canary),
+        first=first,
+        second=second,
         run=adding(noise or audited.noise()),
     )
 
 
-def _answers(rows: DescentRows, *, family: Family, canary: Canary) -> tuple[int, ...]:
-    return tuple(value for ask in questions(family, canary=canary) for value in rows.answer(ask))
+def _answers(rows: DescentRows, asks: tuple[Ask, ...]) -> tuple[int, ...]:
+    return tuple(value for ask in asks for value in rows.answer(ask))
 
 
-def reached(family: Family = Family.LOGISTIC, *, canary: Canary = Canary.WITH) -> Fraction:
+def reached(
+    family: Family = Family.LOGISTIC, *, canary: Canary = Canary.WITH, of_each: int = 1
+) -> Fraction:
     """Return ‖what the canary moves the answers by‖² over the claimed Δ², exactly."""
-    scenario = model_scenario(family, canary=canary)
+    scenario = model_scenario(family, canary=canary, of_each=of_each)
     apart = (a - b for a, b in zip(scenario.first, scenario.second, strict=True))
-    return Fraction(sum(each * each for each in apart), small_model(family).claimed())
+    moved = sum(each * each for each in apart)
+    return Fraction(moved, small_model(family, of_each=of_each).claimed())
 
 
 def reach_check(family: Family) -> AuditCheck:
@@ -261,7 +302,7 @@ def reach_check(family: Family) -> AuditCheck:
 def worst_canary(family: Family) -> Canary:
     """Return the canary that moves the answers of a family most."""
     match family:
-        case Family.LOGISTIC | Family.POISSON:
+        case Family.LOGISTIC | Family.POISSON | Family.MULTINOMIAL:
             return Canary.WITH
         case Family.HAZARD:
             return Canary.WITHOUT

@@ -40,8 +40,9 @@ from confide.attacks.audit.one_run import Included, OneRun, coins, one_run
 from confide.attacks.audit.outcome import AuditCheck, Curve, Layer
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.entropy import Entropy
-from confide.plans.descent import COEFFICIENT, Ask, AskGradient, AskMoments, Place, next_ask
+from confide.plans.descent import Ask, AskGradient, AskMoments, Place, next_ask
 from confide.plans.model_fit import fitted
+from confide.plans.newton import COEFFICIENT
 from confide.privacy.accounting.concentrated import rho_for
 from confide.tables.descent import UNIT
 

@@ -11,6 +11,7 @@ from confide.files.kinds.comparisons import (
     HazardRegressionSection,
     LinearRegressionSection,
     LogisticRegressionSection,
+    MultinomialRegressionSection,
     PoissonRegressionSection,
     TrendTestSection,
     TwoMeansTestSection,
@@ -56,6 +57,7 @@ _Known: TypeAlias = (
     | TwoMeansTestSection
     | LinearRegressionSection
     | LogisticRegressionSection
+    | MultinomialRegressionSection
     | PoissonRegressionSection
     | HazardRegressionSection
     | DegreeHistogramSection
@@ -94,6 +96,8 @@ _OTHER_WORDS = {
     "t-test": "two-means-test",
     "regression": "linear-regression, or logistic-regression for a condition",
     "logistic": "logistic-regression",
+    "multinomial": "multinomial-regression",
+    "softmax": "multinomial-regression",
     "poisson": "poisson-regression",
     "cox": "hazard-regression (Cox's partial likelihood is not a sum over patients)",
     "cox-regression": "hazard-regression (Cox's partial likelihood is not a sum over patients)",

@@ -12,6 +12,7 @@ from confide.statistics.hypothesis_tests.chi_squared import ChiSquaredTest
 from confide.statistics.hypothesis_tests.trend import TrendTest
 from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
+from confide.statistics.logistic.multinomial import MultinomialRegression
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.person_time.hazard import HazardRegression
 from confide.statistics.person_time.poisson import PoissonRegression
@@ -138,6 +139,33 @@ class LogisticRegressionSection(StatisticSection):
             **common,
             of=read_where(self.of, table=common["table"], dataset=dataset),
             covariates=tuple(self.covariates),
+            hold_out=self.hold_out,
+            expect_share=self.expect.share,
+        )
+
+    def error_unit(self, dataset: Dataset) -> str:
+        """Return that of log odds."""
+        del dataset
+        return "1"
+
+
+class MultinomialRegressionSection(StatisticSection):
+    """How the odds of each class of a category depend on numbers and categories."""
+
+    kind: Literal["multinomial-regression"]
+    outcome: str
+    covariates: list[str]
+    reference: str = ""
+    hold_out: Exact = Fraction(0)
+
+    def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
+        """Return the spec."""
+        del dataset
+        return MultinomialRegression(
+            **common,
+            outcome=self.outcome,
+            covariates=tuple(self.covariates),
+            reference=self.reference,
             hold_out=self.hold_out,
             expect_share=self.expect.share,
         )

@@ -27,7 +27,9 @@ from statistics import NormalDist
 import numpy as np
 
 from confide.plans.descent import Array, score_edges
+from confide.plans.estimates import Covers, Estimate
 from confide.plans.link import FARTHEST, STEPS, mean
+from confide.plans.model_estimates import TOO_FEW
 from confide.plans.simulation import Simulation
 from confide.tables.descent import SCORE_BINS, Family
 
@@ -62,7 +64,7 @@ class Evaluation:
         slope: Of the calibration line; 1 where risks are neither too far apart nor too close.
         intercept: Log odds observed less predicted; 0 where risks are right on the whole.
         brier: Mean squared error of the risks.
-        risks: Edges of the bins as risks; shape (SCORE_BINS − 1,).
+        risks: Edges of the bins as risks; shape (bins − 1,).
         shares: Observed share by bin.
         benefits: Net benefit of treating from each edge on.
         usable: Whether there are enough held-out patients of either outcome.
@@ -90,11 +92,37 @@ def evaluated(
         family: Law of the outcome.
         simulation: Source of reproducible draws.
     """
-    observed = np.asarray(counts, dtype=np.float64).reshape(2, SCORE_BINS)
-    eta, edges = bin_means(theta), np.array(score_edges(theta)) / STEPS - FARTHEST
+    return by_bins(
+        counts,
+        eta=bin_means(theta),
+        thresholds=mean(family, np.array(score_edges(theta)) / STEPS - FARTHEST),
+        noise=noise,
+        rng=simulation.generator("evaluation"),
+    )
+
+
+def by_bins(
+    counts: Sequence[float],
+    *,
+    eta: Array,
+    thresholds: Array,
+    noise: float,
+    rng: np.random.Generator,  # noqa: TID251
+) -> Evaluation:
+    """Return how a model does whose predictions were counted by bins.
+
+    Args:
+        counts: Noisy patients by bin without the outcome, then with it; shape (2·bins,).
+        eta: Mean log odds that are predicted, by bin; shape (bins,).
+        thresholds: Edges of the bins as risks; shape (bins − 1,).
+        noise: Standard deviation of the noise of a count.
+        rng: Source of reproducible draws.
+    """
+    bins = len(eta)
+    observed = np.asarray(counts, dtype=np.float64).reshape(2, bins)
     totals = observed.sum(axis=1)
-    usable = bool((totals > FEWEST * noise * math.sqrt(SCORE_BINS)).all())
-    drawn = _drawn(observed, noise=noise, rng=simulation.generator("evaluation"))
+    usable = bool((totals > FEWEST * noise * math.sqrt(bins)).all())
+    drawn = _drawn(observed, noise=noise, rng=rng)
     whole = np.concatenate([observed[None], drawn])
 
     def measure(found: Array, *, lower: float = -math.inf, upper: float = math.inf) -> Measure:
@@ -103,18 +131,43 @@ def evaluated(
         )
 
     slope, intercept = _calibration(whole, eta=eta)
-    risk, thresholds = mean(family, eta), mean(family, edges)
     shares = _shares(whole)
     benefits = _benefits(whole, thresholds=thresholds)
     return Evaluation(
         auc=measure(_auc(whole), lower=0, upper=1),
         slope=measure(slope),
         intercept=measure(intercept),
-        brier=measure(_brier(whole, risk=risk), lower=0, upper=1),
+        brier=measure(_brier(whole, risk=mean(Family.LOGISTIC, eta)), lower=0, upper=1),
         risks=thresholds,
-        shares=tuple(measure(shares[:, i], lower=0, upper=1) for i in range(SCORE_BINS)),
-        benefits=tuple(measure(benefits[:, i]) for i in range(SCORE_BINS - 1)),
+        shares=tuple(measure(shares[:, i], lower=0, upper=1) for i in range(bins)),
+        benefits=tuple(measure(benefits[:, i]) for i in range(bins - 1)),
         usable=usable,
+    )
+
+
+def published(
+    found: Measure,
+    quantity: str,
+    *,
+    statistic: str,
+    key: tuple[str, ...],
+    level: float,
+    usable: bool,
+) -> Estimate:
+    """Return what is published of one number."""
+    width = NormalDist().inv_cdf((1 + level) / 2) * found.error
+    return Estimate(
+        statistic=statistic,
+        quantity=quantity,
+        key=key,
+        value=found.value if usable else None,
+        standard_error=found.error if usable else None,
+        lower=max(found.lower, found.value - width) if usable else None,
+        upper=min(found.upper, found.value + width) if usable else None,
+        level=level,
+        covers=Covers.SAMPLING_AND_NOISE,
+        unit="1",
+        flags=() if usable else (TOO_FEW,),
     )
 
 
@@ -133,7 +186,7 @@ def _drawn(observed: Array, *, noise: float, rng: np.random.Generator) -> Array:
     total = max(1, round(float(observed.sum())))
     sampled = rng.multinomial(total, shares / max(shares.sum(), 1e-9), size=RUNS)
     noisy = sampled + rng.normal(0, noise, sampled.shape)
-    return np.asarray(noisy.reshape(RUNS, 2, SCORE_BINS), dtype=np.float64)
+    return np.asarray(noisy.reshape(RUNS, *observed.shape), dtype=np.float64)
 
 
 def _auc(counts: Array) -> Array:

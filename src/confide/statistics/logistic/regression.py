@@ -20,27 +20,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from statistics import NormalDist
 
 from confide.errors import ContractError
-from confide.plans.contribution import PerPatient, one_row_each, question
+from confide.plans.contribution import PerPatient, question, rows_of_each
 from confide.plans.descent import walk
-from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
-from confide.plans.model_estimates import TOO_FEW, Published, forecast_of, label_of, step_of
+from confide.plans.model_estimates import Published, forecast_of, label_of, step_of
 from confide.plans.model_fit import fitted
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.statistics.logistic.evaluation import Evaluation, Measure, evaluated
-from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import (
-    SCORE_BINS,
-    UNIT,
-    DescentAggregate,
-    Family,
-    scale_of,
-    terms,
-)
+from confide.statistics.logistic.evaluation import Evaluation, Measure, evaluated, published
+from confide.tables.descent import SCORE_BINS, UNIT, DescentAggregate, Family, terms
+from confide.tables.descent_scale import scale_of
 from confide.tables.expression import Holds
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, resolve
@@ -60,7 +52,7 @@ class LogisticRegression:
         of: The condition.
         covariates: Numbers, and categories of which the first value is the reference.
         where: Which rows; rows that lack one of the values are left out.
-        per_patient: ``rows=1`` where a patient may have several.
+        per_patient: Most rows of a patient, where there may be several; they weigh as one together.
         hold_out: Share of the patients, by keyed hash, who are not fitted but evaluate the model.
         level: Coverage of each interval.
         expect: Public planning number of rows; needed to forecast the error.
@@ -92,13 +84,12 @@ class LogisticRegression:
         covariates = tuple(
             resolve(name, table=self.table, dataset=dataset) for name in self.covariates
         )
-        one_row_each(self.per_patient, table=self.table, axes=(), dataset=dataset)
         return DescentAggregate(
             relation=Relation(table=self.table, where=self.where),
             covariates=covariates,
             outcome=Holds(of=self.of),
             family=Family.LOGISTIC,
-            bounds=RowBound(max_rows=1),
+            bounds=rows_of_each(self.per_patient, table=self.table, dataset=dataset),
             rounds=ROUNDS,
             held_out=math.floor(self.hold_out * 1000),
         )
@@ -153,10 +144,10 @@ class LogisticRegression:
         estimates = []
         for place, (label, term) in enumerate(labelled):
             step = step_of(term, aggregate=aggregate, dataset=dataset)
-            estimates += say.of_term(found, place, label=label, step=step, slope=place > 0)
+            estimates += say.of_term(found, place, key=(label,), step=step, slope=place > 0)
         scale = scale_of(aggregate, dataset=dataset)
         width = 1.96 * sigma / (scale.moments * UNIT**2)
-        rows = say.rows(found, width=width)
+        rows = say.rows(found, unit=aggregate.counted, width=width)
         if not scale.scores:
             return (*estimates, rows)
         counts = [value / scale.scores for value in answers[-2 * SCORE_BINS :]]
@@ -172,38 +163,30 @@ class LogisticRegression:
 
     def _evaluation(self, found: Evaluation) -> list[Estimate]:
         """Return what is published of the held-out patients."""
-        level = float(self.level)
-        normal = NormalDist().inv_cdf((1 + level) / 2)
 
-        def published(quantity: str, key: str, one: Measure) -> Estimate:
-            width = normal * one.error
-            return Estimate(
+        def said(quantity: str, key: str, one: Measure) -> Estimate:
+            return published(
+                one,
+                quantity,
                 statistic=self.id,
-                quantity=quantity,
                 key=(key,),
-                value=one.value if found.usable else None,
-                standard_error=one.error if found.usable else None,
-                lower=max(one.lower, one.value - width) if found.usable else None,
-                upper=min(one.upper, one.value + width) if found.usable else None,
-                level=level,
-                covers=Covers.SAMPLING_AND_NOISE,
-                unit="1",
-                flags=() if found.usable else (TOO_FEW,),
+                level=float(self.level),
+                usable=found.usable,
             )
 
         edges = [f"{risk:.3g}" for risk in found.risks]
         ranges = [f"{a} to {b}" for a, b in zip(["0", *edges], [*edges, "1"], strict=True)]
         return [
-            published("auc", "held out", found.auc),
-            published("calibration slope", "held out", found.slope),
-            published("calibration intercept", "held out", found.intercept),
-            published("brier score", "held out", found.brier),
+            said("auc", "held out", found.auc),
+            said("calibration slope", "held out", found.slope),
+            said("calibration intercept", "held out", found.intercept),
+            said("brier score", "held out", found.brier),
             *(
-                published("observed share", f"risk {key}", one)
+                said("observed share", f"risk {key}", one)
                 for key, one in zip(ranges, found.shares, strict=True)
             ),
             *(
-                published("net benefit", f"risk {key}", one)
+                said("net benefit", f"risk {key}", one)
                 for key, one in zip(edges, found.benefits, strict=True)
             ),
         ]

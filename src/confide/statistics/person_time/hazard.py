@@ -46,7 +46,8 @@ from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.person_time.concordance import held_out_concordance
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import UNIT, DescentAggregate, Family, scale_of, terms
+from confide.tables.descent import UNIT, DescentAggregate, Family, terms
+from confide.tables.descent_scale import scale_of
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, domain, resolve
@@ -197,12 +198,14 @@ class HazardRegression:
         estimates = []
         for place, (start, end) in enumerate(pairwise(self.edges)):
             label = f"{float(start):g} to {float(end):g}: {centre}"
-            estimates += say.of_term(shifted, place, label=label, step=(1.0, "1"), slope=False)
+            estimates += say.of_term(shifted, place, key=(label,), step=(1.0, "1"), slope=False)
         for place, term in enumerate(slopes, start=aggregate.intercepts):
             label = label_of(term, self.covariates, aggregate=aggregate, dataset=dataset)
             step = step_of(term, aggregate=aggregate, dataset=dataset)
-            estimates += say.of_term(found, place, label=label, step=step, slope=True)
-        rows = say.rows(found, width=1.96 * sigma / (scale.moments * UNIT**2))
+            estimates += say.of_term(found, place, key=(label,), step=step, slope=True)
+        rows = say.rows(
+            found, unit=aggregate.counted, width=1.96 * sigma / (scale.moments * UNIT**2)
+        )
         if not scale.scores:
             return (*estimates, rows)
         held = held_out_concordance(

@@ -25,15 +25,15 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from confide.errors import ContractError
-from confide.plans.contribution import PerPatient, one_row_each, question
+from confide.plans.contribution import PerPatient, question, rows_of_each
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.model_estimates import Published, forecast_of, label_of, step_of
 from confide.plans.model_fit import Fit, fitted
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import UNIT, DescentAggregate, Family, scale_of, terms
+from confide.tables.descent import UNIT, DescentAggregate, Family, terms
+from confide.tables.descent_scale import scale_of
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset
@@ -53,7 +53,7 @@ class PoissonRegression:
         covariates: Numbers, and categories of which the first value is the reference.
         time: Person-time, a number above zero; where it is left out, events are per row.
         where: Which rows; rows that lack one of the values are left out.
-        per_patient: ``rows=1`` where a patient may have several.
+        per_patient: Most rows of a patient, where there may be several; they weigh as one together.
         level: Coverage of each interval.
         expect: Public planning number of rows; needed to forecast the error.
         expect_share: Public planning mean of events ÷ Y; 1/10 otherwise.
@@ -81,7 +81,6 @@ class PoissonRegression:
 
     def aggregate(self, dataset: Dataset) -> DescentAggregate:
         """Return what is asked of the rows."""
-        one_row_each(self.per_patient, table=self.table, axes=(), dataset=dataset)
         named = {
             name: resolve(name, table=self.table, dataset=dataset)
             for name in (*self.covariates, self.events, self.time)
@@ -92,7 +91,7 @@ class PoissonRegression:
             covariates=tuple(named[name] for name in self.covariates),
             outcome=named[self.events],
             family=Family.POISSON,
-            bounds=RowBound(max_rows=1),
+            bounds=rows_of_each(self.per_patient, table=self.table, dataset=dataset),
             rounds=ROUNDS,
             held_out=0,
             exposure=None if self.time is None else named[self.time],
@@ -145,9 +144,10 @@ class PoissonRegression:
         for place, term in enumerate(terms(aggregate, dataset=dataset)):
             label = label_of(term, self.covariates, aggregate=aggregate, dataset=dataset)
             step = step_of(term, aggregate=aggregate, dataset=dataset)
-            estimates += say.of_term(found, place, label=label, step=step, slope=place > 0)
+            estimates += say.of_term(found, place, key=(label,), step=step, slope=place > 0)
         scale = scale_of(aggregate, dataset=dataset)
-        return (*estimates, say.rows(found, width=1.96 * sigma / (scale.moments * UNIT**2)))
+        width = 1.96 * sigma / (scale.moments * UNIT**2)
+        return (*estimates, say.rows(found, unit=aggregate.counted, width=width))
 
     def _per_unit(self, found: Fit, *, aggregate: DescentAggregate, dataset: Dataset) -> Fit:
         """Return the fit with its intercept as a log rate per unit of person-time."""

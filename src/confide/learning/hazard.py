@@ -1,0 +1,191 @@
+"""Hazard regression as a scikit-learn estimator: time to an event, over public intervals.
+
+*Privacy:* as :mod:`confide.statistics.person_time.hazard`; see :mod:`.model`.  All intervals of a
+patient are one contribution.
+
+References:
+    [Hol80] Holford. The analysis of rates and of survivorship using log-linear models. Biometrics
+        36(2), 1980. https://doi.org/10.2307/2529982
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import ContractError, UnboundedError
+from confide.learning.columns import Bounds, Feature, text_of
+from confide.learning.ledger_folder import TemporaryLedger
+from confide.learning.model import (
+    OUTCOME,
+    TIME,
+    DPModel,
+    Floats,
+    middles,
+    of_quantity,
+    values_of,
+)
+
+
+class DPHazardRegression(DPModel):
+    """Regression of a hazard under differential privacy, with the patient as privacy unit.
+
+    Beside those of :class:`~.model.DPModel` there are the parameters:
+
+    - ``edges``: of the public intervals of follow-up, from 0 to the horizon;
+    - ``hold_out``: share of the patients who evaluate the model instead of fitting it.
+
+    One row of each patient is kept, with all of their follow-up.
+
+    Attributes:
+        coef_: Coefficients that predict, log hazard per unit of each term; shape (terms,).
+        baseline_: Log hazard in each interval where all terms are 0; shape (intervals,).
+        evaluation_: Harrell's C on held-out patients, by quantity.
+    """
+
+    _estimator_type = "survival"
+
+    def __init__(  # noqa: PLR0913 - parameters are public facts, each with a default
+        self,
+        *,
+        bounds: Bounds = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
+        missing: Mapping[str, Any] | None = None,
+        edges: Sequence[Any] | None = None,
+        epsilon: str | int = "1",
+        delta: str = "1e-6",
+        lifetime: str | int | None = None,
+        workspace: str | Path | TemporaryLedger | None = None,
+        lineage: str = "patients",
+        hold_out: str = "0",
+        level: str = "0.95",
+    ) -> None:
+        self.bounds = bounds
+        self.categories = categories
+        self.missing = missing
+        self.edges = edges
+        self.epsilon = epsilon
+        self.delta = delta
+        self.lifetime = lifetime
+        self.workspace = workspace
+        self.lineage = lineage
+        self.hold_out = hold_out
+        self.level = level
+
+    def fit(self, X: Any, y: Any, *, patients: Any = None) -> Self:  # noqa: N803
+        """Charge the ledger, fit, and keep what was published.
+
+        Args:
+            X: Rows; shape (rows, columns).
+            y: Whether follow-up ended with the event, and its time: a structured array of these
+                two, as scikit-survival has it, or one of shape (rows, 2).
+            patients: Id of each row's patient; each row is a patient of its own when None.
+
+        Raises:
+            ContractError: If something is not declared, or was learnt from the data; nothing is
+                charged.
+            UnboundedError: If there are no intervals.
+            PolicyError: If the lifetime would be passed; nothing is charged.
+            ReleaseFailedError: If anything fails after reading began; the charge stays.
+        """
+        event, time = _event_and_time(y)
+        held = float(self.hold_out) > 0
+        beside = {OUTCOME: event, TIME: time}
+        return self._fit(X, beside, patients=patients, holding_out=held)
+
+    def predict(self, X: Any) -> Floats:  # noqa: N803
+        """Return the logarithm of the hazard over that at 0: who is higher dies earlier."""
+        return np.asarray(self._terms(X) @ self.coef_)
+
+    def predict_survival(self, X: Any, times: Sequence[float]) -> Floats:  # noqa: N803
+        """Return the chance to be without the event at each time; shape (rows, times).
+
+        Raises:
+            ContractError: If a time is beyond the horizon.
+        """
+        edges = np.asarray([float(edge) for edge in self._edges()])
+        at = np.asarray(times, dtype=np.float64)
+        if at.size and (at.min() < 0 or at.max() > edges[-1]):
+            raise ContractError(f"Expected times from 0 to the horizon {edges[-1]:g}.")
+        spent = np.clip(at[:, None] - edges[:-1], 0, np.diff(edges))
+        heights = spent @ np.exp(self.baseline_)
+        return np.asarray(np.exp(-np.exp(self.predict(X))[:, None] * heights))
+
+    def _edges(self) -> list[Fraction]:
+        if self.edges is None:
+            raise UnboundedError(
+                "Follow-up has no intervals, and times of the data are not public.",
+                hint="Write edges=[0, 365, 1095, 1825], from the protocol.",
+            )
+        return [Fraction(str(edge)) for edge in self.edges]
+
+    def _statistic(self) -> str:
+        return "hazard-regression"
+
+    def _beside(self) -> dict[str, dict[str, Any]]:
+        edges = self._edges()
+        if max(edges) <= 0:
+            raise ContractError("Expected edges that rise from 0 to the horizon.")
+        fine = Fraction(Feature(name=TIME, upper=max(edges)).section()["step"])
+        step = _common([fine, *edges])
+        upper = max(edges) + step  # an event beyond the horizon is none at it
+        grid = {"lower": "0", "upper": text_of(upper), "step": text_of(step)}
+        return {
+            OUTCOME: {"categories": {"0": "no", "1": "yes"}},
+            TIME: {"kind": "number", **grid},
+        }
+
+    def _asked(self) -> dict[str, Any]:
+        return {
+            "time": TIME,
+            "of": {OUTCOME: ["yes"]},
+            "edges": [text_of(edge) for edge in self._edges()],
+            "hold-out": self.hold_out,
+        }
+
+    def _take(self, features: tuple[Feature, ...]) -> None:
+        """Keep what predicts, with the hazards moved from the middle of the bounds to 0."""
+        found = of_quantity(self.estimates_, "prediction coefficient")
+        intervals = len(self._edges()) - 1
+        values = values_of(found)
+        self.evaluation_ = {"concordance": of_quantity(self.estimates_, "concordance")}
+        self.terms_ = tuple(each.key[0] for each in found[intervals:])
+        self.coef_ = values[intervals:]
+        self.baseline_ = values[:intervals] - self.coef_ @ middles(features)
+
+    def _exactly(self, X: Any, y: Any) -> float:  # noqa: N803
+        """Return Harrell's C."""
+        event, time = _event_and_time(y)
+        event, time = np.asarray(event, dtype=bool), np.asarray(time, dtype=np.float64)
+        risk = self.predict(X)
+        first = event[:, None] & (time[:, None] < time)
+        higher = (risk[:, None] > risk) + (risk[:, None] == risk) / 2
+        return float((first * higher).sum() / first.sum())
+
+
+def _event_and_time(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the two columns of outcomes.
+
+    Raises:
+        ContractError: If there are not two.
+    """
+    found = np.asarray(y)
+    if found.dtype.names is not None and len(found.dtype.names) == 2:
+        event, time = (found[name] for name in found.dtype.names)
+        return np.asarray(event).astype(np.int64), np.asarray(time)
+    if found.ndim != 2 or found.shape[1] != 2:
+        raise ContractError(
+            "Expected y of shape (rows, 2): whether follow-up ended with the event, and its time.",
+            hint="Write np.column_stack([event, days]).",
+        )
+    return np.asarray(found[:, 0]), np.asarray(found[:, 1])
+
+
+def _common(values: Sequence[Fraction]) -> Fraction:
+    """Return the greatest fraction of which all are multiples."""
+    below = math.lcm(*(value.denominator for value in values))
+    return Fraction(math.gcd(*(int(value * below) for value in values)), below)

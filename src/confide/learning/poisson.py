@@ -1,0 +1,143 @@
+"""Poisson regression as a scikit-learn estimator: rates of counts, per person-time if given.
+
+*Privacy:* as :mod:`confide.statistics.person_time.poisson`; see :mod:`.model`.  More events than
+the public bound count as the bound.
+
+References:
+    [MN89] McCullagh, Nelder. Generalized linear models, 2nd ed., ch. 6. Chapman and Hall 1989.
+        https://doi.org/10.1201/9780203753736
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from confide.errors import ContractError, UnboundedError
+from confide.learning.columns import Bounds, Feature, declared
+from confide.learning.ledger_folder import TemporaryLedger
+from confide.learning.model import (
+    OUTCOME,
+    TIME,
+    DPModel,
+    Floats,
+    column_of,
+    middles,
+    of_quantity,
+    values_of,
+)
+
+
+class DPPoissonRegression(DPModel):
+    """Poisson regression under differential privacy, with the patient as privacy unit.
+
+    Beside those of :class:`~.model.DPModel` there are the parameters:
+
+    - ``most_events``: events of a row that count, no more than needed;
+    - ``exposure``: (lower, upper) of the person-time of a row, above 0; None where it is alike;
+    - ``rows_per_patient``: most rows of a patient, which weigh as one together.
+
+    Attributes:
+        coef_: Coefficients that predict, log rate per unit of each term; shape (terms,).
+        intercept_: The intercept that goes with them.
+    """
+
+    _estimator_type = "regressor"
+
+    def __init__(  # noqa: PLR0913 - parameters are public facts, each with a default
+        self,
+        *,
+        bounds: Bounds = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
+        missing: Mapping[str, Any] | None = None,
+        most_events: int | None = None,
+        exposure: tuple[Any, Any] | None = None,
+        epsilon: str | int = "1",
+        delta: str = "1e-6",
+        lifetime: str | int | None = None,
+        workspace: str | Path | TemporaryLedger | None = None,
+        lineage: str = "patients",
+        level: str = "0.95",
+        rows_per_patient: int = 1,
+    ) -> None:
+        self.bounds = bounds
+        self.categories = categories
+        self.missing = missing
+        self.most_events = most_events
+        self.exposure = exposure
+        self.epsilon = epsilon
+        self.delta = delta
+        self.lifetime = lifetime
+        self.workspace = workspace
+        self.lineage = lineage
+        self.level = level
+        self.rows_per_patient = rows_per_patient
+
+    def fit(self, X: Any, y: Any, *, exposure: Any = None, patients: Any = None) -> Self:  # noqa: N803
+        """Charge the ledger, fit, and keep what was published.
+
+        Args:
+            X: Rows; shape (rows, columns).
+            y: Numbers of events; shape (rows,).
+            exposure: Person-time of each row, where the parameter bounds it; shape (rows,).
+            patients: Id of each row's patient; each row is a patient of its own when None.
+
+        Raises:
+            ContractError: If something is not declared, or was learnt from the data; nothing is
+                charged.
+            UnboundedError: If the number of events has no bound.
+            PolicyError: If the lifetime would be passed; nothing is charged.
+            ReleaseFailedError: If anything fails after reading began; the charge stays.
+        """
+        if (exposure is None) != (self.exposure is None):
+            raise ContractError(
+                "Person-time is given to fit and bounded by the parameter, or neither.",
+                hint="Write exposure=(30, 365) of the model and fit(X, y, exposure=days).",
+            )
+        beside = {OUTCOME: column_of(y)}
+        if exposure is not None:
+            beside[TIME] = column_of(exposure)
+        return self._fit(X, beside, patients=patients)
+
+    def predict(self, X: Any) -> Floats:  # noqa: N803
+        """Return the rate that the model predicts, per unit of person-time; shape (rows,)."""
+        log_rate = self._terms(X) @ self.coef_ + self.intercept_
+        return np.asarray(np.exp(np.clip(log_rate, -700, 700)))
+
+    def _statistic(self) -> str:
+        return "poisson-regression"
+
+    def _beside(self) -> dict[str, dict[str, Any]]:
+        if self.most_events is None:
+            raise UnboundedError(
+                "A number of events has no bound, and that of the data is not public.",
+                hint="Write most_events=5 from clinical knowledge; more count as five.",
+            )
+        events = {"kind": "number", "lower": "0", "upper": str(self.most_events), "step": "1"}
+        if self.exposure is None:
+            return {OUTCOME: events}
+        (time,) = declared((TIME,), bounds={TIME: self.exposure}, categories=None)
+        return {OUTCOME: events, TIME: time.section()}
+
+    def _asked(self) -> dict[str, Any]:
+        time = {} if self.exposure is None else {"time": TIME}
+        return {"events": OUTCOME, **time}
+
+    def _take(self, features: tuple[Feature, ...]) -> None:
+        """Keep what predicts, with the intercept moved from the middle of the bounds to 0."""
+        found = of_quantity(self.estimates_, "prediction coefficient")
+        values = values_of(found)
+        self.terms_ = tuple(each.key[0] for each in found[1:])
+        self.coef_ = values[1:]
+        self.intercept_ = float(values[0] - self.coef_ @ middles(features))
+
+    def _exactly(self, X: Any, y: Any) -> float:  # noqa: N803
+        """Return the share of deviance that is explained, of rows with equal person-time."""
+        y = np.asarray(y, dtype=np.float64)
+
+        def deviance(mean: Floats) -> float:
+            logs = np.log(np.where(y > 0, y, 1) / np.where(y > 0, mean, 1))
+            return float((y * logs - y + mean).sum())
+
+        return 1 - deviance(self.predict(X)) / deviance(np.full(len(y), y.mean()))

@@ -1,0 +1,253 @@
+"""Linear, Poisson, hazard and multinomial models as estimators: declared, charged, and private."""
+
+import numpy as np
+import pytest
+
+from confide.errors import ContractError, UnboundedError
+from confide.learning import (
+    DPHazardRegression,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPPoissonRegression,
+    TemporaryLedger,
+)
+from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
+
+N = 3_000
+BOUNDS = [(0, 100), (0, 10)]
+EDGES = (0, 365, 1095, 1825)
+
+
+def rows(rng, n=N):
+    return np.column_stack([rng.uniform(0, 100, n), rng.uniform(0, 10, n)])
+
+
+def linear(**others):
+    given = {"bounds": BOUNDS, "target": (-20, 20), "workspace": TemporaryLedger()}
+    return DPLinearRegression(**{**given, **others})
+
+
+def poisson(**others):
+    given = {"bounds": BOUNDS, "most_events": 6, "workspace": TemporaryLedger()}
+    return DPPoissonRegression(**{**given, **others})
+
+
+def hazard(**others):
+    given = {"bounds": BOUNDS, "edges": EDGES, "workspace": TemporaryLedger()}
+    return DPHazardRegression(**{**given, **others})
+
+
+def several(**others):
+    given = {"bounds": BOUNDS, "classes": ("none", "mild", "late"), "workspace": TemporaryLedger()}
+    return DPLogisticRegression(**{**given, **others})
+
+
+ALL = {"linear": linear, "poisson": poisson, "hazard": hazard, "several classes": several}
+every = pytest.mark.parametrize("model", ALL.values(), ids=ALL.keys())
+
+
+def outcomes(name, n=60):
+    rng = np.random.default_rng(1)
+    if name is hazard:
+        return np.column_stack([rng.integers(0, 2, n), rng.integers(1, 2000, n)])
+    if name is several:
+        return rng.choice(["none", "mild", "late"], n)
+    return rng.integers(0, 5, n)
+
+
+def test_a_linear_model_has_coefficients_in_the_order_of_the_columns_and_predicts():
+    rng = np.random.default_rng(2)
+    X = rows(rng)
+    group = rng.choice(["a", "b"], N)
+    y = X[:, 0] / 10 - X[:, 1] + 3 * (group == "b") + rng.normal(0, 1, N)
+    table = np.column_stack([X[:, 0].astype(object), group, X[:, 1]])
+    model = linear(
+        bounds={"x0": (0, 100), "x2": (0, 10)}, categories={"x1": ["a", "b"]}, epsilon="5"
+    ).fit(table, y)
+    assert model.terms_ == ("x0", "x1: b vs a", "x2")
+    assert model.coef_ == pytest.approx([0.1, 3, -1], abs=0.15)
+    assert model.predict(table) == pytest.approx(y, abs=6)
+    assert model.score(table, y, public=True) > 0.8
+    slope = next(e for e in model.estimates_ if e.key == ("x0",))
+    assert slope.lower < 0.1 < slope.upper
+
+
+def test_a_poisson_model_predicts_rates_per_person_time():
+    rng = np.random.default_rng(3)
+    X, days = rows(rng), rng.uniform(30, 365, N)
+    rate = np.exp(X[:, 0] / 50 - X[:, 1] / 10 - 6)
+    y = rng.poisson(rate * days)
+    model = poisson(exposure=(30, 365), epsilon="5").fit(X, y, exposure=days)
+    assert model.coef_ == pytest.approx([1 / 50, -1 / 10], abs=0.03)
+    assert model.predict(X).sum() == pytest.approx(rate.sum(), rel=0.15)
+    with pytest.raises(ContractError, match="or neither"):
+        poisson(exposure=(30, 365)).fit(X, y)
+    alike = poisson(epsilon="5").fit(X, rng.poisson(np.exp(X[:, 0] / 50 - 1)))
+    assert alike.coef_[0] == pytest.approx(1 / 50, abs=0.006)
+    with_rows = poisson(rows_per_patient=3, epsilon="5").fit(
+        np.repeat(X, 2, axis=0), np.repeat(y, 2), patients=np.repeat(np.arange(N), 2)
+    )
+    (count,) = (e for e in with_rows.estimates_ if e.quantity == "count")
+    assert count.value == pytest.approx(N, rel=0.1)
+    assert count.unit == "persons"
+
+
+def lives(n=N, seed=4):
+    rng = np.random.default_rng(seed)
+    X = rows(rng, n)
+    daily = np.exp((X[:, 0] - 50) / 40 + (X[:, 1] - 5) / 10) / 2000
+    time, last = rng.exponential(1 / daily), rng.uniform(300, 3000, n)
+    return X, (time <= last).astype(int), np.floor(np.minimum(time, last)), daily
+
+
+def test_a_hazard_model_ranks_and_says_how_many_are_without_the_event():
+    X, event, time, daily = lives()
+    model = hazard(epsilon="5", hold_out="0.2").fit(
+        X, np.column_stack([event, time]), patients=np.arange(N)
+    )
+    assert model.coef_ == pytest.approx([1 / 40, 1 / 10], abs=0.04)
+    found = model.predict_survival(X, [365, 1000, 1825])
+    exact = np.exp(-np.outer(daily, [365, 1000, 1825]))
+    assert found.mean(axis=0) == pytest.approx(exact.mean(axis=0), abs=0.03)
+    assert (np.diff(found, axis=1) < 0).all()
+    (c,) = model.evaluation_["concordance"]
+    assert c.lower < model.score(X, np.column_stack([event, time]), public=True) < c.upper
+    with pytest.raises(ContractError, match="horizon"):
+        model.predict_survival(X, [2000])
+
+
+def test_an_event_beyond_the_horizon_is_none_at_it():
+    X, event, time, _ = lives(2_000)
+    beyond = np.array([(True, 5000.0)] * 2_000, dtype=[("event", bool), ("time", float)])
+    model = hazard(epsilon="20").fit(X, beyond)
+    assert model.predict_survival(X, [1825]).mean() > 0.97
+    assert ((event == 1) & (time < 1825)).any()
+
+
+def test_three_classes_of_a_logistic_model_have_chances_that_add_up_to_one():
+    rng = np.random.default_rng(5)
+    X = rows(rng)
+    odds = np.column_stack([np.zeros(N), X[:, 0] / 25 - 2, X[:, 1] / 2 - 2])
+    shares = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
+    y = np.array(["none", "mild", "late"])[(rng.random(N)[:, None] > shares.cumsum(1)).sum(1)]
+    model = several(epsilon="5", hold_out="0.2").fit(X, y, patients=np.arange(N))
+    assert model.coef_.shape == (3, 2)
+    assert (model.coef_[0] == 0).all()
+    assert model.coef_[1] == pytest.approx([1 / 25, 0], abs=0.1)
+    assert model.coef_[2] == pytest.approx([0, 1 / 2], abs=0.15)
+    chances = model.predict_proba(X)
+    assert chances.sum(axis=1) == pytest.approx(1)
+    assert np.abs(chances - shares).mean() < 0.05
+    assert (model.predict(X) == model.classes_[chances.argmax(axis=1)]).all()
+    assert [e.key[0] for e in model.evaluation_["auc"]] == [
+        f"{name} vs the rest" for name in ("none", "mild", "late")
+    ]
+
+
+@every
+def test_a_model_without_a_ledger_or_bounds_is_refused_and_nothing_is_read(model):
+    X = rows(np.random.default_rng(1), 60)
+    with pytest.raises(ContractError, match="ledger"):
+        model(workspace=None).fit(X, outcomes(model))
+    with pytest.raises(UnboundedError, match="'x1'"):
+        model(bounds={"x0": (0, 100)}).fit(X, outcomes(model))
+
+
+@pytest.mark.parametrize(
+    ("model", "lacks", "says"),
+    [
+        (linear, {"target": None}, "'outcome' has neither bounds"),
+        (poisson, {"most_events": None}, "most_events=5"),
+        (hazard, {"edges": None}, "edges="),
+    ],
+)
+def test_what_is_explained_needs_public_bounds_too(model, lacks, says):
+    with pytest.raises(UnboundedError, match=says):
+        model(**lacks).fit(rows(np.random.default_rng(1), 60), outcomes(model))
+
+
+@every
+def test_an_exact_score_on_private_patients_is_refused(model):
+    with pytest.raises(ContractError, match="no budget was charged"):
+        model().score([[1, 2]], [1])
+
+
+@every
+def test_feasibility_is_told_before_anything_is_spent(model):
+    small, large = (model().feasibility(rows=n) for n in (1_000, 100_000))
+    assert small.half_width > 50 * large.half_width
+
+
+@every
+def test_searches_and_learnt_steps_are_refused(model):
+    pytest.importorskip("sklearn", reason="pip install 'confide[sklearn]'")
+    from sklearn.base import clone, is_classifier, is_regressor
+    from sklearn.model_selection import cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y, one = rows(np.random.default_rng(1), 60), outcomes(model), model()
+    with pytest.raises(ContractError, match="fits many models"):
+        cross_val_score(one, X, y, cv=2, error_score="raise")
+    with pytest.raises(ContractError, match="learns from the patients"):
+        make_pipeline(StandardScaler(), one).fit(X, y)
+    other = clone(one)
+    assert other.get_params() == one.get_params()
+    assert is_classifier(one) is (model is several)
+    assert is_regressor(one) is (model in (linear, poisson))
+    refuse_tuning()
+    refuse_learnt_steps()
+
+
+def test_a_structured_outcome_of_anything_but_event_and_time_is_refused():
+    with pytest.raises(ContractError, match="column_stack"):
+        hazard().fit(rows(np.random.default_rng(1), 60), np.ones(60))
+
+
+def test_classes_are_given_once_each():
+    X = rows(np.random.default_rng(1), 60)
+    for classes in (("a",), ("a", "a"), ("a", None)):
+        with pytest.raises(ContractError, match="each given once"):
+            several(classes=classes).fit(X, outcomes(several))
+
+
+def test_one_class_only_is_defined_and_predicts_it():
+    X = rows(np.random.default_rng(6), 2_000)
+    model = DPLogisticRegression(bounds=BOUNDS, epsilon="5", workspace=TemporaryLedger())
+    model.fit(X, np.zeros(2_000, int))
+    assert model.predict_proba(X)[:, 1].max() < 0.2
+    three = several(epsilon="5").fit(X, np.array(["mild"] * 2_000))
+    assert (three.predict(X) == "mild").all()
+
+
+@pytest.mark.parametrize("model", [several, poisson, linear])
+def test_a_column_that_is_constant_in_the_data_has_no_interval_or_a_wide_one(model):
+    X, y = rows(np.random.default_rng(7), 2_000), outcomes(model, 2_000)
+    X[:, 1] = 5.0
+    found = model(epsilon="2").fit(X, y)
+    of = [e for e in found.estimates_ if e.quantity == "coefficient" and e.key[0] == "x1"]
+    assert of
+    varying = [e for e in found.estimates_ if e.quantity == "coefficient" and e.key[0] == "x0"]
+    for one, other in zip(of, varying, strict=True):
+        wide = 10 * (other.upper - other.lower) if other.lower is not None else 0
+        assert one.lower is None or one.upper - one.lower > 3 * wide / 10
+    assert np.isfinite(found.coef_).all()
+
+
+@every
+def test_rows_with_missing_values_are_left_out_and_nothing_breaks(model):
+    rng = np.random.default_rng(8)
+    X, y = rows(rng, 2_000), outcomes(model, 2_000)
+    X[::2, 0] = np.nan
+    found = model(epsilon="5").fit(X, y)
+    (count,) = (e for e in found.estimates_ if e.quantity == "count")
+    assert count.value == pytest.approx(1_000, rel=0.15)
+
+
+@every
+def test_fewer_patients_than_terms_are_too_few_and_told_so(model):
+    rng = np.random.default_rng(9)
+    X = rng.uniform(0, 1, (8, 10))
+    found = model(bounds=[(0, 1)] * 10, epsilon="1").fit(X, outcomes(model, 8))
+    assert any(e.flags for e in found.estimates_ if e.quantity in ("coefficient", "count"))
+    assert not any(e.lower is not None for e in found.estimates_ if e.quantity == "coefficient")
