@@ -28,7 +28,7 @@ from seeded import SeededEntropy
 
 pytestmark = pytest.mark.mutant
 
-SAMPLES = 5_000
+SAMPLES = 2_500
 every_family = pytest.mark.parametrize("family", Family, ids=lambda family: family.value)
 
 

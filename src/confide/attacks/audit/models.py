@@ -16,7 +16,7 @@ long coordinate those of gradients and curvature.
 *Privacy:* patients are generated.
 *Utility:* the canaries reach more than 0.97 of the claim in every family (a test says so), so a
 part that is not charged, such as the curvature, is found with the noise off, and noise of half its
-size as μ ≥ 1.8 claims.
+size in 2,500 samples.
 
 References:
     [DRS22] Dong, Roth, Su. Gaussian differential privacy. JRSS B 84(1), 2022.
