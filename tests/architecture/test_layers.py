@@ -40,6 +40,12 @@ def test_importing_confide_loads_no_heavy_library():
     assert not _modules_after("import confide") & set(HEAVY)
 
 
+def test_models_and_jobs_load_pytorch_when_they_train_and_not_before():
+    loaded = _modules_after("import confide.learning, confide.jobs.kinds, confide.cli.verify")
+    assert "confide.jobs.learning.dp_sgd" in loaded
+    assert not loaded & {"torch", "opacus", "safetensors", "dp_accounting", "scipy", "sklearn"}
+
+
 @pytest.mark.parametrize("measure", ["pure", "zcdp"])
 def test_a_release_needs_no_numerical_accountant_and_no_frames(measure, tmp_path):
     (tmp_path / "people.csv").write_text(

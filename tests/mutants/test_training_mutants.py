@@ -28,7 +28,7 @@ from seeded import SeededEntropy  # noqa: E402
 
 pytestmark = pytest.mark.mutant
 
-SAMPLES = 8_000
+SAMPLES = 4_000
 OTHERS = 7
 EPSILON = 0.5
 MISS = 1e-6
@@ -117,9 +117,9 @@ def passes(spec, vectors, **given):
 def test_the_canary_reaches_the_clip_and_the_audit_most_of_the_claim():
     vectors = opposed()
     assert vectors.tolist() == [-REACH] * OTHERS + [REACH]
-    assert measured(WHOLE, vectors, samples=40_000) > 0.8 * claimed(1.0)
+    assert measured(WHOLE, vectors, samples=20_000) > 0.8 * claimed(1.0)
     alone = pulled([0])
-    assert measured(HALF, alone, samples=40_000) > 0.6 * claimed(0.5)
+    assert measured(HALF, alone, samples=20_000) > 0.5 * claimed(0.5)
 
 
 @pytest.mark.parametrize("spec", [HALF, WHOLE], ids=["sampled", "full batch"])

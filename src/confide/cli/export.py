@@ -79,9 +79,11 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None) -> str:
     from confide.release.output_check import results
     from confide.release.verify_job import is_job
 
+    if is_job(held) and form is Form.MODEL_CARD:
+        return _job_card(held, folder=folder)
     if is_job(held):
         raise ContractError(
-            "This is a job: only releases of statistics are exported so.",
+            "This is a job: of jobs there is a model card alone.",
             hint="Its files, job.json and certificate.json are complete; publish the folder.",
         )
     if held.get("certificate") != VERSION or "accounting" not in held:
@@ -113,6 +115,16 @@ def _written(held: Any, *, form: Form, folder: Path, payload: bytes | None) -> s
     release = Release(noisy=noisy, estimates=noisy.estimates(), certificate=held)
     write = model_card if form is Form.MODEL_CARD else methods
     return write(release, words=load_words("en"))
+
+
+def _job_card(held: Any, *, folder: Path) -> str:
+    from confide.release.job_certificate import JobRelease
+    from confide.release.verify_job import answer_in
+    from confide.report.job_card import job_card
+    from confide.report.words import load_words
+
+    release = JobRelease(answer=answer_in(folder), certificate=held)
+    return job_card(release, words=load_words("en"))
 
 
 def _payload(folder: Path, payload: bytes | None) -> bytes:

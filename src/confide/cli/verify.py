@@ -37,6 +37,7 @@ def verify(
     quiet: Quiet = False,
 ) -> None:
     """Check a certificate and the files beside it, without data."""
+    from confide.jobs.kinds import read_spec
     from confide.release.verify import read_certificate
     from confide.release.verify import verify as check
 
@@ -47,7 +48,7 @@ def verify(
     asked = () if ledger is None else tuple(_asked(held, ledger))
     if payload is None and ledger is not None:
         payload = stored_payload(held, ledger)
-    found = check(held, folder=path.parent, pinned_key=pinned, payload=payload)
+    found = check(held, folder=path.parent, pinned_key=pinned, payload=payload, read_spec=read_spec)
     more = (*_versions(held, earlier or ()), *_in_chain(held, chain), *asked)
     found = replace(found, checks=(*found.checks, *more))
     body: dict[str, Any] = {

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +37,13 @@ from confide.learning.conventions import Conventions
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
 from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
-from confide.learning.running import planned, run_in_parts
+from confide.learning.running import last_part, planned, run_in_parts
 from confide.plans.job import JobPlan
 from confide.plans.plan import Study
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import amount
+from confide.privacy.measure import Measure
+from confide.release.job_certificate import JobRelease
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records
@@ -70,12 +72,14 @@ class DPModuleClassifier(Conventions):
     - ``batch``: patients expected in a batch; 512, or a tenth of fewer than 5,120, when None;
     - ``epochs``: times that each patient is expected to be drawn;
     - ``clip``: most norm of one patient's gradient; when None that of ‖x‖ for a linear module,
-      which loses nothing, else 1;
+      which loses nothing, else 4;
     - ``optimizer``, ``learning_rate``: what is made of noisy gradients;
     - ``checkpoints``: parts that are durable by themselves;
     - ``epsilon``, ``delta``: what a fit costs, as text;
     - ``lifetime``, ``lifetime_delta``: what all fits on these patients may cost together; one fit
       when None;
+    - ``measure``: "pure", where ε and δ of all fits add up; or "zcdp", as in a ledger that other
+      models share, where ε is met at ``delta`` and noise is some 40 % larger;
     - ``workspace``: folder of the ledger, or :class:`~.ledger_folder.TemporaryLedger`;
     - ``lineage``: name of the patients in the ledger.
 
@@ -109,6 +113,7 @@ class DPModuleClassifier(Conventions):
         delta: str = "1e-6",
         lifetime: str | int | None = None,
         lifetime_delta: str | None = None,
+        measure: str = "pure",
         workspace: str | Path | TemporaryLedger | None = None,
         lineage: str = "patients",
     ) -> None:
@@ -129,6 +134,7 @@ class DPModuleClassifier(Conventions):
         self.delta = delta
         self.lifetime = lifetime
         self.lifetime_delta = lifetime_delta
+        self.measure = measure
         self.workspace = workspace
         self.lineage = lineage
 
@@ -163,7 +169,9 @@ class DPModuleClassifier(Conventions):
         frame = frame_of(X, y, patients, features=features)
         with self._open(features, frames={ROWS: frame}) as ws:
             spec, plan = self._planned(ws, features, module=module)
-            runner = ModuleTraining(spec, plan=plan, module=module, delta=amount(self.delta))
+            runner = ModuleTraining(
+                spec, plan=plan, module=module, delta=self._delta(plan.dataset.measure)
+            )
             self.release_ = run_in_parts(
                 ws,
                 spec,
@@ -193,6 +201,20 @@ class DPModuleClassifier(Conventions):
         )
         with self._open(features, frames={}) as ws:
             return self._planned(ws, features, module=self._validated(features))[1]
+
+    def checkpoint(self, columns: Sequence[str] | None = None) -> JobRelease | None:
+        """Return the last durable weights in the ledger, certified; None where there are none.
+
+        They were charged for, also where the training ended early.  Free.
+
+        Args:
+            columns: Names of the columns, in their order; those that are declared, when None.
+        """
+        features = declared(
+            columns, bounds=self.bounds, categories=self.categories, missing=self.missing
+        )
+        with self._open(features, frames={}) as ws:
+            return last_part(ws)
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """Return the chance of each class; shape (rows, classes)."""
@@ -250,7 +272,7 @@ class DPModuleClassifier(Conventions):
     ) -> "tuple[DPSGD, JobPlan]":
         """Return the training and its price."""
         from confide.jobs.learning.dp_sgd import DPSGD, Optimizer, noise_for
-        from confide.jobs.learning.modules import architecture, linear_clip, trained
+        from confide.jobs.learning.modules import architecture, trained, usual_clip
 
         if not isinstance(self.patients, int) or self.patients < 1:
             raise ContractError(
@@ -266,8 +288,10 @@ class DPModuleClassifier(Conventions):
         steps = math.ceil(self.epochs / rate)
         names = [*(feature.name for feature in features), OUTCOME]
         most = self.rows_per_patient
-        clip = linear_clip(module, terms=len(features)) if self.clip is None else amount(self.clip)
-        epsilon, delta = amount(_text(self.epsilon)), amount(self.delta)
+        clip = usual_clip(module, terms=len(features)) * most
+        if self.clip is not None:
+            clip = amount(self.clip)
+        measure = ws.declared.dataset.measure
         spec = DPSGD(
             reads=Records(
                 relation=Relation(table=ROWS),
@@ -276,18 +300,33 @@ class DPModuleClassifier(Conventions):
             ),
             architecture=architecture(module),
             parameters=trained(module),
-            clip=clip * (most if self.clip is None else 1),
+            clip=clip,
             rate=rate,
             patients=self.patients,
             steps=steps,
             sigma_squared=noise_for(
-                epsilon, delta=delta, rate=rate, steps=steps, adjacency=Adjacency.ADD_REMOVE
+                amount(_text(self.epsilon)),
+                delta=self._delta(measure),
+                rate=rate,
+                steps=steps,
+                adjacency=Adjacency.ADD_REMOVE,
+                measure=measure,
             ),
             optimizer=kinds[self.optimizer],
             learning_rate=amount(self.learning_rate),
             checkpoints=min(self.checkpoints, steps),
         )
-        return spec, planned(ws, spec, study=Study(id="module"), delta=delta)
+        return spec, planned(ws, spec, study=Study(id="module"), delta=self._delta(measure))
+
+    def _delta(self, measure: Measure) -> Fraction:
+        """Return the δ that is charged: all of it, or the half that is kept for it beside ρ."""
+        match measure:
+            case Measure.PURE:
+                return amount(self.delta)
+            case Measure.ZCDP:
+                return amount(self.delta) / 2
+            case _:
+                assert_never(measure)
 
     def _open(self, features: tuple[Feature, ...], *, frames: Mapping[str, object]) -> Workspace:
         columns = {feature.name: feature.section() for feature in features}
@@ -297,7 +336,7 @@ class DPModuleClassifier(Conventions):
             "dataset": {"id": self.lineage, "lineage": self.lineage, "snapshot": "1"},
             "source": {"kind": "frames"},
             "protects": {"unit": "patient", "id": PATIENT, "adjacency": "add-remove"},
-            "accounting": {"measure": "pure", "delta": self.lifetime_delta or self.delta},
+            "accounting": {"measure": self.measure, "delta": self.lifetime_delta or self.delta},
             "caps": {"lifetime": {"epsilon": _text(lifetime)}},
             "tables": {ROWS: {"columns": columns}},
         }

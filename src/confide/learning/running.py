@@ -4,15 +4,17 @@ import functools
 from collections.abc import Callable
 from fractions import Fraction
 
-from confide.budget.ledger import StoredRelease
+from confide.budget.ledger import State, StoredRelease
 from confide.errors import BudgetExhaustedError
 from confide.noise.entropy import SystemEntropy
+from confide.plans.canonical import Json
 from confide.plans.job import Job, JobPlan, plan_job
 from confide.plans.plan import Study
 from confide.release.approval import analyst_of, authority_of
 from confide.release.certificate import Issuer
 from confide.release.commitment import published
 from confide.release.incidents import log_incident
+from confide.release.job_answer import is_answer
 from confide.release.job_certificate import JobRelease, certified_job
 from confide.release.job_gate import JobGate, RunnableJob
 from confide.release.job_rounds import InParts, release_in_parts
@@ -120,6 +122,19 @@ def run_in_parts(
     return _certified(ws, plan, through=through, progress=progress)
 
 
+def last_part(ws: Workspace) -> JobRelease | None:
+    """Return the last answer of a job in the ledger, certified; None where there is none.
+
+    For a job that ended early: what it published until then was charged for.
+    """
+    for entry in reversed(ws.ledger.entries(ws.declared.dataset.lineage)):
+        if entry.state is State.PUBLISHED and not entry.withheld:
+            stored = ws.ledger.stored(entry.number)
+            if is_answer(stored.payload):
+                return _signed(ws, stored)
+    return None
+
+
 def _certified(
     ws: Workspace,
     plan: JobPlan,
@@ -136,10 +151,16 @@ def _certified(
         except BudgetExhaustedError as refusal:
             raise told_in_epsilon(refusal, plan=plan) from None
         opening = snapshot.opening(stored.entry)
+    return _signed(ws, stored, commitment=None if opening is None else published(opening))
+
+
+def _signed(ws: Workspace, stored: StoredRelease, *, commitment: Json = None) -> JobRelease:
+    """Return a stored answer with its certificate."""
+    declared = ws.declared
     return certified_job(
         stored,
         issuer=Issuer(organisation=declared.organisation, contact=declared.contact),
-        signer=signing_key(folder, place=declared.ledger),
+        signer=signing_key(declared.base / FOLDER, place=declared.ledger),
         authority=authority_of(ws.ledger, stored.entry),
-        commitment=None if opening is None else published(opening),
+        commitment=commitment,
     )

@@ -9,8 +9,8 @@ verifier compute it without knowing the job.
 ``zcdp`` [BS16, lem. 1.7].  Under ``pure`` Gaussian events have an ε at the plan's δ alone, and that
 δ is charged beside it [CKS20, cor. 13].  Events on Poisson samples have an ε at that δ as well, by
 Rényi divergences of whole orders (:mod:`confide.privacy.accounting.sampled_gaussian`); under
-``zcdp`` they are charged as δ-approximate ε²/2-zCDP [BS16, sec. 8], or at δ = 0 as if nobody were
-left out of a sample.
+``zcdp`` they are charged as δ-approximate ρ-zCDP by the lemma there, or ε²/2 [BS16, sec. 8] where
+that is less, or at δ = 0 as if nobody were left out of a sample.
 
 References:
     [BS16] Bun, Steinke. Concentrated differential privacy. TCC 2016.
@@ -32,7 +32,11 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.canonical import Json, canonical_bytes, decode, digest, encode
 from confide.plans.plan import Study
 from confide.privacy.accounting.concentrated import epsilon_at
-from confide.privacy.accounting.sampled_gaussian import SampledSteps, sampled_epsilon
+from confide.privacy.accounting.sampled_gaussian import (
+    SampledSteps,
+    sampled_epsilon,
+    sampled_rho,
+)
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
@@ -254,8 +258,9 @@ def job_loss(
     rho = sum(unsampled, Fraction(0))
     match measure:
         case Measure.ZCDP if sampled and delta:
-            epsilon = sampled_epsilon(sampled, delta=delta)
-            return ZeroConcentratedDP(rho=rho + epsilon**2 / 2, delta=delta)
+            simple = sampled_epsilon(sampled, delta=delta) ** 2 / 2
+            least = min(simple, sampled_rho(sampled, delta=delta))
+            return ZeroConcentratedDP(rho=rho + least, delta=delta)
         case Measure.ZCDP:
             return ZeroConcentratedDP(rho=rho)
         case Measure.PURE if sampled and delta:

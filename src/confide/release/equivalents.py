@@ -5,6 +5,8 @@ References:
         https://arxiv.org/abs/1605.02065
     [CKS20] Canonne, Kamath, Steinke. The discrete Gaussian for differential privacy. NeurIPS 2020,
         cor. 13. https://arxiv.org/abs/2004.00010
+    [KS14] Kasiviswanathan, Smith. On the "semantics" of differential privacy. J. Privacy and
+        Confidentiality 6(1), 2014. https://doi.org/10.29012/jpc.v6i1.634
     [Mir17] Mironov. Rényi differential privacy. CSF 2017. https://arxiv.org/abs/1702.07476
 """
 
@@ -13,9 +15,11 @@ from fractions import Fraction
 from typing import assert_never
 
 from confide.plans.canonical import Json
+from confide.plans.job import JobPlan
 from confide.plans.plan import Priced
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
+from confide.release.in_words import exceptions
 
 DELTAS = (Fraction(1, 10**5), Fraction(1, 10**6), Fraction(1, 10**9))
 _GRID = 10**4
@@ -28,6 +32,12 @@ def equivalents(plan: Priced) -> list[Json]:
             return [
                 {"measure": "zcdp", "rho": _up(epsilon**2 / 2, grid=10**9), "via": "ε²/2 [BS16]"},
                 {"measure": "odds", "factor": _odds(epsilon), "via": "e^ε"},
+            ]
+        case ApproxDP(epsilon=epsilon, delta=delta) if isinstance(plan, JobPlan):
+            rare = exceptions(epsilon, delta=delta)
+            via = "e^2ε but for outputs of probability 2δ/(1 − e^−ε) [KS14, lem. 3.3]"
+            return [
+                {"measure": "odds", "factor": _odds(2 * epsilon), "delta": str(rare), "via": via}
             ]
         case ApproxDP(epsilon=epsilon, delta=delta):
             via = "e^ε but for keys of one person, of probability δ"

@@ -2,7 +2,10 @@
 
 *Privacy:* a sentence never states ε without unit, adjacency and δ.  The odds of single outputs move
 by at most e^ε under pure privacy; under zCDP by e^(ρ + 2√(ρ ln 1/δ)) but for outputs of total
-probability δ, by the tail bound inside [BS16, prop. 1.3], which is more than the ε of (ε, δ).
+probability δ, by the tail bound inside [BS16, prop. 1.3], which is more than the ε of (ε, δ).  Of a
+job under (ε, δ), whose δ is no chance of one named event, they move by at most e^2ε but for outputs
+B with P[B] ≤ e^ε·Q[B] + δ ≤ e^−ε·P[B] + δ, so P[B] ≤ δ/(1 − e^−ε), and as much on the other side
+[KS14, lem. 3.3].
 
 References:
     [BS16] Bun, Steinke. Concentrated differential privacy. TCC 2016.
@@ -15,6 +18,7 @@ import math
 from fractions import Fraction
 from typing import assert_never
 
+from confide.plans.job import JobPlan
 from confide.plans.plan import Priced
 from confide.privacy.accounting.concentrated import simple_epsilon_at
 from confide.privacy.adjacency import Adjacency
@@ -66,6 +70,8 @@ def _odds(plan: Priced) -> tuple[Fraction, str]:
     match plan.loss:
         case PureDP(epsilon=epsilon):
             return Fraction(0), _factor(float(epsilon))
+        case ApproxDP(epsilon=epsilon, delta=delta) if isinstance(plan, JobPlan):
+            return exceptions(epsilon, delta=delta), _factor(2 * float(epsilon))
         case ApproxDP(epsilon=epsilon, delta=delta):
             return delta, _factor(float(epsilon))
         case ZeroConcentratedDP() as rho:
@@ -73,6 +79,16 @@ def _odds(plan: Priced) -> tuple[Fraction, str]:
             return delta, _factor(simple_epsilon_at(rho, delta=delta))
         case _:
             assert_never(plan.loss)
+
+
+def exceptions(epsilon: Fraction, *, delta: Fraction) -> Fraction:
+    """Return the chance of outputs that move odds by more than e^2ε, under (ε, δ); rounded up."""
+    least = -math.expm1(-float(epsilon)) * (1 - 1e-12)
+    if least <= 0:
+        return Fraction(1)
+    chance = min(1.0, 2 * float(delta) / least)
+    digits = 1 - math.floor(math.log10(chance)) if 0 < chance < 1 else 0
+    return Fraction(math.ceil(chance * 10**digits), 10**digits)
 
 
 def _factor(epsilon: float) -> str:

@@ -104,6 +104,15 @@ def read_head(head: bytes) -> tuple[JobPlan, tuple[tuple[str, int, str], ...]]:
     return plan, listed
 
 
+def is_answer(payload: bytes) -> bool:
+    """Return whether a stored payload is the answer of a job."""
+    try:
+        read_answer(payload)
+    except VerificationError:
+        return False
+    return True
+
+
 def stored_study(payload: bytes) -> Study:
     """Return why a stored answer was made, of a job or of statistics.
 

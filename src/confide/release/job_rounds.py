@@ -104,8 +104,9 @@ def release_in_parts(
         if growth.closed:
             raise BurnedError(
                 f"The job of entry {opened} died after reading began; its charge stays.",
-                hint="Its last part is in the ledger. To begin anew, and be charged again, use a "
-                "new request key.",
+                hint="Its last part is in the ledger: confide.learning.running.last_part, or "
+                "checkpoint() of a model. To begin anew, and be charged again, use a new request "
+                "key.",
             )
         part, before = growth.position, read_answer(gate.ledger.stored(growth.latest).payload)
         failure: Exception | None = None

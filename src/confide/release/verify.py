@@ -39,7 +39,7 @@ from confide.release.form_check import form_problem
 from confide.release.lines import differences, told
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.release.software import software
-from confide.release.verify_job import is_job, job_checks
+from confide.release.verify_job import ReadSpec, is_job, job_checks
 from confide.release.verify_reuse import is_reuse, reuse_checks
 
 STATED = frozenset({"id", "issued", "issuer", "authority", "accounting", "software", "signature"})
@@ -78,6 +78,7 @@ def verify(
     folder: Path,
     pinned_key: str | None = None,
     payload: bytes | None = None,
+    read_spec: ReadSpec | None = None,
 ) -> Verification:
     """Check a certificate against the files beside it.
 
@@ -86,6 +87,7 @@ def verify(
         folder: Where noisy.json and tables/ are.
         pinned_key: Public key that the reader trusts; None when there is none.
         payload: The noisy payload, where a house rule keeps it out of the folder.
+        read_spec: Reads the settings of jobs, so that their events are derived again.
 
     Raises:
         VerificationError: If the certificate is not one at all.
@@ -95,7 +97,7 @@ def verify(
     signer = str(certificate["signature"].get("key", ""))
     if payload is None:
         payload = _payload(folder)
-    checks = list(_checks(certificate, folder=folder, payload=payload))
+    checks = list(_checks(certificate, folder=folder, payload=payload, read_spec=read_spec))
     if pinned_key is not None:
         same = signer == pinned_key.strip()
         checks.append(
@@ -116,10 +118,12 @@ def _payload(folder: Path) -> bytes | None:
         return None
 
 
-def _checks(certificate: Json, *, folder: Path, payload: bytes | None) -> Iterator[Check]:
+def _checks(
+    certificate: Json, *, folder: Path, payload: bytes | None, read_spec: ReadSpec | None
+) -> Iterator[Check]:
     yield signature_check(certificate)
     if is_job(certificate):
-        yield from job_checks(certificate, folder=folder)
+        yield from job_checks(certificate, folder=folder, read_spec=read_spec)
         return
     if is_reuse(certificate):
         yield from reuse_checks(certificate, folder=folder)

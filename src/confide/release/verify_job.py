@@ -5,18 +5,22 @@ they are the ones that were charged for, and that the noise stated costs what wa
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import TypeAlias
 
 from confide.errors import ConfideError, VerificationError
 from confide.plans.canonical import Json
-from confide.plans.job import job_underpriced
+from confide.plans.job import Job, job_underpriced, require_sound_job
 from confide.privacy.amount import ATTO, NANO
 from confide.release.checks import Check, charges_check, file_checks
 from confide.release.job_answer import JOB_PATH, JobAnswer, read_head
 from confide.release.job_certificate import JOB_VERSION, derived_job
 from confide.release.lines import differences, told
+
+ReadSpec: TypeAlias = Callable[[str, str], Job | None]
+"""From the kind and the settings of a job to the job; None where they are not known."""
 
 STATED = frozenset({"id", "issued", "issuer", "authority", "accounting", "software", "signature"})
 """Members that are the ledger's or the issuer's word; all others are rebuilt."""
@@ -27,10 +31,18 @@ def is_job(certificate: Json) -> bool:
     return bool(certificate.get("certificate") == JOB_VERSION)
 
 
-def job_checks(certificate: Json, *, folder: Path) -> Iterator[Check]:
-    """Yield what was checked besides the signature."""
+def job_checks(
+    certificate: Json, *, folder: Path, read_spec: ReadSpec | None = None
+) -> Iterator[Check]:
+    """Yield what was checked besides the signature.
+
+    Args:
+        certificate: Of a job.
+        folder: Where its files are.
+        read_spec: Reads the settings of a job; without it, events are taken as stated.
+    """
     try:
-        answer = _answer(folder)
+        answer = answer_in(folder)
     except (ConfideError, OSError) as broken:
         detail = str(broken) if isinstance(broken, ConfideError) else "a file is missing"
         yield Check(name="answer of the job", holds=False, detail=detail)
@@ -38,6 +50,8 @@ def job_checks(certificate: Json, *, folder: Path) -> Iterator[Check]:
     yield Check(name="answer of the job", holds=True)
     plan = answer.plan
     yield _losses(answer)
+    if read_spec is not None:
+        yield _events(answer, read_spec=read_spec)
     data = certificate.get("data")
     commitment = data.get("commitment") if isinstance(data, dict) else None
     follows = derived_job(answer, commitment=commitment)
@@ -50,8 +64,13 @@ def job_checks(certificate: Json, *, folder: Path) -> Iterator[Check]:
     yield from file_checks(follows["outputs"], folder=folder)
 
 
-def _answer(folder: Path) -> JobAnswer:
-    """Return the answer whose first line and files lie in a folder."""
+def answer_in(folder: Path) -> JobAnswer:
+    """Return the answer whose first line and files lie in a folder.
+
+    Raises:
+        VerificationError: If they are not what they say.
+        OSError: If one cannot be read.
+    """
     plan, listed = read_head((folder / JOB_PATH).read_bytes())
     files = {}
     for path, size, sha256 in listed:
@@ -69,6 +88,20 @@ def _losses(answer: JobAnswer) -> Check:
     except ConfideError as broken:
         over, detail = True, str(broken)
     return Check(name="losses", holds=not over, detail=detail)
+
+
+def _events(answer: JobAnswer, *, read_spec: ReadSpec) -> Check:
+    """Derive what is read and drawn again from the settings of the job."""
+    plan = answer.plan
+    job, detail = read_spec(plan.kind, plan.spec), ""
+    if job is None:
+        detail = f"this version knows no such job: {plan.kind[:40]}"
+    else:
+        try:
+            require_sound_job(plan, job=job)
+        except ConfideError:
+            detail = "what is read or drawn does not follow from the settings"
+    return Check(name="settings", holds=not detail, detail=detail)
 
 
 def _entry(certificate: Json, answer: JobAnswer, *, known: set[str]) -> Check:

@@ -75,11 +75,11 @@ def _card(
         yield f"\n## {words.say(f'card.heading.{heading}')}"
         for item in items:
             yield f"\n### {words.say(f'card.item.{item}')}\n"
-            yield from known[item] if item in known else (_asked(item, words=words),)
+            yield from known[item] if item in known else (asked(item, words=words),)
     yield ""
 
 
-def _asked(item: str, *, words: Words) -> str:
+def asked(item: str, *, words: Words) -> str:
     """Return what a person is asked to write."""
     return words.say("card.human", ask=words.say(f"card.ask.{item}"))
 
@@ -90,7 +90,7 @@ def _known(
     """Return the items that the release fills."""
     dataset = release.plan.dataset
     human = {
-        item: _asked(item, words=words)
+        item: asked(item, words=words)
         for item in ("source", "outcome", "predictors", "limitations")
     }
     (rows,) = _of(found, "count")

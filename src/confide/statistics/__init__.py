@@ -97,6 +97,7 @@ STATISTICS: Mapping[str, type[Any]] = {
 """Every statistic, by the word that study files use."""
 
 __all__ = [
+    "NAMES",
     "SMR",
     "STATISTICS",
     "AreaRate",
@@ -137,7 +138,7 @@ __all__ = [
     "read_plan",
 ]
 
-_NAMES: dict[str, Any] = {
+NAMES: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         All,
@@ -162,6 +163,7 @@ _NAMES: dict[str, Any] = {
         RankedFeatures,
     )
 } | {"Predicate": Predicate}
+"""Classes that canonical JSON may name, for :func:`confide.plans.canonical.decode`."""
 
 
 def read_plan(value: Json) -> Plan:
@@ -184,7 +186,7 @@ def read_plan(value: Json) -> Plan:
             dataset=dataset,
             statistics=statistics,
             measurements=tuple(
-                decode(Measurement, item, names=_NAMES) for item in value["measurements"]
+                decode(Measurement, item, names=NAMES) for item in value["measurements"]
             ),
         )
     except KeyError as missing:
@@ -199,8 +201,8 @@ def read_asked(value: Json) -> tuple[Study, Dataset, tuple[Statistic, ...]]:
         KeyError: If one is missing.
     """
     return (
-        decode(Study, value["study"], names=_NAMES),
-        decode(Dataset, value["dataset"], names=_NAMES),
+        decode(Study, value["study"], names=NAMES),
+        decode(Dataset, value["dataset"], names=NAMES),
         tuple(_read_statistic(spec) for spec in value["statistics"]),
     )
 
@@ -211,7 +213,7 @@ def read_job(value: Json) -> JobPlan:
     Raises:
         ContractError: If it is not a plan of this format, or a field is unknown.
     """
-    plan: JobPlan = decode(JobPlan, value, names=_NAMES)
+    plan: JobPlan = decode(JobPlan, value, names=NAMES)
     if plan.version != 1:
         raise ContractError("This plan has a newer format.", hint="Upgrade confide.")
     return plan
@@ -222,5 +224,5 @@ def _read_statistic(spec: Json) -> Statistic:
     kind = classes.get(str(spec.get("is"))) if isinstance(spec, dict) else None
     if kind is None:
         raise ContractError("The plan holds an unknown statistic.")
-    statistic: Statistic = decode(kind, spec, names=_NAMES)
+    statistic: Statistic = decode(kind, spec, names=NAMES)
     return statistic

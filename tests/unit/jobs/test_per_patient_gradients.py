@@ -10,9 +10,10 @@ from confide.errors import ContractError  # noqa: E402
 from confide.jobs.learning import per_patient_gradients as gradients  # noqa: E402
 from confide.jobs.learning.dp_sgd import REACH  # noqa: E402
 from confide.jobs.learning.modules import (  # noqa: E402
+    CLIP,
     architecture,
-    linear_clip,
     loss_of,
+    usual_clip,
     validated,
 )
 from confide.jobs.learning.per_patient_gradients import (  # noqa: E402
@@ -64,13 +65,12 @@ def test_dp_sgd_without_noise_and_clip_gives_the_gradients_of_pytorch(outputs):
     rng = np.random.default_rng(1)
     rows = some_rows(30, rng, each=3, classes=max(2, outputs))
     module = validated(network(outputs), features=FEATURES, classes=max(2, outputs))
-    loss, clip = loss_of(outputs), 1e3
+    loss, clip = loss_of(outputs), 10.0  # no patient reaches it
     of = PerPatientGradients(module, loss=loss, clip=clip)
     found = of.summed(rows) * clip / REACH
     of.release()
     expected = plain(module, rows, loss=loss)
-    # one truncation a patient, of C/R each
-    assert np.abs(found - expected).max() < 30 * clip / REACH
+    assert np.abs(found - expected).max() / rows.patients < 1e-6 * clip
     by_patient = PerPatientGradients(module, loss=loss, clip=clip).by_patient(rows)
     for patient in (0, 17, 29):
         alone = rows.of(np.array([patient]))
@@ -209,7 +209,7 @@ def test_the_clip_of_a_linear_module_cuts_no_gradient():
         module = validated(
             torch.nn.Linear(FEATURES, outputs), features=FEATURES, classes=max(2, outputs)
         )
-        clip = linear_clip(module, terms=FEATURES)
+        clip = usual_clip(module, terms=FEATURES)
         assert float(clip) == pytest.approx(bound, abs=2e-6)
         corners = np.array(np.meshgrid(*[[-1, 1]] * FEATURES)).reshape(FEATURES, -1).T.astype(float)
         rows = Rows(patient=np.arange(16), inputs=corners, classes=np.arange(16) % max(2, outputs))
@@ -220,7 +220,7 @@ def test_the_clip_of_a_linear_module_cuts_no_gradient():
         )
         assert 0.9 * float(clip) < norms.max() <= float(clip)
     deep = validated(network(), features=FEATURES, classes=2)
-    assert linear_clip(deep, terms=FEATURES) == 1
+    assert usual_clip(deep, terms=FEATURES) == CLIP
 
 
 class Mixing(torch.nn.Module):

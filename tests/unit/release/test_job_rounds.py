@@ -59,8 +59,8 @@ def test_a_job_in_parts_is_charged_once_and_each_part_is_in_the_ledger(tmp_path)
 
 @pytest.mark.parametrize(
     ("place", "committed"),
-    [("working2", 2), ("noise2", 2), ("commit3", 2), ("charge1", 0)],
-    ids=["at work", "noise drawn", "before the commit", "before the charge"],
+    [("noise2", 2), ("commit3", 2)],
+    ids=["noise drawn", "before the commit"],
 )
 def test_a_job_that_is_killed_never_spends_twice(tmp_path, place, committed):
     """kill -9; a part that was not committed is run again, those that were are not."""

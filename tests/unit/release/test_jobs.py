@@ -1,6 +1,7 @@
 """Jobs pass the gate in its order: charge, read, hide, commit, publish; and verify without data."""
 
 import json
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -125,6 +126,12 @@ def test_gaussian_noise_of_a_job_in_a_ledger_of_epsilon_needs_a_delta(tmp_path):
         spend = found.certificate["guarantee"]["spend"]
         assert spend["measure"] == "approx"
         assert spend["delta"] == "0.000001"
+        said = found.certificate["guarantee"]
+        epsilon = float(plan.loss.epsilon)
+        odds = math.ceil(math.exp(2 * epsilon) * 1000) / 1000
+        assert f"factor {odds:.3f}" in said["in-words"]["en"]
+        rare = Fraction(said["equivalents"][0]["delta"])
+        assert 2e-6 / (1 - math.exp(-epsilon)) <= rare < 2.1e-6 / (1 - math.exp(-epsilon))
 
 
 def test_a_job_of_gaussian_noise_costs_its_rho_in_a_ledger_of_rho(tmp_path):

@@ -28,14 +28,21 @@ import enum
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import assert_never
 
 from confide.errors import ContractError, InvalidParameterError
 from confide.jobs.learning.poisson_sampler import PoissonSampler
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.job import JobEvent
 from confide.privacy.accounting.concentrated import rho_for
-from confide.privacy.accounting.sampled_gaussian import least_multiplier
+from confide.privacy.accounting.sampled_gaussian import (
+    SampledSteps,
+    least_multiplier,
+    sampled_epsilon,
+    sampled_rho,
+)
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
 from confide.tables.records import Records, check_records
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset, Kind
@@ -164,9 +171,24 @@ def _times(adjacency: Adjacency) -> int:
 
 
 def noise_for(
-    epsilon: Fraction, *, delta: Fraction, rate: Fraction, steps: int, adjacency: Adjacency
+    epsilon: Fraction,
+    *,
+    delta: Fraction,
+    rate: Fraction,
+    steps: int,
+    adjacency: Adjacency,
+    measure: Measure,
 ) -> Fraction:
-    """Return the least σ², in squares of C/R, at which a training costs at most (ε, δ).
+    """Return the least σ², in squares of C/R, at which a training costs at most ε.
+
+    Args:
+        epsilon: At ``delta`` under ``pure``; under ``zcdp`` the ρ that gives it at ``delta``, with
+            as much δ beside it where patients are sampled.
+        delta: As above.
+        rate: Probability of each patient in a batch.
+        steps: Number of batches.
+        adjacency: Of the data set.
+        measure: Of the ledger.
 
     Raises:
         InvalidParameterError: If no noise brings so many steps to ε.
@@ -175,12 +197,26 @@ def noise_for(
         Full batches under add-remove:
 
         >>> squared = noise_for(Fraction(1), delta=Fraction(1, 10**5), rate=Fraction(1), steps=20,
-        ...                     adjacency=Adjacency.ADD_REMOVE)
+        ...                     adjacency=Adjacency.ADD_REMOVE, measure=Measure.ZCDP)
         >>> round(math.sqrt(squared) / REACH, 1)
         18.1
     """
     if rate == 1:
         rho = rho_for(epsilon, delta=delta)
         return steps * (REACH * _times(adjacency)) ** 2 / (2 * rho)
-    multiplier = least_multiplier(epsilon, delta=delta, rate=rate, count=steps)
-    return (multiplier * REACH) ** 2
+    match measure:
+        case Measure.PURE:
+            most = epsilon
+        case Measure.ZCDP:
+            most = rho_for(epsilon, delta=delta)
+        case _:
+            assert_never(measure)
+
+    def cost(each: SampledSteps) -> Fraction:
+        match measure:
+            case Measure.PURE:
+                return sampled_epsilon([each], delta=delta)
+            case Measure.ZCDP:
+                return sampled_rho([each], delta=delta)
+
+    return (least_multiplier(most, cost=cost, rate=rate, count=steps) * REACH) ** 2

@@ -19,6 +19,9 @@ from typing import Any
 from confide.errors import ContractError, MissingExtraError
 from confide.plans.canonical import canonical_bytes
 
+CLIP = Fraction(4)
+"""Of modules that are not linear; fixed beforehand, on public cohorts.  Smaller ones cut the
+gradients of rare outcomes and make predictions too sure."""
 _ROWS = 5
 
 
@@ -35,10 +38,12 @@ def validated(module: Any, *, features: int, classes: int) -> Any:
         MissingExtraError: Without the extra ``learning``.
     """
     try:
+        import safetensors.torch  # noqa: F401 - needed after the charge
         import torch
+        from opacus import GradSampleModule  # noqa: F401 - needed after the charge
         from opacus.validators import ModuleValidator
     except ImportError as error:
-        raise MissingExtraError("torch and opacus", extra="learning") from error
+        raise MissingExtraError("PyTorch, Opacus or safetensors", extra="learning") from error
     if not isinstance(module, torch.nn.Module):
         raise ContractError(
             f"Expected a torch.nn.Module, got a {type(module).__name__}.",
@@ -119,8 +124,8 @@ def trained(module: Any) -> int:
     return sum(each.numel() for each in module.parameters() if each.requires_grad)
 
 
-def linear_clip(module: Any, *, terms: int) -> Fraction:
-    """Return a clip that cuts no gradient of a row, if the module is linear; else 1.
+def usual_clip(module: Any, *, terms: int) -> Fraction:
+    """Return a clip that cuts no gradient of a row, if the module is linear; else CLIP.
 
     A row's gradient is r·(x, 1), where ‖(x, 1)‖² ≤ columns + 1, as a number is in [−1, 1] and one
     indicator of a category at most is 1; the residual r has |r| ≤ 1, and ‖r‖ ≤ √2 over classes.
@@ -133,7 +138,7 @@ def linear_clip(module: Any, *, terms: int) -> Fraction:
 
     parts = [each for each in module.modules() if next(iter(each.children()), None) is None]
     if len(parts) != 1 or not isinstance(parts[0], torch.nn.Linear):
-        return Fraction(1)
+        return CLIP
     squared = (terms + (parts[0].bias is not None)) * (1 if parts[0].out_features == 1 else 2)
     return Fraction(math.isqrt(squared * 10**12) + 1, 10**6)
 

@@ -103,7 +103,7 @@ class PerPatientGradients:
 
     def summed(self, rows: Rows) -> Ints:
         """Return Σv over the patients of a batch, zero of an empty one; shape (size,)."""
-        total = np.zeros(self.size, dtype=np.int64)
+        total = np.zeros(self.size)  # whole numbers below 2⁵³, which floats hold exactly
         most = max(1, _ELEMENTS // self.size)
         edges = np.append(np.flatnonzero(np.diff(rows.patient, prepend=-1)), rows.patient.size)
         first = 0
@@ -119,10 +119,10 @@ class PerPatientGradients:
                 )
             ).sum(axis=0)
             first = last
-        return total
+        return total.astype(np.int64)
 
-    def clipped(self, rows: Rows) -> Ints:
-        """Return each patient's v, as their rows alone give it; shape (patients, size)."""
+    def clipped(self, rows: Rows) -> Floats:
+        """Return each patient's v, whole, as their rows alone give it; shape (patients, size)."""
         together = scaled(self.by_patient(rows), clip=self._clip)
         found = whole(together)
         apart = 0.0
@@ -183,30 +183,33 @@ def scaled(gradients: Floats, *, clip: float) -> Floats:
     return np.asarray(found)
 
 
-def doubtful(scaled_gradients: Floats, found: Ints) -> Ints:
+def doubtful(scaled_gradients: Floats, found: Floats) -> Ints:
     """Return the patients of whom a number is so near to a whole one that floats may disagree.
 
     Args:
         scaled_gradients: Shape (patients, size).
         found: The same, truncated; both sides of 0 truncate to it.
     """
-    rest = np.abs(scaled_gradients - found)
-    near = rest >= 1 - MARGIN
-    near |= (rest <= MARGIN) & (found != 0)
-    return np.flatnonzero(near.any(axis=1)).astype(np.int64)
+    rest = scaled_gradients - found
+    np.abs(rest, out=rest)
+    rest -= 0.5
+    rows, columns = np.nonzero(np.abs(rest) >= 0.5 - MARGIN)
+    near = (rest[rows, columns] > 0) | (found[rows, columns] != 0)
+    return np.unique(rows[near]).astype(np.int64)
 
 
-def whole(scaled_gradients: Floats) -> Ints:
+def whole(scaled_gradients: Floats) -> Floats:
     """Return whole numbers towards zero, of norm at most R; shape as given.
+
+    They and their squares' sums stay below 2⁵³, so float64 holds them exactly.
 
     Example:
         >>> whole(np.array([[1.9, -2.9]])).tolist()
-        [[1, -2]]
+        [[1.0, -2.0]]
     """
-    found = np.trunc(scaled_gradients).astype(np.int64)
+    found = np.trunc(scaled_gradients)
     squares = np.einsum("ij,ij->i", found, found)
-    for row in np.flatnonzero(squares > REACH**2):
+    for row in np.flatnonzero(squares > REACH**2).tolist():
         root = math.isqrt(int(squares[row])) + 1
-        sign, size = np.sign(found[row]), np.abs(found[row])
-        found[row] = sign * (size * REACH // root)
-    return found
+        found[row] = np.trunc(found[row] * REACH / root)
+    return np.asarray(found)

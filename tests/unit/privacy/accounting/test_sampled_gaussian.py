@@ -15,6 +15,7 @@ from confide.privacy.accounting.sampled_gaussian import (
     least_multiplier,
     sampled_divergence,
     sampled_epsilon,
+    sampled_rho,
 )
 from confide.privacy.loss import ZeroConcentratedDP
 
@@ -116,16 +117,58 @@ def test_whole_orders_equal_those_of_dp_accounting():
     assert ours == pytest.approx(theirs, rel=1e-6)
 
 
-def test_the_noise_of_a_target_is_the_least_that_meets_it():
-    found = least_multiplier(Fraction(1), delta=DELTA, rate=Fraction(1, 20), count=200)
+@pytest.mark.parametrize("of", [sampled_epsilon, sampled_rho])
+def test_the_noise_of_a_target_is_the_least_that_meets_it(of):
+    most = Fraction(1, 2)
 
-    def cost(multiplier):
-        return sampled_epsilon(
-            [SampledSteps(rate=Fraction(1, 20), multiplier_squared=multiplier**2, count=200)],
-            delta=DELTA,
-        )
+    def cost(each):
+        return of([each], delta=DELTA)
 
-    assert cost(found) <= 1 < cost(found - Fraction(1, 10**4))
+    found = least_multiplier(most, cost=cost, rate=Fraction(1, 20), count=200)
+
+    def at(multiplier):
+        return cost(SampledSteps(rate=Fraction(1, 20), multiplier_squared=multiplier**2, count=200))
+
+    assert at(found) <= most < at(found - Fraction(1, 10**4))
+
+
+def conditioned(p, q, *, delta):
+    """The largest D_α/α of two log laws given that their ratio is small, on both sides."""
+    ratio = np.abs(p - q)
+    order = np.argsort(-ratio)
+    lost = np.logaddexp.accumulate(np.maximum(p, q)[order])
+    inside = np.ones(p.size, dtype=bool)
+    inside[order[lost <= math.log(delta)]] = False  # as many as δ lets go
+    p, q = p[inside], q[inside]
+    p, q = p - np.logaddexp.reduce(p), q - np.logaddexp.reduce(q)
+    orders = [1.01, 1.2, 1.5, 2, 3, 5, 9, 17, 40, 100]
+    return max(max(divergence(p, q, a), divergence(q, p, a)) / a for a in orders)
+
+
+@pytest.mark.parametrize(("sigma_squared", "rate"), [(1.0, 0.2), (4.0, 0.5), (9.0, 0.05)])
+def test_given_a_likely_event_divergences_of_every_order_stay_below_rho_alpha(sigma_squared, rate):
+    """Three steps on the grid, by brute force: outputs of all three, orders that are not whole."""
+    here, there = grid_pair((1,), sigma_squared=sigma_squared, reach=18)
+    mixed = np.logaddexp(math.log(1 - rate) + here, math.log(rate) + there)
+
+    def thrice(law):
+        return (law[:, None, None] + law[None, :, None] + law[None, None, :]).ravel()
+
+    delta = Fraction(1, 1000)
+    given = SampledSteps(
+        rate=Fraction(str(rate)), multiplier_squared=Fraction(str(sigma_squared)), count=3
+    )
+    bound = float(sampled_rho([given], delta=delta))
+    attained = conditioned(thrice(mixed), thrice(here), delta=float(delta))
+    assert attained <= bound
+
+
+def test_approximate_zcdp_of_a_training_reads_back_as_no_less_than_its_epsilon():
+    given = steps("0.02", "2", 500)
+    rho = sampled_rho([given], delta=DELTA)
+    assert rho < sampled_epsilon([given], delta=DELTA) ** 2 / 5
+    read = epsilon_at(ZeroConcentratedDP(rho=rho, delta=DELTA), delta=2 * DELTA)
+    assert read > sampled_epsilon([given], delta=2 * DELTA)
 
 
 def test_more_steps_a_higher_rate_and_less_noise_cost_more():
