@@ -9,6 +9,7 @@ References:
         https://doi.org/10.1111/j.2517-6161.1993.tb01934.x
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.errors import ContractError
+from confide.errors import ContractError, UnknownNameError
 from confide.learning.columns import Bounds, Feature, label
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (
@@ -26,9 +27,14 @@ from confide.learning.model import (
     column_of,
     middles,
     of_quantity,
+    rho_of,
     values_of,
 )
+from confide.plans.one_shot import one_look_is_better
+from confide.plans.plan import Plan
+from confide.workspace import Workspace
 
+METHODS = ("rounds", "one-shot", "auto")
 EVALUATED = ("auc", "calibration slope", "calibration intercept", "brier score")
 
 
@@ -39,13 +45,17 @@ class DPLogisticRegression(DPModel):
 
     - ``classes``: the outcomes; of two, that of the model last; of several, the reference first;
     - ``hold_out``: share of the patients who evaluate the model instead of fitting it;
-    - ``rows_per_patient``: most rows of a patient, which weigh as one together.
+    - ``rows_per_patient``: most rows of a patient, which weigh as one together;
+    - ``method``: "rounds"; "one-shot" where there are few patients, which predicts and has no
+      intervals; or "auto", which takes the one that is expected to rank better;
+    - ``expect_rows``: public planning number of rows, by which "auto" decides.
 
     Attributes:
         coef_: Coefficients that predict, per unit of each term; shape (1, terms), or (classes,
             terms) for three classes or more, those of the reference being 0.
         intercept_: The intercepts that go with them; shape (1,) or (classes,).
         classes_: The outcomes.
+        method_: The method that was taken.
         evaluation_: AUC, calibration and Brier score on held-out patients, by quantity; of several
             classes, of each against the rest.
     """
@@ -67,6 +77,8 @@ class DPLogisticRegression(DPModel):
         hold_out: str = "0",
         level: str = "0.95",
         rows_per_patient: int = 1,
+        method: str = "rounds",
+        expect_rows: int | None = None,
     ) -> None:
         self.bounds = bounds
         self.categories = categories
@@ -80,6 +92,8 @@ class DPLogisticRegression(DPModel):
         self.hold_out = hold_out
         self.level = level
         self.rows_per_patient = rows_per_patient
+        self.method = method
+        self.expect_rows = expect_rows
 
     def fit(self, X: Any, y: Any, *, patients: Any = None) -> Self:  # noqa: N803
         """Charge the ledger, fit, and keep what was published.
@@ -148,9 +162,46 @@ class DPLogisticRegression(DPModel):
 
     def _asked(self) -> dict[str, Any]:
         held = {"hold-out": self.hold_out}
-        if self._several:
-            return {"outcome": OUTCOME, **held}
-        return {"of": {OUTCOME: ["yes"]}, **held}
+        if not self._several:
+            return {"of": {OUTCOME: ["yes"]}, "method": self._method(), **held}
+        if self.method == "one-shot":
+            raise ContractError(
+                "Three classes or more are fitted in rounds.", hint='Write method="rounds".'
+            )
+        return {"outcome": OUTCOME, **held}
+
+    def _method(self) -> str:
+        """Return the method that is asked for: of "auto", rounds, whose loss is known then."""
+        if self.method not in METHODS:
+            raise UnknownNameError("method", str(self.method), known=METHODS)
+        return "one-shot" if self.method == "one-shot" else "rounds"
+
+    def _plan(
+        self,
+        ws: Workspace,
+        features: tuple[Feature, ...],
+        *,
+        expect: dict[str, str] | None = None,
+        changed: Mapping[str, str] | None = None,
+    ) -> Plan:
+        """Return the plan, of the method that public numbers choose if they are to."""
+        plan = super()._plan(ws, features, expect=expect, changed=changed)
+        self.method_ = "rounds" if self._several else self._method()
+        if self.method != "auto" or self._several:
+            return plan
+        if self.expect_rows is None:
+            raise ContractError(
+                "Which method is better depends on the number of rows, and that of the data is "
+                "not public.",
+                hint="Write expect_rows=800, from a registry or an earlier release.",
+            )
+        terms = 1 + sum(max(1, len(feature.labels) - 1) for feature in features)
+        rows = self.expect_rows * (1 - float(self.hold_out))
+        mu = math.sqrt(2 * float(rho_of(plan)))
+        if not one_look_is_better(rows, terms=terms, mu=mu):
+            return plan
+        self.method_ = "one-shot"
+        return super()._plan(ws, features, expect=expect, changed={"method": self.method_})
 
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts, with the intercept moved from the middle of the bounds to 0."""

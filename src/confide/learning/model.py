@@ -9,6 +9,7 @@ keyed digest of plan and rows, which tells nothing to whoever lacks the folder's
 import hmac
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,6 +34,7 @@ from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
 from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.plan import Plan
+from confide.privacy.loss import ZeroConcentratedDP
 from confide.release.keys import read_order_key
 from confide.workspace import FOLDER, Workspace, open_workspace
 
@@ -177,7 +179,12 @@ class DPModel(Conventions):
         return open_workspace(dataset, frames=frames, folder=ledger_folder(self.workspace))
 
     def _plan(
-        self, ws: Workspace, features: tuple[Feature, ...], *, expect: dict[str, str] | None = None
+        self,
+        ws: Workspace,
+        features: tuple[Feature, ...],
+        *,
+        expect: dict[str, str] | None = None,
+        changed: Mapping[str, str] | None = None,
     ) -> Plan:
         spec = {
             "id": MODEL,
@@ -187,6 +194,7 @@ class DPModel(Conventions):
             "per-patient": {"rows": getattr(self, "rows_per_patient", 1)},
             "level": self.level,
             **self._asked(),
+            **(changed or {}),
         }
         if expect is not None:
             spec["expect"] = expect
@@ -266,6 +274,13 @@ class DPModel(Conventions):
             input_tags=InputTags(categorical=True, string=True, allow_nan=True),
             non_deterministic=True,
         )
+
+
+def rho_of(plan: Plan) -> Fraction:
+    """Return the ρ of a plan under zCDP."""
+    if not isinstance(plan.loss, ZeroConcentratedDP):
+        raise ContractError("Models are accounted in ρ.")
+    return plan.loss.rho
 
 
 def of_quantity(estimates: Sequence[Estimate], quantity: str) -> tuple[Estimate, ...]:

@@ -34,6 +34,7 @@ from confide.plans.classes import by_class, share_edges
 from confide.plans.link import FARTHEST, STEPS
 from confide.plans.marginal import NODES, WEIGHTS, started
 from confide.plans.newton import COEFFICIENT, Curvature, Steps, on_grid, symmetric
+from confide.plans.one_shot import discriminant
 from confide.tables.descent import RESIDUAL, SCORE_BINS, UNIT, DescentAggregate, Family
 from confide.tables.descent_scale import Scale, scale_of
 from confide.tables.schema import Dataset
@@ -162,7 +163,7 @@ def next_ask(
     match len(answers):
         case n if n < early:
             return AskGradient(at=place, round=(n - scale.opening) // scale.gradient)
-        case n if n == early:
+        case n if n == early and scale.curved:
             return AskCurvature(at=place)
         case n if n < end:
             return AskGradient(at=place, round=scale.early + (n - late) // scale.gradient)
@@ -178,6 +179,8 @@ def walk(
     """Repeat the path that noisy answers took; scores do not change it."""
     scale = scale_of(aggregate, dataset=dataset)
     taken = np.array(answers, dtype=np.float64)
+    if aggregate.one_look:
+        return _looked(taken, scale=scale, sigma=sigma)
     found = _whitened(taken[: scale.opening - scale.totals], scale=scale, sigma=sigma)
     begun = started(
         aggregate,
@@ -224,6 +227,27 @@ def walk(
         spread=both.of_spread(ratio),
         noise=steps.noise,
         blurred=both.noise,
+    )
+
+
+def _looked(taken: Array, *, scale: Scale, sigma: float) -> Walk:
+    """Return what one look says: a place that predicts, and no law of its error."""
+    moments, crossed = np.split(taken[: scale.opening], [scale.entries])
+    found = _whitened(moments, scale=scale, sigma=sigma)
+    units = scale.moments * UNIT**2, scale.gradients[0] * UNIT
+    matrix = symmetric(moments / units[0], size=scale.terms)
+    matrix[0, 0] = found.rows
+    theta = discriminant(matrix, crossed / units[1], noise=(sigma / units[0], sigma / units[1]))
+    theta = on_grid(np.asarray(np.linalg.solve(found.matrix / UNIT, theta), dtype=np.float64))
+    unknown = np.eye(scale.terms)
+    return Walk(
+        whitened=found,
+        theta=theta,
+        estimate=theta,
+        curvature=unknown,
+        spread=unknown,
+        noise=math.inf,
+        blurred=math.inf,
     )
 
 

@@ -68,19 +68,7 @@ class Published:
             unit=unit,
             flags=flags,
         )
-        predicting = Estimate(
-            statistic=self.statistic,
-            quantity="prediction coefficient",
-            key=key,
-            value=size * float(found.predicting[place]) if found.usable else None,
-            standard_error=None,
-            lower=None,
-            upper=None,
-            level=self.level,
-            covers=Covers.SAMPLING_AND_NOISE,
-            unit=unit,
-            flags=flags if not found.usable else (),
-        )
+        predicting = self.predicting(found, place, key=key, step=step)
         if not slope:
             return [log_ratio, predicting]
         ratio = Estimate(
@@ -97,6 +85,25 @@ class Published:
             flags=flags,
         )
         return [ratio, log_ratio, predicting]
+
+    def predicting(
+        self, found: Fit, place: int, *, key: tuple[str, ...], step: tuple[float, str]
+    ) -> Estimate:
+        """Return the coefficient of one term to predict with."""
+        size, unit = step
+        return Estimate(
+            statistic=self.statistic,
+            quantity="prediction coefficient",
+            key=key,
+            value=size * float(found.predicting[place]) if found.usable else None,
+            standard_error=None,
+            lower=None,
+            upper=None,
+            level=self.level,
+            covers=Covers.SAMPLING_AND_NOISE,
+            unit=unit,
+            flags=() if found.usable else (TOO_FEW,),
+        )
 
     def rows(
         self, found: Fit, *, unit: str, width: float, key: tuple[str, ...] = ("all",)

@@ -64,8 +64,13 @@ def query_text(measured: Measured, *, dataset: Dataset) -> str:
         case DescentAggregate(relation=relation, covariates=covariates, outcome=outcome) as fit:
             goes = expression_text(outcome, dataset=dataset)
             names = ", ".join(expression_text(each, dataset=dataset) for each in covariates)
+            asked = (
+                "moments and products with the outcome"
+                if fit.one_look
+                else f"moments, {fit.rounds} gradients and curvature"
+            )
             return (
-                f"moments, {fit.rounds} gradients and curvature of a {fit.family.value} model of "
+                f"{asked} of a {fit.family.value} model of "
                 f"{goes} by {names}, over rows of {_rows(relation, (), dataset=dataset)}"
             )
         case _:

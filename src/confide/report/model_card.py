@@ -110,7 +110,7 @@ def _known(
         ],
         "missing": [words.say("card.missing")],
         "preparation": [words.say("card.preparation")],
-        "analysis": [words.say("card.analysis")],
+        "analysis": [words.say(f"card.analysis.{model.method.value}")],
         "output": [words.say("card.output")],
         "evaluation": [
             words.say("card.evaluation", share=held)
@@ -135,13 +135,15 @@ def _known(
 
 def _specification(found: tuple[Estimate, ...], *, words: Words) -> list[str]:
     """Return the table of coefficients: those that predict beside those with intervals."""
-    inference = (*_of(found, "intercept"), *_of(found, "coefficient"))
-    predicting = _of(found, "prediction coefficient")
+    inference = {e.key: e for name in ("intercept", "coefficient") for e in _of(found, name)}
     ratios = {e.key: e for e in _of(found, "odds ratio")}
     lines = [f"| {words.say('card.columns')} |", "|---|---|---|---|"]
-    for shown, used in zip(inference, predicting, strict=True):
-        ratio = _interval(ratios[shown.key]) if shown.key in ratios else "—"
-        cells = (plain(shown.key[0]), _number(used), _interval(shown), ratio)
+    for used in _of(found, "prediction coefficient"):
+        shown, ratio = (
+            _interval(known[used.key]) if used.key in known else "—"
+            for known in (inference, ratios)
+        )
+        cells = (plain(used.key[0]), _number(used), shown, ratio)
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 

@@ -33,6 +33,7 @@ from confide.rows.exact_sums import products, weighted_sums
 from confide.rows.kept_rows import kept_rows
 from confide.rows.layout import Layout
 from confide.rows.patient_weights import (
+    moment_weighed,
     rows_of_each,
     scaled_moments,
     summed_by_patient,
@@ -134,7 +135,7 @@ class DescentRows:
             case AskMoments():
                 rows = self.__fitted
                 found = products(scaled_moments(rows.terms, rows.patient, norm=scale.norm))
-                return _times(scale.moments, _upper(found) + self._totals())
+                return _times(scale.moments, _upper(found) + self._totals()) + self._crossed()
             case AskGradient(at=place, round=number):
                 return _times(scale.gradients[number], self._gradient(place))
             case AskCurvature(at=place):
@@ -160,6 +161,14 @@ class DescentRows:
                 return []
             case _:
                 assert_never(rows.beside)
+
+    def _crossed(self) -> tuple[int, ...]:
+        """Return Σ q·x·s of one look, s being 1 where the condition holds and −1 elsewhere."""
+        if not self.__aggregate.one_look:
+            return ()
+        rows, scale = self.__fitted, self.__scale
+        each = moment_weighed(rows.terms, rows.patient, norm=scale.norm)
+        return _times(scale.gradients[0], weighted_sums(each, 2 * (rows.outcome // RESIDUAL) - 1))
 
     def _gradient(self, place: Place) -> list[int]:
         plain, _, weighted = self._whitened(place)

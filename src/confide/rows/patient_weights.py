@@ -25,11 +25,21 @@ def scaled_moments(terms: Floats, patient: Ints, *, norm: int) -> Floats:
         patient: Number of each row's patient, from 0; shape (rows,).
         norm: R·UNIT².
     """
+    return shrunk(terms, _moment_roots(terms, patient, norm=norm), most=math.isqrt(norm))
+
+
+def _moment_roots(terms: Floats, patient: Ints, *, norm: int) -> Ints:
+    """Return √max(Σ‖x‖², k·R) of each row's patient; √Σ‖x‖² where k = 1."""
     squares = np.einsum("ij,ij->i", terms, terms)
     total = np.bincount(patient, weights=squares)[patient].astype(np.int64)
     count = rows_of_each(patient)
-    total = np.where(count > 1, np.maximum(total, count * norm), total)
-    return shrunk(terms, _roots(total), most=math.isqrt(norm))
+    return _roots(np.where(count > 1, np.maximum(total, count * norm), total))
+
+
+def moment_weighed(terms: Floats, patient: Ints, *, norm: int) -> Floats:
+    """Return q·x with q = min(1/k, R/Σ‖x‖²) for the k rows x of each patient; see above."""
+    once = scaled_moments(terms, patient, norm=norm)
+    return shrunk(once, _moment_roots(terms, patient, norm=norm), most=math.isqrt(norm))
 
 
 def weighed(plain: Floats, patient: Ints, *, clip: int) -> tuple[Floats, Floats]:

@@ -37,6 +37,9 @@ is c) − p_c with p = softmax(θᵀz), and a gradient has K parts Σ w·r_c·z.
 pair of classes a < b, Σ h·p_a·p_b·zzᵀ, as Cov(y) = Σ_{a<b} p_a·p_b·(e_a − e_b)(e_a − e_b)ᵀ; spread
 likewise, or that of patients' sums of all K parts.  Totals are patients by class.
 
+*One look* (``LOGISTIC`` in no rounds): moments and Σ q·x·s with s = 1 where the condition holds and
+−1 elsewhere, then scores; for few patients (:mod:`confide.plans.one_shot`).
+
 The weights depend on the terms alone, so Σ w·r·z = 0 is an unbiased estimating equation (of
 Mallows' type) and draws no coefficient aside; its error has covariance H⁻¹JH⁻¹ [CP93].
 
@@ -61,6 +64,10 @@ nothing else; the multiplier e of scores has e² ≤ Δ².  Of K classes it is o
 against the rest, and e²K ≤ Δ².  *Substitution:* moments, curvature and spread
 of two patients have a non-negative product, so their part doubles; gradients may oppose, so theirs
 is fourfold; a patient who is replaced by one that is held out moves Δ² + e²K at most.  ∎
+
+*One look* moves by Δ² = a²(R² + R)/2 + b²R: Σ q·‖x‖ over the k rows of a patient is at most
+q·√(k·Σ‖x‖²) = √(qk)·√(q·Σ‖x‖²) ≤ √R.  Under substitution that of a may double and that of b be
+fourfold.  ∎
 
 Later questions depend on earlier noisy answers alone: adaptive composition under zCDP costs what
 the joint vector costs [BS16, lem. 1.7].
@@ -146,7 +153,7 @@ class DescentAggregate:
             follow-up ended with the event; a category under ``MULTINOMIAL``.
         family: Law of the outcome.
         bounds: Rows that each patient keeps; they weigh as one together.
-        rounds: T, number of gradients.
+        rounds: T, number of gradients; 0 for one look, of logistic models only.
         held_out: Thousandths of the patients, by keyed hash, that only the scores count.
         exposure: Person-time of a count, above 0, or None where it is the same for all; under
             ``HAZARD`` the time of follow-up.
@@ -166,7 +173,8 @@ class DescentAggregate:
     classes: int = 1
 
     def __post_init__(self) -> None:
-        if not 1 <= self.rounds <= MOST_ROUNDS:
+        fewest = 0 if self.family is Family.LOGISTIC else 1
+        if not fewest <= self.rounds <= MOST_ROUNDS:
             raise InvalidParameterError(
                 f"Expected between 1 and {MOST_ROUNDS} rounds, got {self.rounds}.",
                 hint="Five are enough; more only share the budget among more gradients.",
@@ -186,6 +194,11 @@ class DescentAggregate:
     def pairs(self) -> int:
         """Matrices of which curvature is made: one for each pair of classes, else one."""
         return max(1, self.classes * (self.classes - 1) // 2)
+
+    @property
+    def one_look(self) -> bool:
+        """Whether moments are all that is asked for."""
+        return self.rounds == 0
 
     @property
     def clustered(self) -> bool:

@@ -16,6 +16,7 @@ from confide.tables.schema import Dataset
 
 _MOMENTS, _CURVATURE = Fraction(30, 100), Fraction(8, 100)
 _EARLY, _LATE = 2896, 4096  # the ratio of their squares is a half
+_CROSSED = 2**24  # of products with the outcome, which one look asks for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ class Scale:
         norm: R·UNIT².
         clip: C·UNIT.
         moments: a.
-        gradients: b_t of each round; the first half of them cost half as much.
+        gradients: b_t of each round; the first half of them cost half as much.  Of one look, b.
         curvature: c, of curvature and of spread.
         scores: e; 0 where nobody is held out.
         l2_squared: Most by which one privacy unit moves all answers together, squared.
@@ -94,6 +95,8 @@ def scale_of(aggregate: DescentAggregate, *, dataset: Dataset) -> Scale:
     numbers = sum(not domain(c, dataset=dataset).keys for c in aggregate.covariates)
     categories = len(aggregate.covariates) - numbers
     norm = math.ceil((1 + categories + Fraction(numbers, 3)) * UNIT**2)
+    if aggregate.one_look:
+        return _of_one_look(aggregate, size=size, norm=norm, adjacency=dataset.adjacency)
     clip = math.isqrt(size * UNIT**2 - 1) + 1
     moments = math.ceil(Fraction(norm**2 + norm * UNIT**2, 2))  # squared, for a = 1
     moments += _squared_totals(aggregate.family) * UNIT**4
@@ -129,6 +132,40 @@ def scale_of(aggregate: DescentAggregate, *, dataset: Dataset) -> Scale:
         gradients=each,
         curvature=c,
         scores=math.isqrt(one // classes) if aggregate.held_out else 0,
+        l2_squared=moved,
+    )
+
+
+def _of_one_look(
+    aggregate: DescentAggregate, *, size: int, norm: int, adjacency: Adjacency
+) -> Scale:
+    """Return the scale of moments and products with the outcome, half of Δ² for either."""
+    moments = math.ceil(Fraction(norm**2 + norm * UNIT**2, 2))
+    crossed = _CROSSED**2 * norm
+    a = math.isqrt(crossed // moments)
+    one = a * a * moments + crossed
+    match adjacency:
+        case Adjacency.ADD_REMOVE:
+            moved = one
+        case Adjacency.SUBSTITUTE:
+            moved = 2 * one + 2 * crossed
+        case _:
+            assert_never(adjacency)
+    return Scale(
+        terms=size,
+        size=size,
+        gradient=size,
+        curved=0,
+        spread=0,
+        totals=size,
+        scored=aggregate.scored,
+        rounds=0,
+        norm=norm,
+        clip=math.isqrt(norm),
+        moments=a,
+        gradients=(_CROSSED,),
+        curvature=0,
+        scores=math.isqrt(one) if aggregate.held_out else 0,
         l2_squared=moved,
     )
 

@@ -88,3 +88,16 @@ def test_a_model_without_evaluation_says_so(releases):
 def test_a_release_without_a_model_has_no_card(releases):
     with pytest.raises(ContractError, match="no model"):
         model_card(releases[2], words=WORDS)
+
+
+def test_the_card_of_one_look_says_how_it_was_fitted_and_has_no_intervals(tmp_path):
+    rng = np.random.default_rng(0)
+    age = rng.integers(0, 100, N)
+    frame = pa.table(
+        {"person_id": np.arange(N), "age": age, "ill": np.where(age > 60, "yes", "no")}
+    )
+    with open_workspace(DATASET, frames={"people": frame}, folder=tmp_path) as ws:
+        release = ws.release(ws.plan({**SPEC, "method": "one-shot"}, epsilon="2"))
+    card = model_card(release, words=WORDS)
+    assert WORDS.say("card.analysis.one-shot") in card
+    assert re.search(r"^\| age \| -?[0-9.e-]+ \| — \| — \|$", card, re.MULTILINE)

@@ -13,7 +13,7 @@ from confide.statistics.hypothesis_tests.trend import TrendTest
 from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
 from confide.statistics.logistic.multinomial import MultinomialRegression
-from confide.statistics.logistic.regression import LogisticRegression
+from confide.statistics.logistic.regression import LogisticRegression, Method
 from confide.statistics.person_time.hazard import HazardRegression
 from confide.statistics.person_time.poisson import PoissonRegression
 from confide.statistics.regression.linear import LinearRegression
@@ -132,6 +132,7 @@ class LogisticRegressionSection(StatisticSection):
     of: dict[str, Any]
     covariates: list[str]
     hold_out: Exact = Fraction(0)
+    method: Literal["rounds", "one-shot"] = "rounds"
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
         """Return the spec."""
@@ -140,6 +141,7 @@ class LogisticRegressionSection(StatisticSection):
             of=read_where(self.of, table=common["table"], dataset=dataset),
             covariates=tuple(self.covariates),
             hold_out=self.hold_out,
+            method=Method(self.method),
             expect_share=self.expect.share,
         )
 

@@ -16,10 +16,12 @@ References:
         https://doi.org/10.1111/j.2517-6161.1993.tb01934.x
 """
 
+import enum
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import assert_never
 
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, question, rows_of_each
@@ -28,6 +30,7 @@ from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.model_estimates import Published, forecast_of, label_of, step_of
 from confide.plans.model_fit import fitted
+from confide.plans.one_shot import one_look_is_better
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.evaluation import Evaluation, Measure, evaluated, published
@@ -38,8 +41,15 @@ from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
 
-MODEL = "model"
+MODEL, ONE_LOOK = "model", "one-look"
 ROUNDS = 5
+
+
+class Method(enum.Enum):
+    """How the model is fitted."""
+
+    ROUNDS = "rounds"
+    ONE_SHOT = "one-shot"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +64,7 @@ class LogisticRegression:
         where: Which rows; rows that lack one of the values are left out.
         per_patient: Most rows of a patient, where there may be several; they weigh as one together.
         hold_out: Share of the patients, by keyed hash, who are not fitted but evaluate the model.
+        method: Rounds, or one look where there are few patients: it predicts and has no intervals.
         level: Coverage of each interval.
         expect: Public planning number of rows; needed to forecast the error.
         expect_share: Public planning share of them for whom the condition holds; 1/2 otherwise.
@@ -67,6 +78,7 @@ class LogisticRegression:
     where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
     hold_out: Fraction = Fraction(0)
+    method: Method = Method.ROUNDS
     level: Fraction = Fraction(95, 100)
     expect: Fraction | None = None
     expect_share: Fraction | None = None
@@ -90,13 +102,25 @@ class LogisticRegression:
             outcome=Holds(of=self.of),
             family=Family.LOGISTIC,
             bounds=rows_of_each(self.per_patient, table=self.table, dataset=dataset),
-            rounds=ROUNDS,
+            rounds=self._rounds(),
             held_out=math.floor(self.hold_out * 1000),
         )
 
+    def _rounds(self) -> int:
+        match self.method:
+            case Method.ROUNDS:
+                return ROUNDS
+            case Method.ONE_SHOT:
+                return 0
+            case _:
+                assert_never(self.method)
+
+    def _question(self) -> str:
+        return MODEL if self.method is Method.ROUNDS else ONE_LOOK
+
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one vector, asked in rounds."""
-        return (question(MODEL, self.aggregate(dataset), dataset=dataset),)
+        return (question(self._question(), self.aggregate(dataset), dataset=dataset),)
 
     def forecast(
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
@@ -112,17 +136,20 @@ class LogisticRegression:
                 hint="Write expect: {count: 5000, share: 0.2}, from a public source or an earlier "
                 "certificate.",
             )
+        if self.method is Method.ONE_SHOT:
+            raise ContractError(
+                f"Regression {self.id!r} in one look predicts and has no interval to forecast.",
+                hint="Hold patients out (hold-out: 0.2) to know how well it does.",
+            )
         share = float(self.expect_share if self.expect_share is not None else Fraction(1, 2))
         rows = float(self.expect) * float(1 - self.hold_out)
         curve = rows * share * (1 - share)
         scale = scale_of(self.aggregate(dataset), dataset=dataset)
-        return forecast_of(
-            curve,
-            noise=math.sqrt(additive(mechanisms[MODEL]).variance()),
-            scale=scale,
-            level=float(level),
-            note=_note(self.expect, share=share, sampling=1 / math.sqrt(curve)),
-        )
+        noise = math.sqrt(additive(mechanisms[self._question()]).variance())
+        note = _note(self.expect, share=share, sampling=1 / math.sqrt(curve))
+        if one_look_is_better(rows, terms=scale.terms, mu=math.sqrt(scale.l2_squared) / noise):
+            note += "; for so few rows `method: one-shot` is expected to rank better"
+        return forecast_of(curve, noise=noise, scale=scale, level=float(level), note=note)
 
     def estimate(
         self,
@@ -133,8 +160,8 @@ class LogisticRegression:
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
         """Return odds ratios, coefficients, those that predict, and the number of rows."""
-        aggregate, answers = self.aggregate(dataset), vector(noisy[MODEL])
-        sigma = math.sqrt(additive(mechanisms[MODEL]).variance())
+        aggregate, answers = self.aggregate(dataset), vector(noisy[self._question()])
+        sigma = math.sqrt(additive(mechanisms[self._question()]).variance())
         found = fitted(aggregate, answers, sigma=sigma, dataset=dataset)
         labelled = [
             (label_of(term, self.covariates, aggregate=aggregate, dataset=dataset), term)
@@ -144,7 +171,10 @@ class LogisticRegression:
         estimates = []
         for place, (label, term) in enumerate(labelled):
             step = step_of(term, aggregate=aggregate, dataset=dataset)
-            estimates += say.of_term(found, place, key=(label,), step=step, slope=place > 0)
+            if aggregate.one_look:
+                estimates.append(say.predicting(found, place, key=(label,), step=step))
+            else:
+                estimates += say.of_term(found, place, key=(label,), step=step, slope=place > 0)
         scale = scale_of(aggregate, dataset=dataset)
         width = 1.96 * sigma / (scale.moments * UNIT**2)
         rows = say.rows(found, unit=aggregate.counted, width=width)
