@@ -55,6 +55,21 @@ def test_the_real_model_passes_the_audit(family) -> None:
     assert passes(scenario_of(family))
 
 
+def test_one_look_reaches_its_claim_and_half_its_noise_is_caught() -> None:
+    """One question, of which moments are half and products with the outcome the other."""
+    assert Fraction(97, 100) ** 2 < reached(rounds=0) <= 1
+    assert reach_check(Family.LOGISTIC, rounds=0).passed
+    assert passes(model_scenario(rounds=0))
+    honest = small_model(rounds=0).noise()
+    weak = DiscreteGaussian(sigma_squared=honest.sigma_squared / 4)
+    assert not passes(model_scenario(rounds=0, noise=weak))
+
+
+def test_products_of_twice_their_size_in_one_look_are_caught(monkeypatch) -> None:
+    monkeypatch.setattr(descent, "moment_weighed", lambda terms, _, **__: 2 * terms)
+    assert not reach_check(Family.LOGISTIC, rounds=0).passed
+
+
 def test_a_canary_of_three_rows_reaches_the_claim_and_the_real_model_passes() -> None:
     assert Fraction(97, 100) ** 2 < reached(of_each=3) <= 1
     assert passes(model_scenario(of_each=3))

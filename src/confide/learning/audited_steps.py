@@ -31,7 +31,7 @@ def dp_sgd_steps() -> Training:
         taken = np.zeros(runs * STEPS * patients, dtype=np.int64)
         taken[sampler.draw(taken.size, entropy=entropy)] = 1
         sums = taken.reshape(runs * STEPS, patients) @ clipped
-        noisy = noise.randomize(sums.ravel(), entropy=entropy)
+        noisy = noise.randomize(sums.ravel().astype(np.int64), entropy=entropy)
         return np.asarray(noisy.reshape(runs, STEPS, size) / REACH, dtype=np.float64)
 
     return Training(

@@ -101,7 +101,11 @@ class Audited:
 
 
 def small_model(
-    family: Family = Family.LOGISTIC, *, numbers: int = NUMBERS, of_each: int = 1
+    family: Family = Family.LOGISTIC,
+    *,
+    numbers: int = NUMBERS,
+    of_each: int = 1,
+    rounds: int = ROUNDS,
 ) -> Audited:
     """Return a model of some numbers, of which a patient may have so many rows."""
     names = [f"x{i}" for i in range(numbers)]
@@ -135,7 +139,7 @@ def small_model(
         outcome=_column(_OUTCOME[family]),
         family=family,
         bounds=RowBound(max_rows=of_each),
-        rounds=ROUNDS,
+        rounds=rounds,
         held_out=0,
         exposure=_column("days") if family in (Family.POISSON, Family.HAZARD) else None,
         edges=EDGES if family is Family.HAZARD else (),
@@ -247,6 +251,7 @@ def model_scenario(
     noise: Mechanism | None = None,
     rows: Answering | None = None,
     of_each: int = 1,
+    rounds: int = ROUNDS,
 ) -> Scenario:
     """Return the audit of a model in rounds.
 
@@ -256,16 +261,18 @@ def model_scenario(
         noise: What is drawn; that of the claim when None.
         rows: What answers; the real rows when None.
         of_each: Rows of each patient.
+        rounds: Of gradients; 0 for one look.
     """
-    audited = small_model(family, of_each=of_each)
+    audited = small_model(family, of_each=of_each, rounds=rounds)
     asked, asks = rows or audited.rows, questions(family, canary=canary, of_each=of_each)
+    asks = asks if rounds else asks[:1]
     named = "a canary patient" if of_each == 1 else f"a canary patient with {of_each} rows"
     first, second = (
         _answers(asked(patients(family, canary=who, of_each=of_each)), asks)
         for who in (canary, None)
     )
     return Scenario(
-        name=f"{family.value} model in rounds, {named}",
+        name=f"{_called(family, rounds)}, {named}",
         claim=ZeroConcentratedDP(rho=RHO),
         first=first,
         second=second,
@@ -278,25 +285,33 @@ def _answers(rows: DescentRows, asks: tuple[Ask, ...]) -> tuple[int, ...]:
 
 
 def reached(
-    family: Family = Family.LOGISTIC, *, canary: Canary = Canary.WITH, of_each: int = 1
+    family: Family = Family.LOGISTIC,
+    *,
+    canary: Canary = Canary.WITH,
+    of_each: int = 1,
+    rounds: int = ROUNDS,
 ) -> Fraction:
     """Return ‖what the canary moves the answers by‖² over the claimed Δ², exactly."""
-    scenario = model_scenario(family, canary=canary, of_each=of_each)
+    scenario = model_scenario(family, canary=canary, of_each=of_each, rounds=rounds)
     apart = (a - b for a, b in zip(scenario.first, scenario.second, strict=True))
     moved = sum(each * each for each in apart)
-    return Fraction(moved, small_model(family, of_each=of_each).claimed())
+    return Fraction(moved, small_model(family, of_each=of_each, rounds=rounds).claimed())
 
 
-def reach_check(family: Family) -> AuditCheck:
+def reach_check(family: Family, *, rounds: int = ROUNDS) -> AuditCheck:
     """Return whether the answers move by no more than is claimed, with the noise off."""
-    most = max(reached(family, canary=canary) for canary in Canary)
+    most = max(reached(family, canary=canary, rounds=rounds) for canary in Canary)
     return AuditCheck(
-        name=f"{family.value} model in rounds, all answers together",
+        name=f"{_called(family, rounds)}, all answers together",
         layer=Layer.SENSITIVITY,
         passed=most <= 1,
         measured=f"L2 {math.sqrt(most):.4f} of the claim",
         claimed="L2 at most 1 of it",
     )
+
+
+def _called(family: Family, rounds: int) -> str:
+    return f"{family.value} model in {'rounds' if rounds else 'one look'}"
 
 
 def worst_canary(family: Family) -> Canary:
