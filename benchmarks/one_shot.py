@@ -1,10 +1,11 @@
 """One look against rounds, for few patients: where the rule between them comes from.
 
-Run: python benchmarks/one_shot.py [--cohorts 16]
+Run: python benchmarks/one_shot.py [--cohorts 16] [--data FOLDER]
 
 Simulated cohorts of 300 to 4,000 patients with 4 to 32 covariates, a quarter of them binary and
 the others with a standard deviation of a third of their half width, each correlated by a half with
-the one before; log odds have a standard deviation of 1.3.  Both methods are what the gate runs, with
+the one before; log odds have a standard deviation of 1.3.  With FOLDER, which has the public cohorts of
+benchmarks/models.py, random patients of these are fitted and the others judge.  Both methods are what the gate runs, with
 continuous noise at ρ = μ²/2; AUC and log loss are on 8,000 others, means over cohorts.  Times are
 not taken.
 """
@@ -13,8 +14,10 @@ import argparse
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+from cohorts.features import Cohort, framingham, free_light_chains, intensive_care
 
 from confide.plans.descent import next_ask
 from confide.plans.model_fit import fitted
@@ -29,6 +32,7 @@ from confide.tables.descent_scale import scale_of
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table
+from models import declared
 
 SIZES, HALF = (300, 500, 1000, 2000, 4000), 1000
 SHAPES = ((3, 1), (6, 2), (12, 4), (24, 8))
@@ -102,36 +106,53 @@ def world(numbers: int, categories: int, rng: np.random.Generator) -> World:
     return replace(found, truth=np.append(-1.0, slopes * 1.3 / np.std(x[:, 1:] @ slopes)))
 
 
-def fit(of: World, steps: np.ndarray, ill: np.ndarray, *, rounds: int, mu: float, rng):
+def fit(
+    aggregate: DescentAggregate,
+    values: list[np.ndarray],
+    *,
+    to: Dataset,
+    mu: float,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, bool]:
     """Return the coefficients that predict, and whether they are published."""
-    aggregate, n = replace(of.aggregate, rounds=rounds), len(ill)
+    n = len(values[0])
     columns = {"p": np.arange(n), "rk": np.ones(n, int), "fold": np.full(n, 999)}
-    columns |= {f"e{i}": column for i, column in enumerate((*steps.T, ill))}
-    rows = DescentRows(aggregate, columns, dataset=of.dataset)
-    sigma = math.sqrt(scale_of(aggregate, dataset=of.dataset).l2_squared) / mu
-    noisy = ()
-    while ask := next_ask(aggregate, noisy, sigma=sigma, dataset=of.dataset):
+    columns |= {f"e{i}": column for i, column in enumerate(values)}
+    rows = DescentRows(aggregate, columns, dataset=to)
+    sigma = math.sqrt(scale_of(aggregate, dataset=to).l2_squared) / mu
+    noisy: tuple[int, ...] = ()
+    while ask := next_ask(aggregate, noisy, sigma=sigma, dataset=to):
         exact = rows.answer(ask)
         noise = rng.normal(0, sigma, len(exact))
         noisy += tuple(v + round(e) for v, e in zip(exact, noise, strict=True))
-    found = fitted(aggregate, noisy, sigma=sigma, dataset=of.dataset)
+    found = fitted(aggregate, noisy, sigma=sigma, dataset=to)
     return found.predicting, found.usable
 
 
 def judged(scores: np.ndarray, ill: np.ndarray) -> tuple[float, float]:
     """Return AUC and log loss."""
-    order = np.argsort(np.argsort(scores + 1e-9 * np.arange(len(scores)) % 7)) + 1
+    order = np.argsort(np.argsort(scores)) + 1
     having = int(ill.sum())
     auc = (order[ill == 1].sum() - having * (having + 1) / 2) / (having * (len(ill) - having))
     cut = np.clip(scores, -30, 30)
     return float(auc), float(np.mean(np.log1p(np.exp(cut)) - ill * cut))
 
 
-def main() -> None:
+def both(
+    aggregate: DescentAggregate,
+    values: list[np.ndarray],
+    *,
+    to: Dataset,
+    mu: float,
+    rng: np.random.Generator,
+) -> list[tuple[np.ndarray, bool]]:
+    """Return the fits of rounds and of one look."""
+    each = [replace(aggregate, rounds=rounds) for rounds in (5, 0)]
+    return [fit(one, values, to=to, mu=mu, rng=rng) for one in each]
+
+
+def simulated(cohorts: int) -> None:
     """Print one line a setting."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cohorts", type=int, default=16)
-    cohorts = parser.parse_args().cohorts
     print("| μ | d | n | nμ/d^¾ | truth | rounds | one look | published | rule |")
     print("|---|---|---|---|---|---|---|---|---|")
     for mu in LOSSES:
@@ -143,20 +164,56 @@ def main() -> None:
                     of = world(numbers, categories, rng)
                     steps, _, ill = of.drawn(n, rng)
                     _, x, others = of.drawn(JUDGES, rng)
-                    fits = [fit(of, steps, ill, rounds=r, mu=mu, rng=rng) for r in (5, 0)]
-                    found.append(
-                        [judged(x @ beta, others) for beta in (of.truth, *(f for f, _ in fits))]
-                    )
+                    fits = both(of.aggregate, [*steps.T, ill], to=of.dataset, mu=mu, rng=rng)
+                    models = (of.truth, *(beta for beta, _ in fits))
+                    found.append([judged(x @ beta, others) for beta in models])
                     shown.append([usable for _, usable in fits])
-                means, rate = np.mean(found, axis=0), np.mean(shown, axis=0)
-                said = "one look" if one_look_is_better(n, terms=terms, mu=mu) else "rounds"
-                cells = [f"{auc:.3f} ({loss:.3f})" for auc, loss in means]
-                ratio = n * mu / terms**0.75
-                print(
-                    f"| {mu} | {terms} | {n} | {ratio:.0f} | {' | '.join(cells)} "
-                    f"| {rate[0]:.0%}, {rate[1]:.0%} | {said} |",
-                    flush=True,
-                )
+                line(mu, terms, n, np.mean(found, axis=0), np.mean(shown, axis=0))
+
+
+def public(of: Cohort, *, draws: int) -> None:
+    """Print one line a setting of a public cohort: random patients of it fit, the others judge."""
+    to, aggregate, values = declared(of)
+    numbers = [name in of.bounds for name in values][:-1]
+    steps = np.column_stack(list(values.values()))
+    x = np.where(numbers, 2 * steps[:, :-1] / HALF - 1, steps[:, :-1])
+    x, ill = np.column_stack([np.ones(len(x)), x]), steps[:, -1]
+    print(f"\n{of.name}\n")
+    for mu in LOSSES[1:]:
+        for n in SIZES:
+            if n > 0.7 * len(x):
+                continue
+            found, shown = [], []
+            for seed in range(draws):
+                rng = np.random.default_rng([seed, n])
+                those, others = np.split(rng.permutation(len(x)), [n])
+                fits = both(aggregate, list(steps[those].T), to=to, mu=mu, rng=rng)
+                found.append([judged(x[others] @ beta, ill[others]) for beta, _ in fits])
+                shown.append([usable for _, usable in fits])
+            line(mu, x.shape[1], n, np.mean(found, axis=0), np.mean(shown, axis=0))
+
+
+def line(mu: float, terms: int, n: int, means: np.ndarray, rate: np.ndarray) -> None:
+    """Print one setting."""
+    said = "one look" if one_look_is_better(n, terms=terms, mu=mu) else "rounds"
+    cells = " | ".join(f"{auc:.3f} ({loss:.3f})" for auc, loss in means)
+    print(
+        f"| {mu} | {terms} | {n} | {n * mu / terms**0.75:.0f} | {cells} "
+        f"| {rate[0]:.0%}, {rate[1]:.0%} | {said} |",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Print all settings."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cohorts", type=int, default=16)
+    parser.add_argument("--data", type=Path)
+    given = parser.parse_args()
+    simulated(given.cohorts)
+    if given.data is not None:
+        for load in (free_light_chains, framingham, intensive_care):
+            public(load(given.data), draws=given.cohorts)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.mutant
 ELSEWHERE = {
     "degree-histogram": "test_network_mutants.py: an unstable order, naive truncation",
     "logistic-regression": "test_model_mutants.py: noise, clip, weights, the actual number",
-    "multinomial-regression": "the same rounds; tests/unit/rows/test_classes.py searches them",
+    "multinomial-regression": "test_model_mutants.py: classes bounded as two",
     "poisson-regression": "the same rounds; tests/unit/rows/test_person_time.py searches them",
     "hazard-regression": "the same rounds; tests/unit/rows/test_person_time.py searches them",
     "survival": "test_survival_mutants.py: several exits, disjoint time points, observed bins",

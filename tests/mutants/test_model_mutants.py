@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import classes_world
 from confide.attacks.audit.black_box import audit_scenario
 from confide.attacks.audit.models import (
     MOST_EVENTS,
@@ -20,10 +21,16 @@ from confide.attacks.audit.models import (
 )
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans import link
+from confide.plans.descent import AskGradient, AskMoments, Place
 from confide.rows import descent, patient_weights
+from confide.rows.descent import DescentRows
 from confide.rows.person_time import FollowUp
 from confide.tables import check_descent
+from confide.tables.bound_contributions import RowBound
 from confide.tables.descent import RESIDUAL, Family
+from confide.tables.descent_scale import scale_of
+from models import AGGREGATE
+from models import world as models_world
 from seeded import SeededEntropy
 
 pytestmark = pytest.mark.mutant
@@ -166,6 +173,38 @@ def test_events_beyond_their_cap_are_caught(monkeypatch) -> None:
         return small_model(Family.POISSON).rows({**columns, "e3": events})
 
     assert not passes(model_scenario(Family.POISSON, rows=uncapped))
+
+
+def furthest(aggregate, *, to, columns, at) -> float:
+    """Return how far a patient moves moments, curvature and gradients, as a share of the claim."""
+    asked = (AskMoments(), *(AskGradient(at=at, round=t) for t in range(aggregate.rounds)))
+    rows = DescentRows(aggregate, columns, dataset=to)
+    moved = [value for ask in asked for value in rows.answer(ask)]
+    return math.sqrt(sum(v * v for v in moved) / scale_of(aggregate, dataset=to).l2_squared)
+
+
+def at_a_corner(*, rows: int, outcome: int):
+    values = {"e0": 0, "e1": 1000, "e2": 1, "e3": outcome, "p": 0, "fold": 999}
+    found = {name: np.full(rows, value) for name, value in values.items()}
+    return found | {"rk": np.arange(1, rows + 1)}
+
+
+def test_classes_that_are_bounded_as_two_are_caught(monkeypatch) -> None:
+    """Noise for ‖r‖ ≤ 1, where it can be √2."""
+    wide = tuple(tuple(int(i == j) * 8 * 2**12 for j in range(5)) for i in range(5))
+    wrong = Place(whitening=wide, coefficients=(0,) * 5 + (2**20, 0, 0, 0, 0) + (0,) * 10)
+    given = {"to": classes_world.world(), "columns": at_a_corner(rows=1, outcome=3), "at": wrong}
+    assert 0.9 < furthest(classes_world.CLASSES, **given) <= 1
+    monkeypatch.setattr(Family, "largest_residual_squared", 1)
+    assert furthest(classes_world.CLASSES, **given) > 1.1
+
+
+def test_one_look_whose_rows_add_up_is_caught(monkeypatch) -> None:
+    look = replace(AGGREGATE, rounds=0, bounds=RowBound(max_rows=3))
+    given = {"to": models_world(), "columns": at_a_corner(rows=3, outcome=1), "at": None}
+    assert 0.8 < furthest(look, **given) <= 1
+    monkeypatch.setattr(descent, "moment_weighed", lambda terms, _, **__: terms)
+    assert furthest(look, **given) > 1.5
 
 
 class Averaged:

@@ -158,8 +158,8 @@ def rows_of_each(stated: PerPatient, *, table: str, dataset: Dataset) -> RowBoun
         UnboundedError: If a patient may have several rows and no bound is stated.
         ContractError: If cells are bounded, which a model has none of.
     """
-    if dataset.table(table).one_row_per_patient:
-        return RowBound(max_rows=1)
+    if dataset.table(table).one_row_per_patient or dataset.unit.entity is not Entity.PATIENT:
+        return RowBound(max_rows=1)  # a model of events is refused with its question
     if stated.rows is None:
         raise UnboundedError(
             f"A patient of table {table!r} can have any number of rows.",

@@ -10,6 +10,7 @@ from confide.errors import ContractError, InvalidParameterError, UnboundedError
 from confide.plans.contribution import PerPatient
 from confide.plans.descent import next_ask
 from confide.plans.model_fit import fitted
+from confide.privacy.unit import Entity, PrivacyUnit
 from confide.rows.descent import DescentRows
 from confide.statistics import LogisticRegression, PoissonRegression
 from confide.tables.bound_contributions import RowBound
@@ -112,6 +113,16 @@ def test_several_rows_of_a_patient_tell_more_than_one_at_the_same_noise():
         )
     ]
     assert errors[0] < 0.9 * errors[1]
+
+
+def test_a_model_protects_patients_and_never_single_rows_of_them():
+    events = replace(SEVERAL, unit=PrivacyUnit(entity=Entity.EVENT, id_column="pid"))
+    for spec in (
+        LogisticRegression(id="m", table="people", of=ILL, covariates=NAMES),
+        PoissonRegression(**OF_COUNTS),
+    ):
+        with pytest.raises(ContractError, match="patient as privacy unit"):
+            spec.questions(events)
 
 
 def test_models_need_a_bound_on_the_rows_of_a_patient():
