@@ -99,7 +99,9 @@ def _ratio(cells: Sequence[Cell], *, of: str, words: Words) -> str:
     known = [cell for cell in cells if cell.quantity == f"{of} ratio" and cell.value]
     sharp = [cell for cell in known if cell.outer is not None and min(cell.outer) > 0]
     if not sharp:
-        return words.say("headline.regression-ridge" if known else "headline.none")
+        predicting = any(c.quantity == "prediction coefficient" and c.value for c in cells)
+        said = "regression-ridge" if known else "predicts" if predicting else "none"
+        return words.say(f"headline.{said}")
 
     def strength(cell: Cell) -> float:
         low, high = cell.outer or (1.0, 1.0)

@@ -84,6 +84,11 @@ def coefficients(
 def ratios(cells: Sequence[Cell], *, statistic: Statistic, dataset: Dataset, words: Words) -> Built:
     """Return odds, rate or hazard ratios on a logarithmic axis, each per step of a round size."""
     chosen = [cell for cell in cells if cell.quantity == "coefficient" and cell.value is not None]
+    notes = [words.say("chart.forest"), words.say("chart.ratios")]
+    if not chosen:  # one look has what predicts, after its intercept
+        predicting = [cell for cell in cells if cell.quantity == "prediction coefficient"]
+        chosen = [cell for cell in predicting[1:] if cell.value is not None]
+        notes.append(words.say("chart.no-intervals"))
     if not chosen or not isinstance(statistic, RatioModel):
         return _plain([c for c in cells if c.value is not None], title="", words=words), ()
     scaled = [
@@ -93,7 +98,7 @@ def ratios(cells: Sequence[Cell], *, statistic: Statistic, dataset: Dataset, wor
     figure = null_line(1.0) + _plain(
         scaled, title=value_title(statistic, unit="1", words=words), words=words, log=True
     )
-    return figure, (words.say("chart.forest"), words.say("chart.ratios"))
+    return figure, tuple(notes)
 
 
 def _exponential(cell: Cell) -> Cell:

@@ -86,7 +86,8 @@ def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
         return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
     if isinstance(aggregate, DescentAggregate):
         scale = scale_of(aggregate, dataset=dataset)
-        return Grid(step=Fraction(1, scale.gradients[-1] * UNIT * RESIDUAL), units=("1",))
+        one = UNIT if aggregate.one_look else UNIT * RESIDUAL
+        return Grid(step=Fraction(1, scale.gradients[-1] * one), units=("1",))
     if isinstance(aggregate, PooledAggregate):  # in the groups of full weight
         heaviest = max(aggregate.weights, default=1)
         return Grid(step=Fraction(1, heaviest), units=(measurement.sensitivity.unit,))

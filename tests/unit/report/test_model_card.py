@@ -8,6 +8,7 @@ import pytest
 
 from confide.errors import ContractError
 from confide.report.model_card import ITEMS, model_card
+from confide.report.save import save
 from confide.report.words import load_words
 from confide.workspace import open_workspace
 
@@ -99,5 +100,9 @@ def test_the_card_of_one_look_says_how_it_was_fitted_and_has_no_intervals(tmp_pa
     with open_workspace(DATASET, frames={"people": frame}, folder=tmp_path) as ws:
         release = ws.release(ws.plan({**SPEC, "method": "one-shot"}, epsilon="2"))
     card = model_card(release, words=WORDS)
+    save(release, tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert WORDS.say("headline.predicts") in page
+    assert WORDS.say("chart.no-intervals") in page
     assert WORDS.say("card.analysis.one-shot") in card
     assert re.search(r"^\| age \| -?[0-9.e-]+ \| — \| — \|$", card, re.MULTILINE)
