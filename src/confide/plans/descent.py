@@ -10,9 +10,7 @@ drawn to the other by the part of their distance that is noise.  What the steps 
 to is averaged.  Counts and hazards start from their marginal rates, which noisy totals say, and
 their curvature before it is measured is that of Gaussian terms with as many events.  The place from
 which the next gradient is taken, and in the end the model that predicts, is drawn to 0 by the share
-of its size that is error (empirical Bayes) [EM73].  The spread is drawn to that of the
-model direction by direction, for counts to a multiple of it: in units of their bound they vary less
-than their mean.
+of its size that is error (empirical Bayes) [EM73].
 
 References:
     [EM73] Efron, Morris. Stein's estimation rule and its competitors. JASA 68(341), 1973.

@@ -59,25 +59,29 @@ class Curvature:
             out = spread_out(aggregate.classes, scale.terms)
             sums = [out.T @ symmetric(values[scale.curved :], size=len(out)) @ out]
             guess = self.joined(self.spread)[None]
-        known = [
-            pooled(
-                symmetric(each, size=scale.terms),
-                model=model,
-                noise=self.noise,
-                least=floors[0],
-                kept=of_all,
+        if aggregate.family is Family.POISSON:
+            guess = np.array(
+                [
+                    model * dispersion(each, model=model, noise=self.noise)
+                    for each, model in zip(sums, guess, strict=True)
+                ]
             )
-            for each, model in zip(curved, self.curve, strict=True)
-        ]
-        spreads = []
-        for each, model in zip(sums, guess, strict=True):
-            wide = model
-            if aggregate.family is Family.POISSON:
-                wide = model * dispersion(each, model=model, noise=self.noise)
-            spreads.append(
-                pooled(each, model=wide, noise=self.noise, least=floors[1], kept=of_each)
-            )
-        return replace(self, curve=np.array(known), spread=np.array(spreads))
+        curves = [symmetric(each, size=scale.terms) for each in curved]
+        return replace(
+            self,
+            curve=np.array(
+                [
+                    pooled(each, model=model, noise=self.noise, least=floors[0], kept=of_all)
+                    for each, model in zip(curves, self.curve, strict=True)
+                ]
+            ),
+            spread=np.array(
+                [
+                    pooled(each, model=model, noise=self.noise, least=floors[1], kept=of_each)
+                    for each, model in zip(sums, guess, strict=True)
+                ]
+            ),
+        )
 
     def of_curve(self, ratio: Array) -> Array:
         """Return H of the coefficients, each matrix of it times its ratio."""

@@ -157,6 +157,15 @@ def _of_models(*, samples: int, models: int, entropy: Entropy) -> Iterator[Part]
             f"lower bound: {canary.name}",
             partial(_one, audit_scenario, canary, samples=samples, entropy=entropy),
         )
+    once = model_scenario(Family.LOGISTIC, rounds=0)
+    yield (
+        "sensitivity of a model in one look",
+        partial(_one, reach_check, Family.LOGISTIC, rounds=0),
+    )
+    yield (
+        f"lower bound: {once.name}",
+        partial(_one, audit_scenario, once, samples=samples, entropy=entropy),
+    )
     yield "one training of a model with canaries", partial(_one, one_run_check, entropy=entropy)
     yield (
         f"membership attack on {models} models in rounds",

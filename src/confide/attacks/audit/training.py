@@ -30,6 +30,7 @@ References:
 
 import enum
 import functools
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, TypeAlias, assert_never
@@ -42,6 +43,7 @@ from confide.attacks.audit.outcome import AuditCheck, Layer
 from confide.errors import InvalidParameterError
 from confide.noise.entropy import Entropy
 from confide.privacy.accounting.events import DeclaredBatch, GaussianEvent, PoissonSampled, Repeated
+from confide.privacy.accounting.gaussian_dp import delta_at
 from confide.privacy.accounting.numerical import loss_distribution_deltas
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -99,13 +101,6 @@ class Training:
     patients: int
     dimensions: int = 2
 
-    def claim(self) -> DeclaredBatch:
-        """Return the events that the trainer claims to be."""
-        noise = GaussianEvent(noise_multiplier=self.noise_multiplier)
-        step = PoissonSampled(probability=self.probability, event=noise)
-        one = noise if self.probability == 1 else step
-        return DeclaredBatch(events=(Repeated(event=one, count=self.steps),), plan=self.name)
-
 
 def audit_training(training: Training, *, runs: int, entropy: Entropy) -> tuple[AuditCheck, ...]:
     """Return whether the claim survives on either pair.
@@ -116,15 +111,23 @@ def audit_training(training: Training, *, runs: int, entropy: Entropy) -> tuple[
         entropy: Of samples and noise.
 
     Raises:
-        MissingExtraError: Without the extra ``accounting``.
+        MissingExtraError: Without the extra ``accounting``, where batches are sampled.
         InvalidParameterError: If the trainer returns sums of another shape.
     """
-    claimed = _promised(training.claim())
+    claimed = _promised(training.probability, training.noise_multiplier, training.steps)
     return tuple(_check(training, pair, claimed, runs=runs, entropy=entropy) for pair in Pair)
 
 
 @functools.cache
-def _promised(claim: DeclaredBatch) -> tuple[float, ...]:
+def _promised(probability: Fraction, noise_multiplier: Fraction, steps: int) -> tuple[float, ...]:
+    """Return the least δ that the events promise at each ε; in closed form for full batches."""
+    if probability == 1:
+        together = float(noise_multiplier) / math.sqrt(steps)
+        return tuple(delta_at(float(each), noise_multiplier=together) for each in EPSILONS)
+    step = PoissonSampled(
+        probability=probability, event=GaussianEvent(noise_multiplier=noise_multiplier)
+    )
+    claim = DeclaredBatch(events=(Repeated(event=step, count=steps),), plan="audit")
     return loss_distribution_deltas(claim, epsilons=EPSILONS)
 
 
@@ -141,7 +144,7 @@ def _check(
         (epsilon, delta_bound(told, hidden, epsilon=float(epsilon), miss=MISS / len(EPSILONS)))
         for epsilon in EPSILONS
     ]
-    worst = max(range(len(found)), key=lambda k: found[k][1].value / claimed[k])
+    worst = max(range(len(found)), key=lambda k: found[k][1].value / max(claimed[k], 1e-300))
     epsilon, bound = found[worst]
     return AuditCheck(
         name=f"{training.name}, {pair.value}",
