@@ -33,6 +33,7 @@ from confide.attacks.audit.exact_loss import (
 from confide.attacks.audit.generate import neighbours
 from confide.attacks.audit.generated_schema import schema
 from confide.attacks.audit.sensitivity_search import exact_vectors, search
+from confide.budget.entry import Reservation
 from confide.errors import ReleaseFailedError, UnboundedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
@@ -597,6 +598,10 @@ class Burning:
         del aggregates, dataset
         raise ValueError(CANARY)
 
+    def reserve(self, request):
+        del request
+        return Reservation(entry=SimpleNamespace(policy="", continues=None), owner="me")
+
     def start_reading(self, held) -> None: ...
 
     def cancel(self, held) -> None: ...
@@ -607,8 +612,8 @@ class Burning:
 class TellingGate(Gate):
     """Passes on what the engine said."""
 
-    def _answer(self, plan, held, *, before=None, progress):
-        del held, before, progress
+    def _pass(self, plan, request, *, before, progress):
+        del request, before, progress
         return self.engine.aggregate((), dataset=plan.dataset)
 
 
@@ -624,8 +629,7 @@ def what_is_told(kind: type[Gate]) -> str:
         ledger=parts, engine=parts, entropy=SystemEntropy(), report_incident=lambda *_: None
     )
     try:
-        held = SimpleNamespace(entry=SimpleNamespace(policy="", continues=None))
-        gate._answer(plan, held, before=None, progress=lambda _: None)
+        gate._pass(plan, None, before=None, progress=lambda _: None)
     except (ReleaseFailedError, ValueError) as told:
         chain = [told, told.__cause__, *([] if told.__suppress_context__ else [told.__context__])]
         return " ".join(map(str, chain))
@@ -633,6 +637,7 @@ def what_is_told(kind: type[Gate]) -> str:
 
 
 def test_a_cell_in_an_error_is_caught() -> None:
+    assert "failed" in what_is_told(Gate)
     assert CANARY not in what_is_told(Gate)
     assert CANARY in what_is_told(TellingGate)
 

@@ -45,7 +45,8 @@ def test_only_attacks_the_part_that_is_named():
 
 
 @pytest.mark.skipif(not there, reason="this build has no audit")
-def test_audit_model_attacks_models_and_draws_whom_the_attack_finds(tmp_path):
+def test_audit_model_attacks_models_and_draws_whom_the_attack_finds(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")  # so that no name is broken over two lines
     ran = confide("audit", "model", "--quick", "--only", "membership", "--out", str(tmp_path / "a"))
     assert ran.code == 0
     assert "membership attack on a model in rounds" in ran.out

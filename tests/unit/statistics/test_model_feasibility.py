@@ -16,7 +16,7 @@ from confide.rows.descent import DescentRows
 from confide.statistics.logistic.evaluation import Histogram, concordance, predicted
 from confide.statistics.logistic.feasibility import Planned, feasibility, planned
 from confide.statistics.logistic.regression import LogisticRegression
-from confide.tables.descent import scale_of
+from confide.tables.descent_scale import scale_of
 from confide.tables.expression import ColumnOf
 from confide.tables.schema import Column, Kind
 from held_out_scores import auc_of, judged, scored, with_noise

@@ -160,6 +160,7 @@ def test_a_release_of_one_look_predicts_and_publishes_no_odds_ratio():
         "calibration slope",
         "calibration intercept",
         "brier score",
+        "predicted risk",
         "observed share",
         "net benefit",
     }

@@ -39,8 +39,8 @@ from confide.tables.expression import ColumnOf, DatePart, ValueOf
 from confide.tables.filter import AnyOf, Between, IsIn, Not
 from confide.tables.ranked import About
 
-TOO_WIDE = {"big-variance"}
-"""So wide that no noise of theirs can be drawn: plans are refused, only the sums are searched."""
+TOO_WIDE = {"big", "big-variance"}
+"""So wide that in some accounting no noise of theirs can be drawn: only the sums are searched."""
 
 
 def statistics_of_patients() -> tuple[Statistic, ...]:

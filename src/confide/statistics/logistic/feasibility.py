@@ -112,8 +112,8 @@ def planned(*, share: float, auc: float) -> Array:
     """Return intercept, slope and a slope of 0 of normal log odds with this share and C-statistic.
 
     Example:
-        >>> planned(share=0.5, auc=0.76).round(2).tolist()
-        [-0.0, 1.12, 0.0]
+        >>> (planned(share=0.5, auc=0.76).round(2) + 0).tolist()
+        [0.0, 1.12, 0.0]
     """
 
     def centred(length: float) -> Array:
