@@ -133,6 +133,51 @@ def test_one_patient_more_moves_the_sum_by_their_own_vector_and_nobody_elses():
         assert (alone.astype(object) ** 2).sum() <= REACH**2
 
 
+class Rectified(torch.nn.Module):
+    """Rectifies in code of its own."""
+
+    def __init__(self, layers, by):
+        super().__init__()
+        self.first, self.last = layers[0], layers[-1]
+        self.by = by
+
+    def forward(self, rows):
+        return self.last(self.by(self.first(rows)))
+
+
+RECTIFIERS = {
+    "relu": torch.relu,
+    "leaky": torch.nn.functional.leaky_relu,
+    "largest": lambda x: torch.maximum(x, torch.zeros_like(x)),
+    "cut": lambda x: x.clamp(min=0),
+    "compared": lambda x: x * (x > 0),
+    "chosen": lambda x: torch.where(x > 0, x, 0 * x),
+}
+
+
+@pytest.mark.parametrize("by", RECTIFIERS.values(), ids=RECTIFIERS)
+def test_at_a_kink_one_patient_more_moves_nobody_elses_part(by):
+    """Tenths that add up to 0 do so in one order of a sum, and to 10⁻¹⁷ in another."""
+    features, rng = 64, np.random.default_rng(0)
+    layers = torch.nn.Linear(features, 2), torch.nn.Linear(2, 1)
+    module = validated(Rectified(layers, by), features=features, classes=2)
+    with torch.no_grad():
+        for each in (module.first.weight, module.last.weight):
+            each.fill_(1.0)
+        for each in (module.first.bias, module.last.bias):
+            each.zero_()
+    half = np.round(rng.uniform(-1, 1, (60, features // 2)), 2)
+    order = np.argsort(rng.random((60, features)), axis=1)
+    inputs = np.take_along_axis(np.hstack([half, -half]), order, axis=1)
+    rows = Rows(patient=np.arange(60), inputs=inputs, classes=np.ones(60, np.int64))
+    found = PerPatientGradients(module, loss=loss_of(1), clip=float(CLIP))
+    together = found.clipped(rows)
+    alone = [found.clipped(rows.of(np.array([place])))[0] for place in range(60)]
+    assert (together == np.array(alone)).all()
+    differs = scaled(found.by_patient(rows), clip=float(CLIP)) - together
+    assert np.abs(differs).max() > REACH / 100  # what a batch says of some is far off
+
+
 def test_patients_near_a_whole_number_are_computed_alone(monkeypatch):
     """With a margin of one half everybody is near; the sum is the same."""
     rng = np.random.default_rng(6)
