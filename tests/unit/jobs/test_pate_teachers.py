@@ -97,6 +97,10 @@ def test_coins_that_teachers_share_are_the_same_for_each_whoever_came_before():
     assert (random.getstate(), np.random.get_state()[1].tolist()) == state
 
 
+class Panic(BaseException):
+    """What libraries in Rust raise."""
+
+
 class Failing(BaseEstimator):
     """Fails as it is told."""
 
@@ -116,6 +120,8 @@ class Failing(BaseEstimator):
         match self.how:
             case "leave":
                 raise SystemExit("patient 71")
+            case "panic":
+                raise Panic("patient 71")
             case "short":
                 return np.ones(1)
             case "text":
@@ -126,7 +132,7 @@ class Failing(BaseEstimator):
                 return np.ones(len(X), dtype=int)
 
 
-@pytest.mark.parametrize("how", ["fit", "leave", "short", "text", "none"])
+@pytest.mark.parametrize("how", ["fit", "leave", "panic", "short", "text", "none"])
 def test_a_teacher_that_fails_votes_for_the_first_class_and_tells_nothing(how, capfd):
     found = votes_of(MIXED, teacher=Failing(how=how), queries=FOUR, classes=2)
     assert found.tolist() == [0, 0, 0, 0]

@@ -207,7 +207,9 @@ def votes_of(shard: Shard, *, teacher: Classifier, queries: Floats, classes: int
             fitted.fit(shard.terms, shard.classes)
             said = np.asarray(fitted.predict(queries.copy()))
             return _valid(said, queries=len(queries), classes=classes)
-    except (Exception, SystemExit):  # noqa: BLE001 - a failure is a vote, whatever its kind
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a failure is a vote, whatever its kind
         return np.zeros(len(queries), dtype=np.int64)
 
 
