@@ -9,6 +9,7 @@ pytest.importorskip("opacus", reason="needs the extra `learning`")
 from confide.errors import ContractError  # noqa: E402
 from confide.jobs.learning import per_patient_gradients as gradients  # noqa: E402
 from confide.jobs.learning.dp_sgd import REACH  # noqa: E402
+from confide.jobs.learning.kinks import forward_with_kinks  # noqa: E402
 from confide.jobs.learning.modules import (  # noqa: E402
     CLIP,
     architecture,
@@ -176,6 +177,24 @@ def test_at_a_kink_one_patient_more_moves_nobody_elses_part(by):
     assert (together == np.array(alone)).all()
     differs = scaled(found.by_patient(rows), clip=float(CLIP)) - together
     assert np.abs(differs).max() > REACH / 100  # what a batch says of some is far off
+
+
+@pytest.mark.parametrize(
+    ("by", "kink"),
+    [
+        (torch.relu, 0.0),
+        (torch.nn.functional.leaky_relu, 0.0),
+        (torch.nn.functional.softplus, 20.0),
+        (torch.nn.Softplus(beta=2, threshold=10), 5.0),
+    ],
+    ids=["relu", "leaky", "softplus", "steep softplus"],
+)
+def test_a_row_at_a_kink_is_named_and_one_beside_it_is_not(by, kink):
+    rows = [[9.0, 9.0], [9.0, kink], [kink + 1e-12, 9.0], [kink - 1e-3, 9.0], [np.nan, np.inf]]
+    arguments = torch.tensor(rows, dtype=torch.float64)
+    outputs, found = forward_with_kinks(lambda: by(arguments), rows=5)
+    assert outputs.shape == (5, 2)
+    assert found.tolist() == [False, True, True, False, True]
 
 
 def test_patients_near_a_whole_number_are_computed_alone(monkeypatch):

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 NEAR = 2.0**-30
 _AT_ZERO = frozenset({"relu", "leaky_relu", "elu", "_prelu_kernel"})
+_SOFTPLUS = (1.0, 20.0)
+"""Its steepness, and where PyTorch goes on with a straight line, if nothing is said."""
 _ELSEWHERE = (
     *("hardtanh", "hardswish", "hardsigmoid", "hardshrink", "softshrink", "threshold", "rrelu"),
     *("max", "min", "amax", "amin", "maximum", "minimum", "fmax", "fmin", "aminmax", "median"),
@@ -54,6 +56,9 @@ def forward_with_kinks(forward: Callable[[], Any], *, rows: int) -> tuple[Any, N
                 found[:] = True
             elif name in _AT_ZERO:
                 _mark(found, args[0].detach())
+            elif name == "softplus":  # a straight line from there on
+                beta, edge = tuple(args[1:]) + _SOFTPLUS[len(args) - 1 :]
+                _mark(found, args[0].detach() * beta - edge)
             return func(*args, **(kwargs or {}))
 
     def _mark(into: NDArray[np.bool_], argument: Any) -> None:
@@ -62,8 +67,8 @@ def forward_with_kinks(forward: Callable[[], Any], *, rows: int) -> tuple[Any, N
             return
         sizes = torch.abs(argument.reshape(rows, -1))
         if sizes.shape[1]:
-            near = sizes.amin(dim=1) <= NEAR * torch.clamp(sizes.amax(), min=1.0)
-            into |= near.numpy()
+            far = sizes.amin(dim=1) > NEAR * torch.clamp(sizes.amax(dim=1), min=1.0)
+            into |= ~far.numpy()  # what is no number is not far
 
     with Watching():
         outputs = forward()
