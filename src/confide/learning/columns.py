@@ -141,19 +141,24 @@ def _feature(name: str, pair: Pair | None, levels: Sequence[Any] | None, constan
 
 def label(value: Any) -> str | None:
     """Return a category as text: 1, 1.0 and True are "1"; None where it is missing."""
-    if hasattr(value, "item"):  # a NumPy scalar
-        value = value.item()
-    match value:
-        case bool():
-            return str(int(value))
-        case float() if value.is_integer():
-            return str(int(value))
-        case float() if math.isnan(value):
-            return None
-        case int() | float() | str():
-            return str(value)
-        case _:
-            return None
+    try:
+        if hasattr(value, "item"):  # a NumPy scalar
+            value = value.item()
+        match value:
+            case bool():
+                return str(int(value))
+            case float() if value.is_integer():
+                return str(int(value))
+            case float() if math.isnan(value):
+                return None
+            case int() | float() | str():
+                text = str(value)
+                text.encode()
+                return text
+            case _:
+                return None
+    except ValueError:  # an array, thousands of digits, half a character: a refusal would tell
+        return None
 
 
 def names_of(table: Any) -> tuple[str, ...] | None:
@@ -174,11 +179,26 @@ def width_of(table: Any) -> int:
     return int(shape[1])
 
 
+def cells(values: Any) -> NDArray[Any]:
+    """Return an array as it is, and of lists the cells as they were given.
+
+    Of a list NumPy would choose one type by all of its cells, so that one patient's text, or one
+    missing id, would change what everybody else's cells say.
+
+    Example:
+        >>> cells([0.0, 1.0, "unknown"]).tolist()
+        [0.0, 1.0, 'unknown']
+    """
+    if hasattr(values, "__array__"):
+        return np.asarray(values)
+    return np.array(values, dtype=object)
+
+
 def column(table: Any, place: int) -> NDArray[Any]:
-    """Return one column of a frame or array."""
+    """Return one column of a frame, array or list of rows."""
     names = getattr(table, "columns", None)
     if names is None:
-        return np.asarray(np.asarray(table)[:, place])
+        return np.asarray(cells(table)[:, place])
     return np.asarray(table[list(names)[place]])
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import ContractError, UnboundedError
-from confide.learning.columns import Bounds, Feature, text_of
+from confide.learning.columns import Bounds, Feature, cells, text_of
 from confide.learning.in_memory import OUTCOME
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (
@@ -173,7 +173,7 @@ def _event_and_time(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     Raises:
         ContractError: If there are not two.
     """
-    found = np.asarray(y)
+    found = cells(y)
     if found.dtype.names is not None and len(found.dtype.names) == 2:
         event, time = (found[name] for name in found.dtype.names)
         return np.asarray(event).astype(np.int64), np.asarray(time)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import ContractError
-from confide.learning.columns import Feature, column, label, numbers
+from confide.learning.columns import Feature, cells, column, label, numbers
 from confide.learning.ledger_folder import ledger_folder
 from confide.release.keys import read_order_key
 from confide.workspace import FOLDER
@@ -43,7 +43,7 @@ def frame_of(
         values = column(table, place)
         found[feature.name] = _arrow(values, name=feature.name, text=bool(feature.labels))
     rows = len(found[features[0].name])
-    ids = np.arange(rows) if patients is None else np.asarray(patients).ravel()
+    ids = np.arange(rows) if patients is None else cells(patients).ravel()
     if any(len(values) != rows for values in (*beside.values(), ids)):
         raise ContractError("Expected X, y and patients to have equally many rows.")
     for name, values in beside.items():
@@ -54,7 +54,7 @@ def frame_of(
 
 def column_of(y: Any) -> NDArray[Any]:
     """Return outcomes as one column."""
-    return np.asarray(np.asarray(y).ravel())
+    return np.asarray(cells(y).ravel())
 
 
 def _arrow(values: NDArray[Any], *, name: str, text: bool) -> Any:

@@ -35,7 +35,7 @@ from confide.noise.entropy import Entropy
 from confide.plans.job import Job, JobPlan
 from confide.release.job_answer import JobAnswer, read_answer
 from confide.release.job_gate import JobGate, job_request
-from confide.release.passage import Answer
+from confide.release.passage import Answer, is_stop
 from confide.rows.records import RecordRows
 
 Files = Mapping[str, bytes]
@@ -109,13 +109,15 @@ def release_in_parts(
                 "key.",
             )
         part, before = growth.position, read_answer(gate.ledger.stored(growth.latest).payload)
-        failure: Exception | None = None
+        failure: BaseException | None = None
         try:
             rows = rows or gate.read(plan, progress=progress)
             files = runner.advanced(
                 rows, part=part, before=before.files, entropy=gate.entropy, progress=progress
             )
-        except Exception as broken:  # noqa: BLE001 - told to the steward alone, by the passage
+        except BaseException as broken:
+            if is_stop(broken):
+                raise
             failure, files = broken, {}
         request = job_request(
             plan,
@@ -128,7 +130,7 @@ def release_in_parts(
     return StoredRelease(entry=gate.ledger.publish(latest.entry), payload=latest.payload)
 
 
-def _made(plan: JobPlan, files: Files, failure: Exception | None) -> Callable[[], Answer]:
+def _made(plan: JobPlan, files: Files, failure: BaseException | None) -> Callable[[], Answer]:
     """Return the answer of a part, or the failure of one, which burns it."""
 
     def answer() -> Answer:

@@ -105,9 +105,9 @@ class Passage:
             self.report_incident(incident, failure)
             with contextlib.suppress(LedgerUnreachableError):  # then the next to open burns it
                 self.ledger.burn(held, incident=incident)
-            if isinstance(failure, Exception):
-                raise ReleaseFailedError(incident) from None
-            raise
+            if is_stop(failure):
+                raise
+            raise ReleaseFailedError(incident) from None
         progress("commit")
         entry = self.ledger.commit(held, payload=answer.payload, members=answer.members)
         return entry, answer.payload
@@ -124,3 +124,14 @@ class Passage:
             if not admitted:
                 self.ledger.cancel(held)
         return answering
+
+
+def is_stop(failure: BaseException) -> bool:
+    """Return whether somebody stopped the process: an interrupt, or an exit without words.
+
+    Whatever else is raised is a failure, also if it is no ``Exception``: libraries in Rust panic
+    with one that is none, and with words about the rows.
+    """
+    if isinstance(failure, SystemExit):
+        return failure.code is None or isinstance(failure.code, int)
+    return isinstance(failure, KeyboardInterrupt | GeneratorExit)

@@ -11,9 +11,11 @@ from confide.privacy.unit import Entity
 from confide.tables.descent import (
     FEWEST_CLASSES,
     MOST_CLASSES,
+    MOST_EVENTS,
     MOST_INTERVALS,
     MOST_ROWS,
     MOST_TERMS,
+    MOST_TIME,
     DescentAggregate,
     Family,
     terms,
@@ -123,6 +125,11 @@ def _check_counts(aggregate: DescentAggregate, *, of: Domain, dataset: Dataset) 
             "A Poisson model needs a number of events, declared from 0 to a public bound.",
             hint="Declare bounds: [0, 10] and step: 1; more events count as the bound.",
         )
+    if of.upper > MOST_EVENTS:
+        raise InvalidParameterError(
+            "Expected a bound of at most 2**46 events.",
+            hint="Declare what a patient can have, as bounds: [0, 100].",
+        )
     if aggregate.exposure is None:
         return
     time = domain(aggregate.exposure, dataset=dataset)
@@ -131,6 +138,11 @@ def _check_counts(aggregate: DescentAggregate, *, of: Domain, dataset: Dataset) 
             "Person-time is a number above zero: a rate per no time at all is none.",
             hint="Declare its lower bound as the shortest time that counts, such as one day.",
         )
+    if time.upper > MOST_TIME:
+        raise InvalidParameterError(
+            "Expected person-time of at most 2**38 of its steps.",
+            hint="Declare a coarser step, such as one day, or a smaller upper bound.",
+        )
 
 
 def _check_follow_up(aggregate: DescentAggregate, *, of: Domain, dataset: Dataset) -> None:
@@ -138,6 +150,10 @@ def _check_follow_up(aggregate: DescentAggregate, *, of: Domain, dataset: Datase
         raise ContractError("The event of a hazard model is a condition: it ended so, or not.")
     if aggregate.bounds.max_rows != 1:
         raise ContractError("A hazard model takes one row of each patient, with all follow-up.")
+    if not aggregate.covariates:  # the lemma takes C² ≥ 2
+        raise ContractError(
+            "A hazard model needs a covariate.", hint="Write covariates: [age, sex]."
+        )
     if aggregate.exposure is None:
         raise ContractError("A hazard model needs the time of follow-up.")
     time, edges = domain(aggregate.exposure, dataset=dataset), aggregate.edges

@@ -107,6 +107,10 @@ MOST_TERMS = 200
 MOST_ROUNDS = 20
 MOST_ROWS = 100
 MOST_INTERVALS = 20
+MOST_EVENTS = 2**46
+"""A bound of events times RESIDUAL stays below 2⁶³."""
+MOST_TIME = 2**38
+"""A bound of person-time, in steps of its domain, times UNIT² stays below 2⁶³."""
 FEWEST_CLASSES, MOST_CLASSES = 3, 10
 SCORE_CUTS = (3, 10, 22, 36, 50, 64, 78, 90, 97)
 """Percent of normal scores below each edge of the bins of scores.

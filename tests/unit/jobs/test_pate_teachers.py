@@ -1,6 +1,7 @@
 """Teachers: each sees its own shard alone, and whatever happens in one is a vote."""
 
 import itertools
+import logging
 import pickle
 import random
 import sys
@@ -96,6 +97,10 @@ def test_coins_that_teachers_share_are_the_same_for_each_whoever_came_before():
     assert (random.getstate(), np.random.get_state()[1].tolist()) == state
 
 
+class Panic(BaseException):
+    """What libraries in Rust raise."""
+
+
 class Failing(BaseEstimator):
     """Fails as it is told."""
 
@@ -106,6 +111,7 @@ class Failing(BaseEstimator):
         print("patient 71 is here")
         print("patient 71 is here", file=sys.stderr)
         warnings.warn("patient 71 did not converge", stacklevel=1)
+        logging.getLogger("teacher").critical("patient 71 did not converge")
         if self.how == "fit":
             raise ValueError("patient 71")
         return self
@@ -114,6 +120,8 @@ class Failing(BaseEstimator):
         match self.how:
             case "leave":
                 raise SystemExit("patient 71")
+            case "panic":
+                raise Panic("patient 71")
             case "short":
                 return np.ones(1)
             case "text":
@@ -124,17 +132,20 @@ class Failing(BaseEstimator):
                 return np.ones(len(X), dtype=int)
 
 
-@pytest.mark.parametrize("how", ["fit", "leave", "short", "text", "none"])
+@pytest.mark.parametrize("how", ["fit", "leave", "panic", "short", "text", "none"])
 def test_a_teacher_that_fails_votes_for_the_first_class_and_tells_nothing(how, capfd):
     found = votes_of(MIXED, teacher=Failing(how=how), queries=FOUR, classes=2)
     assert found.tolist() == [0, 0, 0, 0]
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_a_teacher_prints_and_warns_is_dropped_when_it_succeeds_too(capfd):
+def test_what_a_teacher_prints_warns_and_logs_is_dropped_when_it_succeeds_too(capfd, caplog):
     found = votes_of(MIXED, teacher=Failing(how="fine"), queries=FOUR, classes=2)
     assert found.tolist() == [1, 1, 1, 1]
     assert capfd.readouterr() == ("", "")
+    assert not caplog.records
+    logging.getLogger("teacher").critical("a log is open again")
+    assert len(caplog.records) == 1
 
 
 def test_an_empty_shard_votes_for_the_first_class_and_one_class_for_itself():
@@ -191,6 +202,7 @@ def test_coins_of_a_teacher_are_public_and_given_ones_are_kept():
         ("tree", "fit, predict"),
         (RandomForestClassifier(n_jobs=2), "n_jobs=1"),
         (make_pipeline(LogisticRegression(verbose=1)), "verbose=0"),
+        (make_pipeline(GaussianNB(), memory="cache"), "memory=None"),
         (GridSearchCV(GaussianNB(), {}, scoring=lambda *_: 0), "plan"),
     ],
 )

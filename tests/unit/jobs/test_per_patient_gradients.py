@@ -9,6 +9,7 @@ pytest.importorskip("opacus", reason="needs the extra `learning`")
 from confide.errors import ContractError  # noqa: E402
 from confide.jobs.learning import per_patient_gradients as gradients  # noqa: E402
 from confide.jobs.learning.dp_sgd import REACH  # noqa: E402
+from confide.jobs.learning.kinks import forward_with_kinks  # noqa: E402
 from confide.jobs.learning.modules import (  # noqa: E402
     CLIP,
     architecture,
@@ -131,6 +132,72 @@ def test_one_patient_more_moves_the_sum_by_their_own_vector_and_nobody_elses():
         alone = of.summed(rows.of(np.array([left])))
         assert (whole_sum - apart == alone).all()
         assert (alone.astype(object) ** 2).sum() <= REACH**2
+
+
+class Rectified(torch.nn.Module):
+    """Rectifies in code of its own."""
+
+    def __init__(self, layers, by):
+        super().__init__()
+        self.first, self.last = layers[0], layers[-1]
+        self.by = by
+
+    def forward(self, rows):
+        return self.last(self.by(self.first(rows)))
+
+
+RECTIFIERS = {
+    "relu": torch.relu,
+    "leaky": torch.nn.functional.leaky_relu,
+    "largest": lambda x: torch.maximum(x, torch.zeros_like(x)),
+    "cut": lambda x: x.clamp(min=0),
+    "compared": lambda x: x * (x > 0),
+    "chosen": lambda x: torch.where(x > 0, x, 0 * x),
+}
+
+
+@pytest.mark.parametrize("by", RECTIFIERS.values(), ids=RECTIFIERS)
+def test_at_a_kink_one_patient_more_moves_nobody_elses_part(by):
+    """Tenths that add up to 0 do so in one order of a sum, and to 10⁻¹⁷ in another."""
+    features, rng = 64, np.random.default_rng(0)
+    layers = torch.nn.Linear(features, 2), torch.nn.Linear(2, 1)
+    module = validated(Rectified(layers, by), features=features, classes=2)
+    with torch.no_grad():
+        for each in (module.first.weight, module.last.weight):
+            each.fill_(1.0)
+        module.first.bias.zero_()
+        module.last.bias.fill_(0.3)  # so that no residual is a whole number
+    half = np.round(rng.uniform(-1, 1, (20, features // 2)), 2)
+    order = np.argsort(rng.random((20, features)), axis=1)
+    at_kink = np.take_along_axis(np.hstack([half, -half]), order, axis=1)
+    found = PerPatientGradients(module, loss=loss_of(1), clip=float(CLIP))
+    largest = 0.0
+    for one in at_kink:
+        inputs = np.vstack([one, rng.uniform(-1, 1, (31, features))])
+        rows = Rows(patient=np.arange(32), inputs=inputs, classes=np.ones(32, np.int64))
+        alone = found.clipped(rows.of(np.array([0])))[0]
+        assert (found.clipped(rows)[0] == alone).all()
+        said = scaled(found.by_patient(rows), clip=float(CLIP))[0]
+        largest = max(largest, float(np.abs(said - alone).max()))
+    assert largest > REACH / 100  # what a batch says of somebody is far off
+
+
+@pytest.mark.parametrize(
+    ("by", "kink"),
+    [
+        (torch.relu, 0.0),
+        (torch.nn.functional.leaky_relu, 0.0),
+        (torch.nn.functional.softplus, 20.0),
+        (torch.nn.Softplus(beta=2, threshold=10), 5.0),
+    ],
+    ids=["relu", "leaky", "softplus", "steep softplus"],
+)
+def test_a_row_at_a_kink_is_named_and_one_beside_it_is_not(by, kink):
+    rows = [[9.0, 9.0], [9.0, kink], [kink + 1e-12, 9.0], [kink - 1e-3, 9.0], [np.nan, np.inf]]
+    arguments = torch.tensor(rows, dtype=torch.float64)
+    outputs, found = forward_with_kinks(lambda: by(arguments), rows=5)
+    assert outputs.shape == (5, 2)
+    assert found.tolist() == [False, True, True, False, True]
 
 
 def test_patients_near_a_whole_number_are_computed_alone(monkeypatch):

@@ -99,6 +99,25 @@ def test_a_part_that_fails_burns_the_job_and_tells_nothing(tmp_path):
         assert sum(entry.amount.nano for entry in entries(ws)) == CHARGE
 
 
+class Panic(BaseException):
+    """What libraries in Rust raise."""
+
+
+@pytest.mark.parametrize("failure", [Panic(CANARY), SystemExit(CANARY)], ids=["panic", "exit"])
+def test_a_part_that_fails_with_what_is_no_exception_burns_the_job_too(
+    tmp_path, monkeypatch, failure
+):
+    def panic(*_, **__):
+        raise failure
+
+    monkeypatch.setattr(ThreeParts, "advanced", panic)
+    with clinic(tmp_path) as ws:
+        with pytest.raises(ReleaseFailedError) as failed:
+            run(ws)
+        assert CANARY not in str(failed.value)
+        assert [each.state for each in entries(ws)] == [State.PUBLISHED, State.BURNED]
+
+
 def test_a_stop_by_the_operator_leaves_the_job_to_go_on(tmp_path):
     with clinic(tmp_path) as ws:
 

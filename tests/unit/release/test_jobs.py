@@ -79,6 +79,26 @@ def test_a_job_that_fails_is_burned_with_a_constant_text_and_stays_charged(tmp_p
             run_job(ws, job, plan=plan)
 
 
+class Panic(BaseException):
+    """What libraries in Rust raise."""
+
+
+@pytest.mark.parametrize("failure", [Panic(CANARY), SystemExit(CANARY)], ids=["panic", "exit"])
+def test_a_job_that_fails_with_what_is_no_exception_is_burned_and_tells_nothing(
+    tmp_path, monkeypatch, failure
+):
+    def panic(*_, **__):
+        raise failure
+
+    monkeypatch.setattr(Counting, "run", panic)
+    with clinic(tmp_path) as ws:
+        with pytest.raises(ReleaseFailedError) as failed:
+            run_job(ws, Counting(), plan=planned(ws, Counting()))
+        assert CANARY not in str(failed.value)
+        (entry,) = ws.ledger.entries("clinic")
+        assert entry.state is State.BURNED
+
+
 def test_a_job_that_would_pass_the_cap_is_refused_and_reads_nothing(tmp_path):
     with clinic(tmp_path, lifetime="1") as ws:
         job, told = Counting(scale=Fraction(1, 2)), []

@@ -227,11 +227,40 @@ def test_logarithms_of_person_time_are_within_a_step_of_the_grid():
         (replace(COUNTS, held_out=100, calibrating=50), "those of logistic models"),
         (replace(HAZARDS, bounds=RowBound(max_rows=2)), "one row"),
         (replace(HAZARDS, exposure=None), "time of follow-up"),
+        (replace(HAZARDS, covariates=()), "needs a covariate"),
     ],
 )
 def test_models_whose_lemma_would_not_hold_are_refused(aggregate, says):
     with pytest.raises(ContractError, match=says):
         check_descent(aggregate, dataset=world())
+
+
+def wide(**uppers):
+    """Return a world with other upper bounds of some columns."""
+    (people,) = world().tables
+    columns = tuple(replace(one, upper=uppers.get(one.name, one.upper)) for one in people.columns)
+    return replace(world(), tables=(replace(people, columns=columns),))
+
+
+@pytest.mark.parametrize("uppers", [{"visits": 2**47}, {"observed": 2**39}], ids=["events", "time"])
+def test_bounds_whose_multiples_would_pass_64_bits_are_refused(uppers):
+    """Wrapped around, a count of 2⁴⁷ would be −1 of its bound, and a residual twice what is claimed."""
+    with pytest.raises(InvalidParameterError, match="Expected"):
+        descent_sensitivity(COUNTS, dataset=wide(**uppers))
+
+
+def test_the_largest_bounds_that_are_taken_keep_the_sensitivity():
+    to, at = wide(visits=2**46, observed=2**38), place(COUNTS, wide=8, level=2**22)
+    claimed = descent_sensitivity(COUNTS, dataset=to).l2_squared
+    for visits in (0, 2**45, 2**46 - 1, 2**46):
+        for observed in (30, 2**37 + 1, 2**38):
+            found = corner(COUNTS, np.random.default_rng(1))
+            found |= {"e3": np.array([visits]), "e4": np.array([observed])}
+            rows = DescentRows(COUNTS, found, dataset=to)
+            events, time = rows.answer(AskMoments())[-2:]
+            assert min(events, time) >= 0
+            parts = [v for ask in asks(at, aggregate=COUNTS) for v in rows.answer(ask)]
+            assert sum(v * v for v in parts) <= claimed
 
 
 @pytest.mark.parametrize("edges", [(0,), (1, 10), (0, 10, 10), (0, 3000), tuple(range(30))])

@@ -11,10 +11,11 @@ whose norm is below R.  So ‖v‖ ≤ R holds of the numbers that are summed, n
 make a whole unit of them; one patient more could so move *others'* parts.  So v is defined as what
 the patient's rows give *alone*, in a batch of their own.  A batch only filters: a coordinate
 further than MARGIN from a whole number truncates alike, whatever the last bits; patients with a
-coordinate nearer than that are computed alone.  This is exact while batch and alone differ by less
-than MARGIN = 2⁻²⁰ units, which is 2⁻⁴⁰ of the clip in float64, 2¹² times its rounding; wherever
-both are computed the difference is looked at, and once it passes MARGIN/4 everybody in the batch is
-computed alone.  ∎
+coordinate nearer than that are computed alone, and so are those of whom a row stands at a kink of
+the module, where last bits turn the gradient (:mod:`.kinks`).  This is exact while batch and alone
+differ by less than MARGIN = 2⁻²⁰ units, which is 2⁻⁴⁰ of the clip in float64, 2¹² times its
+rounding; wherever both are computed the difference is looked at, and once it passes MARGIN/4
+everybody in the batch is computed alone.  ∎
 
 *Privacy:* a module that lets one row's output depend on another's has no gradient by patient; such
 layers are refused (:mod:`.modules`), since then one patient more moves others for real.
@@ -40,6 +41,7 @@ from numpy.typing import NDArray
 
 from confide.errors import MissingExtraError
 from confide.jobs.learning.dp_sgd import REACH
+from confide.jobs.learning.kinks import forward_with_kinks
 
 MARGIN = 2.0**-20
 _ELEMENTS = 2**20
@@ -99,6 +101,7 @@ class PerPatientGradients:
         self._hooked = GradSampleModule(module, loss_reduction="sum", strict=True)
         self._trained = [each for each in module.parameters() if each.requires_grad]
         self._loss, self._clip = loss, clip
+        self._at_kinks: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)  # rows, of the last pass
         self.size = sum(each.numel() for each in self._trained)
 
     def summed(self, rows: Rows) -> Ints:
@@ -125,10 +128,11 @@ class PerPatientGradients:
         """Return each patient's v, whole, as their rows alone give it; shape (patients, size)."""
         together = scaled(self.by_patient(rows), clip=self._clip)
         found = whole(together)
-        apart = 0.0
-        for patient in doubtful(together, found).tolist():
+        turned, apart = np.unique(rows.patient[self._at_kinks]), 0.0
+        for patient in np.union1d(doubtful(together, found), turned).tolist():
             alone = self._alone(rows, patient)
-            apart = max(apart, float(np.abs(alone - together[patient]).max()))
+            if patient not in turned:
+                apart = max(apart, float(np.abs(alone - together[patient]).max()))
             found[patient] = whole(alone[None, :])[0]
         if apart > MARGIN / 4:
             for patient in range(rows.patients):
@@ -142,7 +146,10 @@ class PerPatientGradients:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of hooks where inputs need no gradient
             self._hooked.zero_grad(set_to_none=True)
-            outputs = self._hooked(torch.from_numpy(np.ascontiguousarray(rows.inputs)))
+            inputs = torch.from_numpy(np.ascontiguousarray(rows.inputs))
+            outputs, self._at_kinks = forward_with_kinks(
+                lambda: self._hooked(inputs), rows=rows.patient.size
+            )
             self._loss(outputs, torch.from_numpy(rows.classes)).backward()
         count = rows.patient.size
         parts = [each.grad_sample.reshape(count, -1).numpy() for each in self._trained]

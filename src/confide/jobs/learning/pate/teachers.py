@@ -10,8 +10,8 @@ learns, scales or selects, it does so inside its shard.  What it votes is
 *Privacy:* a vote is a function of one shard.  Rows reach a teacher in the order of their content,
 ``random_state`` is a public constant, and the generators that NumPy and Python share among all are
 put back after each teacher, who would otherwise leave them where its shard took them.  A failure is
-a vote, and what a teacher prints or warns is dropped: either would tell about its patients.  How
-long teachers take is not hidden.
+a vote, and what a teacher prints, warns or logs is dropped: either would tell about its patients.
+How long teachers take is not hidden.
 
 *Utility:* constant votes carry no signal; with few patients a teacher many teachers cast them.
 
@@ -22,6 +22,7 @@ References:
 
 import contextlib
 import io
+import logging
 import math
 import warnings
 from collections.abc import Callable, Iterator
@@ -93,6 +94,11 @@ def check_teacher(teacher: Any) -> None:
             raise ContractError(
                 f"The teacher prints while it learns from patients ({name}={value!r}).",
                 hint=f"Write {name}=0.",
+            )
+        if last == "memory" and value is not None:
+            raise ContractError(
+                f"The teacher stores what it makes of patients' rows on disk ({name}).",
+                hint=f"Write {name}=None; teachers are small.",
             )
         if last == "n_jobs" and value not in (None, 1):
             raise ContractError(
@@ -201,7 +207,9 @@ def votes_of(shard: Shard, *, teacher: Classifier, queries: Floats, classes: int
             fitted.fit(shard.terms, shard.classes)
             said = np.asarray(fitted.predict(queries.copy()))
             return _valid(said, queries=len(queries), classes=classes)
-    except (Exception, SystemExit):  # noqa: BLE001 - a failure is a vote, whatever its kind
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a failure is a vote, whatever its kind
         return np.zeros(len(queries), dtype=np.int64)
 
 
@@ -235,8 +243,20 @@ def _shared_coins() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def _no_log() -> Iterator[None]:
+    """Let nobody write into a log, whose handlers hold streams of their own."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+@contextlib.contextmanager
 def _silence() -> Iterator[None]:
     with (
+        _no_log(),
         warnings.catch_warnings(),
         np.errstate(all="ignore"),
         contextlib.redirect_stdout(io.StringIO()),
