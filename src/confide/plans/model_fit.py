@@ -9,6 +9,7 @@ References:
         https://doi.org/10.1111/j.2517-6161.1993.tb01934.x
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
@@ -83,15 +84,35 @@ def _told(walked: Walk, *, back: Array, drowned: Array, aggregate: DescentAggreg
     inverse = np.asarray(np.linalg.inv(walked.curvature), dtype=np.float64)
     error = back @ inverse
     wider = _wider(walked, aggregate=aggregate)
+    noise = wider * walked.noise**2 * np.einsum("ij,ij->i", error, error)
+    if aggregate.family is Family.MULTINOMIAL:
+        noise += _of_blurred_curvature(walked, error=error, classes=aggregate.classes)
     return Fit(
         coefficients=back @ walked.estimate,
         sampling=wider * np.einsum("ij,jk,ik->i", error, walked.spread, error),
-        noise=wider * walked.noise**2 * np.einsum("ij,ij->i", error, error),
+        noise=noise,
         predicting=back @ walked.theta,
         drowned=drowned,
         rows=walked.whitened.rows,
         usable=walked.whitened.usable,
     )
+
+
+def _of_blurred_curvature(walked: Walk, *, error: Array, classes: int) -> Array:
+    """Return the variance that the noise of the curvature of several classes adds.
+
+    To first order δH moves coefficients that err by x by H⁻¹δH·x.  With entries of variance v and C
+    the covariance of x that has covariance v·H⁻¹(tr(C)·I + C)H⁻¹.  Each pair of K classes adds to
+    H, so v is 2K/(K − 1) times the variance of an entry of one pair, on average.  Most of it falls
+    on directions of which H knows little: a rare category of a rare class.
+    """
+    if not math.isfinite(walked.blurred):
+        return np.zeros(len(error))
+    inverse, size = np.linalg.inv(walked.curvature), len(walked.curvature)
+    spread = walked.spread + walked.noise**2 * np.eye(size)
+    errs = inverse @ spread @ inverse
+    added = np.einsum("ij,jk,ik->i", error, np.trace(errs) * np.eye(size) + errs, error)
+    return np.asarray(walked.blurred**2 * 2 * classes / (classes - 1) * added)
 
 
 def dispersion(walked: Walk, *, scale: Scale) -> float:

