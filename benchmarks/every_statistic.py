@@ -132,7 +132,12 @@ def _shares(column: str) -> str:
     return f"SELECT sex, {column}, count(*) FROM {P} GROUP BY ALL"
 
 
-MODELS = {"logistic-regression", "poisson-regression", "hazard-regression"}
+MODELS = {
+    "logistic-regression",
+    "multinomial-regression",
+    "poisson-regression",
+    "hazard-regression",
+}
 """Fitted in rounds, which no single query does: benchmarks/models.py and hazards.py."""
 TASKS = {
     "count": task(
