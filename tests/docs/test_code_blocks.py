@@ -9,8 +9,12 @@ from pages import DOCS, PAGES, blocks, name_of
 
 SHARED = DOCS / "tutorials" / "first-release.md"  # its dataset.yaml stands on other pages too
 WITH_CODE = [page for page in PAGES if any(b.language == "python" for b in blocks(page))]
-NEEDS = {"docs/how-to/pate.md": "sklearn", "docs/how-to/deep-models.md": "opacus"}
-"""Libraries beyond those that are always there."""
+NEEDS = {
+    "docs/how-to/audit-a-model.md": ("dp_accounting",),
+    "docs/how-to/deep-models.md": ("opacus",),
+    "docs/how-to/pate.md": ("sklearn",),
+}
+"""Libraries beyond those that are always there and those that the code of a page names."""
 WITH_FILES = [page for page in PAGES if any(b.language == "yaml" and b.title for b in blocks(page))]
 
 
@@ -35,8 +39,10 @@ def workplace(cohort, tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_the_code_of_the_page_runs(page: Path, workplace: Path):
     assert Path.cwd() == workplace
-    if name_of(page) in NEEDS:
-        pytest.importorskip(NEEDS[name_of(page)], reason="its extra is not installed")
+    code = "\n".join(b.text for b in blocks(page) if b.language == "python")
+    named = tuple(name for name in ("pandas", "polars") if f"import {name}" in code)
+    for library in (*NEEDS.get(name_of(page), ()), *named):
+        pytest.importorskip(library, reason="its extra is not installed")
     names: dict[str, object] = {"__name__": "page"}
     for block in blocks(page):
         if block.title:

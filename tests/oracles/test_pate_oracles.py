@@ -25,11 +25,12 @@ from confide.privacy.loss import PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from models import world
-from pate_world import job_of
 
 pytest.importorskip("sklearn", reason="pip install 'confide[sklearn]'")
 
 from sklearn.tree import DecisionTreeClassifier
+
+from pate_world import job_of
 
 pytestmark = pytest.mark.L4
 PATIENT = moved_by(Entity.PATIENT, adjacency=Adjacency.ADD_REMOVE)
