@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from confide.errors import ContractError, UnboundedError
 from confide.learning.columns import Bounds, Feature, cells, text_of
+from confide.learning.estimator import Floats
 from confide.learning.in_memory import OUTCOME
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (
     TIME,
     DPModel,
-    Floats,
     middles,
     of_quantity,
     values_of,

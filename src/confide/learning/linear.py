@@ -15,11 +15,11 @@ from typing import Any, Self
 import numpy as np
 
 from confide.learning.columns import Bounds, Feature, declared
+from confide.learning.estimator import Floats
 from confide.learning.in_memory import OUTCOME, column_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (
     DPModel,
-    Floats,
     middles,
     of_quantity,
     values_of,

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from confide.errors import ContractError, UnknownNameError
 from confide.learning.columns import Bounds, Feature, label
+from confide.learning.estimator import Floats
 from confide.learning.in_memory import OUTCOME, column_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (
     DPModel,
-    Floats,
     middles,
     of_quantity,
     rho_of,

@@ -9,7 +9,6 @@ keyed digest of plan and rows, which tells nothing to whoever lacks the folder's
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -17,29 +16,21 @@ from numpy.typing import NDArray
 
 from confide.errors import ContractError
 from confide.learning.columns import (
-    Bounds,
     Feature,
-    column,
-    declared,
-    each_name,
     encoded,
-    names_of,
-    width_of,
 )
-from confide.learning.conventions import Conventions
+from confide.learning.estimator import Estimator, Floats, as_text, stacked
 from confide.learning.in_memory import PATIENT, ROWS, frame_of, request_of
-from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
 from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.plan import Plan
 from confide.privacy.loss import ZeroConcentratedDP
-from confide.workspace import Workspace, open_workspace
+from confide.workspace import Workspace
 
 MODEL, TIME = "model", "time"
-Floats = NDArray[np.float64]
 
 
-class DPModel(Conventions):
+class DPModel(Estimator):
     """A model whose parameters are public facts, and kept as they were given.
 
     - ``bounds``: (lower, upper) by column, one pair for each column of an array, or one for all;
@@ -58,15 +49,15 @@ class DPModel(Conventions):
         n_features_in_: Number of columns.
     """
 
-    bounds: Bounds
-    categories: Mapping[str, Sequence[Any]] | None
-    missing: Mapping[str, Any] | None
     epsilon: str | int
     delta: str
     lifetime: str | int | None
-    workspace: str | Path | TemporaryLedger | None
-    lineage: str
     level: str
+
+    _score_hint = (
+        "Write hold_out='0.2' and read evaluation_, where the model has it; or "
+        "score(X, y, public=True) for patients whose data are public."
+    )
 
     @abstractmethod
     def _statistic(self) -> str:
@@ -84,10 +75,6 @@ class DPModel(Conventions):
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts."""
 
-    @abstractmethod
-    def _exactly(self, X: Any, y: Any) -> float:  # noqa: N803
-        """Return how well rows are predicted, exactly."""
-
     def feasibility(self, *, rows: int, share: str | None = None) -> Forecast:
         """Return the expected error of a coefficient before anything is spent.
 
@@ -103,20 +90,6 @@ class DPModel(Conventions):
         if isinstance(found, str):
             raise ContractError(found)
         return found
-
-    def score(self, X: Any, y: Any, *, public: bool = False) -> float:  # noqa: N803
-        """Return how well rows are predicted, of patients who are public.
-
-        Raises:
-            ContractError: If it was not said that they are.
-        """
-        if not public:
-            raise ContractError(
-                "An exact score on private patients is a query that no budget was charged for.",
-                hint="Write hold_out='0.2' and read evaluation_, where the model has it; or "
-                "score(X, y, public=True) for patients whose data are public.",
-            )
-        return self._exactly(X, y)
 
     def _fit(
         self,
@@ -141,41 +114,21 @@ class DPModel(Conventions):
             key = request_of(plan.digest(), frame, workspace=self.workspace)
             release = ws.release(plan, request=key)
         self.estimates_ = release.of(MODEL)
-        self.certificate_ = release.certificate
-        self.n_features_in_ = len(features)
-        if names_of(X) is not None:
-            self.feature_names_in_ = np.asarray(names_of(X), dtype=object)
-        self._features = features
+        self._keep(X, features=features, certificate=release.certificate)
         self._take(features)
         return self
 
     def _declared(self, table: Any) -> tuple[Feature, ...]:
-        names = None
-        if table is not None:
-            names = each_name(names_of(table), width_of(table))
-        found = declared(
-            names, bounds=self.bounds, categories=self.categories, missing=self.missing
-        )
-        for feature in found:
-            if feature.name in (PATIENT, *self._beside()):
-                raise ContractError(
-                    f"A column is called {feature.name!r}, which the model calls its own.",
-                    hint="Rename it.",
-                )
-        return found
+        return self._named(table, own=(PATIENT, *self._beside()))
 
     def _open(self, features: tuple[Feature, ...], *, frames: Mapping[str, object]) -> Workspace:
-        columns = {feature.name: feature.section() for feature in features} | self._beside()
-        lifetime = self.epsilon if self.lifetime is None else self.lifetime
-        dataset = {
-            "dataset": {"id": self.lineage, "lineage": self.lineage, "snapshot": "1"},
-            "source": {"kind": "frames"},
-            "protects": {"unit": "patient", "id": PATIENT, "adjacency": "add-remove"},
-            "accounting": {"measure": "zcdp", "delta": self.delta},
-            "caps": {"lifetime": {"epsilon": _amount(lifetime)}},
-            "tables": {ROWS: {"columns": columns}},
-        }
-        return open_workspace(dataset, frames=frames, folder=ledger_folder(self.workspace))
+        return self._opened(
+            features,
+            beside=self._beside(),
+            accounting={"measure": "zcdp", "delta": self.delta},
+            lifetime=as_text(self.epsilon if self.lifetime is None else self.lifetime),
+            frames=frames,
+        )
 
     def _plan(
         self,
@@ -197,7 +150,7 @@ class DPModel(Conventions):
         }
         if expect is not None:
             spec["expect"] = expect
-        return ws.plan(spec, epsilon=_amount(self.epsilon))
+        return ws.plan(spec, epsilon=as_text(self.epsilon))
 
     def _terms(self, table: Any) -> Floats:
         """Return the terms of rows; shape (rows, terms).
@@ -211,33 +164,14 @@ class DPModel(Conventions):
             raise ContractError(
                 "There were too few patients for a model.", hint="See the flags in estimates_."
             )
-        if width_of(table) != len(self._features):
-            raise ContractError(f"Expected {len(self._features)} columns, got {width_of(table)}.")
-        found = [
-            part
-            for place, feature in enumerate(self._features)
-            for part in encoded(feature, column(table, place))
-        ]
-        return np.column_stack(found)
+        return stacked(table, features=self._features, terms=encoded)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
-
-        kind = getattr(self, "_estimator_type", None)
-        classes = getattr(self, "classes", (0, 1))
-        return Tags(
-            estimator_type=kind,
-            target_tags=TargetTags(required=True),
-            classifier_tags=(
-                ClassifierTags(multi_class=len(classes) > 2) if kind == "classifier" else None
-            ),
-            regressor_tags=RegressorTags() if kind == "regressor" else None,
-            input_tags=InputTags(categorical=True, string=True, allow_nan=True),
-            non_deterministic=True,
-        )
+    @property
+    def _multi_class(self) -> bool:
+        return len(getattr(self, "classes", (0, 1))) > 2
 
 
 def rho_of(plan: Plan) -> Fraction:
@@ -263,7 +197,3 @@ def middles(features: Sequence[Feature]) -> Floats:
     for feature in features:
         found += [0.0] * (len(feature.labels) - 1) if feature.labels else [feature.middle]
     return np.asarray(found)
-
-
-def _amount(value: str | int) -> str:
-    return str(value) if isinstance(value, int) else value

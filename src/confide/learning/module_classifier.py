@@ -25,17 +25,13 @@ from confide.errors import ContractError
 from confide.learning.columns import (
     Bounds,
     Feature,
-    column,
     declared,
-    each_name,
     encoded,
     label,
-    names_of,
-    width_of,
 )
-from confide.learning.conventions import Conventions
+from confide.learning.estimator import Estimator, Floats, as_text, stacked
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
-from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
+from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
 from confide.learning.running import last_part, planned, run_in_parts
 from confide.plans.job import JobPlan
@@ -48,17 +44,16 @@ from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records
 from confide.tables.relation import Relation
-from confide.workspace import Workspace, open_workspace
+from confide.workspace import Workspace
 
 if TYPE_CHECKING:
     from confide.jobs.learning.dp_sgd import DPSGD
 
-Floats = NDArray[np.float64]
 BATCH, EPOCHS = 512, 20
 """Patients expected in a batch, and times that each patient is expected to be drawn."""
 
 
-class DPModuleClassifier(Conventions):
+class DPModuleClassifier(Estimator):
     """A module of PyTorch, trained by DP-SGD with the patient as privacy unit.
 
     Parameters are public facts, and kept as they were given:
@@ -182,12 +177,8 @@ class DPModuleClassifier(Conventions):
             )
         restored(module, self.release_.answer.files[MODEL])
         self.module_ = module.eval()
-        self.certificate_ = self.release_.certificate
         self.classes_ = np.asarray(self.classes)
-        self.n_features_in_ = len(features)
-        if names_of(X) is not None:
-            self.feature_names_in_ = np.asarray(names_of(X), dtype=object)
-        self._features = features
+        self._keep(X, features=features, certificate=self.release_.certificate)
         return self
 
     def plan(self, columns: Sequence[str] | None = None) -> JobPlan:
@@ -233,33 +224,14 @@ class DPModuleClassifier(Conventions):
         """Return the likeliest class; shape (rows,)."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
-    def score(self, X: Any, y: Any, *, public: bool = False) -> float:  # noqa: N803
-        """Return the share of rows that are predicted right, of patients who are public.
-
-        Raises:
-            ContractError: If it was not said that they are.
-        """
-        if not public:
-            raise ContractError(
-                "An exact score on private patients is a query that no budget was charged for.",
-                hint="Write score(X, y, public=True) for patients whose data are public.",
-            )
+    def _exactly(self, X: Any, y: Any) -> float:  # noqa: N803
+        """Return the share of rows that are predicted right."""
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
     # --- public facts ---
 
     def _declared(self, table: Any) -> tuple[Feature, ...]:
-        names = each_name(names_of(table), width_of(table))
-        found = declared(
-            names, bounds=self.bounds, categories=self.categories, missing=self.missing
-        )
-        for feature in found:
-            if feature.name in (PATIENT, OUTCOME):
-                raise ContractError(
-                    f"A column is called {feature.name!r}, which the model calls its own.",
-                    hint="Rename it.",
-                )
-        return found
+        return self._named(table, own=(PATIENT, OUTCOME))
 
     def _validated(self, features: tuple[Feature, ...]) -> Any:
         from confide.jobs.learning.modules import validated
@@ -305,7 +277,7 @@ class DPModuleClassifier(Conventions):
             patients=self.patients,
             steps=steps,
             sigma_squared=noise_for(
-                amount(_text(self.epsilon)),
+                amount(as_text(self.epsilon)),
                 delta=self._delta(measure),
                 rate=rate,
                 steps=steps,
@@ -329,48 +301,21 @@ class DPModuleClassifier(Conventions):
                 assert_never(measure)
 
     def _open(self, features: tuple[Feature, ...], *, frames: Mapping[str, object]) -> Workspace:
-        columns = {feature.name: feature.section() for feature in features}
-        columns[OUTCOME] = {"categories": [label(each) for each in self.classes]}
-        lifetime = self.epsilon if self.lifetime is None else self.lifetime
-        dataset = {
-            "dataset": {"id": self.lineage, "lineage": self.lineage, "snapshot": "1"},
-            "source": {"kind": "frames"},
-            "protects": {"unit": "patient", "id": PATIENT, "adjacency": "add-remove"},
-            "accounting": {"measure": self.measure, "delta": self.lifetime_delta or self.delta},
-            "caps": {"lifetime": {"epsilon": _text(lifetime)}},
-            "tables": {ROWS: {"columns": columns}},
-        }
-        return open_workspace(dataset, frames=frames, folder=ledger_folder(self.workspace))
+        return self._opened(
+            features,
+            beside={OUTCOME: {"categories": [label(each) for each in self.classes]}},
+            accounting={"measure": self.measure, "delta": self.lifetime_delta or self.delta},
+            lifetime=as_text(self.epsilon if self.lifetime is None else self.lifetime),
+            frames=frames,
+        )
 
     def _inputs(self, table: Any) -> Floats:
         if not hasattr(self, "module_"):
             raise ContractError("The model is not fitted yet.", hint="Call fit first.")
-        if width_of(table) != len(self._features):
-            raise ContractError(f"Expected {len(self._features)} columns, got {width_of(table)}.")
-        found = [
-            part
-            for place, feature in enumerate(self._features)
-            for part in _scaled(feature, column(table, place))
-        ]
-        return np.column_stack(found)
+        return stacked(table, features=self._features, terms=_scaled)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "module_")
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(multi_class=True),
-            input_tags=InputTags(categorical=True, string=True, allow_nan=True),
-            non_deterministic=True,
-        )
-
-
-def _text(value: str | int) -> str:
-    return str(value) if isinstance(value, int) else value
 
 
 def _to_terminal(stage: str) -> None:

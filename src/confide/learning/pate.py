@@ -29,17 +29,12 @@ from confide.jobs.learning.pate.votes import Aggregation, NoisyVotes, calibrated
 from confide.learning.columns import (
     Bounds,
     Feature,
-    column,
-    declared,
-    each_name,
     encoded,
     label,
-    names_of,
-    width_of,
 )
-from confide.learning.conventions import Conventions
+from confide.learning.estimator import BY_PATIENT, Estimator, Floats, stacked
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
-from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
+from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
 from confide.learning.running import planned, run_job
 from confide.privacy.amount import from_nano
@@ -49,12 +44,11 @@ from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records
 from confide.tables.relation import Relation
-from confide.workspace import Workspace, open_workspace
+from confide.workspace import Workspace
 
 HOSPITAL = "hospital"
 HOPELESS = 0.25
 """Where unanimous teachers are outvoted by noise more often, a fit is refused."""
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +68,7 @@ class Feasibility:
     wrong_if_three_quarters: float
 
 
-class PATEClassifier(Conventions):
+class PATEClassifier(Estimator):
     """Private aggregation of teacher ensembles, with the patient or the hospital as privacy unit.
 
     Parameters are public facts, and kept as they were given:
@@ -179,7 +173,7 @@ class PATEClassifier(Conventions):
                 hint="Write rows=5000, from public knowledge; further rows are left out.",
             )
         features = self._declared(X)
-        terms = _terms(public, features=features)
+        terms = stacked(public, features=features, terms=encoded)
         learns = _choice(Learns, self.learns, name="learns")
         check_student(self.teacher if self.student is None else self.student, learns=learns)
         frame = frame_of(X, {OUTCOME: column_of(y)}, units, features=features)
@@ -191,12 +185,8 @@ class PATEClassifier(Conventions):
             request = request_of(plan.digest(), frame, workspace=self.workspace)
             told = (lambda _: None) if progress is None else progress
             self.release_ = run_job(ws, job, plan=plan, request=request, progress=told)
-        self.certificate_ = self.release_.certificate
         self.classes_ = np.asarray(self.classes)
-        self.n_features_in_ = len(features)
-        if names_of(X) is not None:
-            self.feature_names_in_ = np.asarray(names_of(X), dtype=object)
-        self._features = features
+        self._keep(X, features=features, certificate=self.release_.certificate)
         self._take(terms, learns=learns)
         return self
 
@@ -217,27 +207,18 @@ class PATEClassifier(Conventions):
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """Return what the student takes for the chance of each class; shape (rows, classes)."""
-        chances = self._fitted().predict_proba(_terms(X, features=self._features))
+        chances = self._fitted().predict_proba(stacked(X, features=self._features, terms=encoded))
         found = np.zeros((len(chances), len(self.classes_)))
         found[:, np.asarray(self.student_.classes_, dtype=np.int64)] = chances
         return found
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the class that the student says; shape (rows,)."""
-        said = self._fitted().predict(_terms(X, features=self._features))
+        said = self._fitted().predict(stacked(X, features=self._features, terms=encoded))
         return np.asarray(self.classes_[np.asarray(said, dtype=np.int64)])
 
-    def score(self, X: Any, y: Any, *, public: bool = False) -> float:  # noqa: N803
-        """Return the share of rows that are predicted right, of patients who are public.
-
-        Raises:
-            ContractError: If it was not said that they are.
-        """
-        if not public:
-            raise ContractError(
-                "An exact score on private patients is a query that no budget was charged for.",
-                hint="Write score(X, y, public=True) for patients whose data are public.",
-            )
+    def _exactly(self, X: Any, y: Any) -> float:  # noqa: N803
+        """Return the share of rows that are predicted right."""
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
     def _take(self, terms: Floats, *, learns: Learns) -> None:
@@ -255,39 +236,20 @@ class PATEClassifier(Conventions):
         return self.student_
 
     def _declared(self, table: Any) -> tuple[Feature, ...]:
-        names = None
-        if table is not None:
-            names = each_name(names_of(table), width_of(table))
-        found = declared(
-            names, bounds=self.bounds, categories=self.categories, missing=self.missing
-        )
-        for feature in found:
-            if feature.name in (PATIENT, HOSPITAL, OUTCOME):
-                raise ContractError(
-                    f"A column is called {feature.name!r}, which the model calls its own.",
-                    hint="Rename it.",
-                )
-        return found
+        return self._named(table, own=(PATIENT, HOSPITAL, OUTCOME))
 
     def _open(
         self, features: tuple[Feature, ...], *, entity: Entity, frames: Mapping[str, object]
     ) -> Workspace:
-        columns = {feature.name: feature.section() for feature in features}
-        columns[OUTCOME] = {"categories": [label(each) for each in self.classes]}
-        lifetime = self.epsilon if self.lifetime is None else self.lifetime
-        dataset = {
-            "dataset": {"id": self.lineage, "lineage": self.lineage, "snapshot": "1"},
-            "source": {"kind": "frames"},
-            "protects": {
-                "unit": entity.value,
-                "id": HOSPITAL if entity is Entity.HOSPITAL else PATIENT,
-                "adjacency": "add-remove",
-            },
-            "accounting": {"measure": "zcdp", "delta": self.delta},
-            "caps": {"lifetime": {"epsilon": str(lifetime)}},
-            "tables": {ROWS: {"columns": columns}},
-        }
-        return open_workspace(dataset, frames=frames, folder=ledger_folder(self.workspace))
+        identified = HOSPITAL if entity is Entity.HOSPITAL else PATIENT
+        return self._opened(
+            features,
+            beside={OUTCOME: {"categories": [label(each) for each in self.classes]}},
+            accounting={"measure": "zcdp", "delta": self.delta},
+            lifetime=str(self.epsilon if self.lifetime is None else self.lifetime),
+            frames=frames,
+            protects={**BY_PATIENT, "unit": entity.value, "id": identified},
+        )
 
     def _votes(self, ws: Workspace, *, queries: int) -> NoisyVotes:
         dataset = ws.declared.dataset
@@ -334,17 +296,6 @@ class PATEClassifier(Conventions):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "student_")
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(multi_class=True),
-            input_tags=InputTags(categorical=True, string=True, allow_nan=True),
-            non_deterministic=True,
-        )
-
 
 def _units(patients: Any, hospitals: Any) -> tuple[Entity, Any]:
     """Return the privacy unit and the id of each row's."""
@@ -362,19 +313,6 @@ def _choice(kind: Any, value: str, *, name: str) -> Any:
     if value not in known:
         raise ContractError(f"Expected {name} as one of {', '.join(known)}, got {value!r}.")
     return kind(value)
-
-
-def _terms(table: Any, *, features: tuple[Feature, ...]) -> Floats:
-    """Return public rows as teachers and student read them."""
-    if width_of(table) != len(features):
-        raise ContractError(f"Expected {len(features)} columns, got {width_of(table)}.")
-    return np.column_stack(
-        [
-            part
-            for place, feature in enumerate(features)
-            for part in encoded(feature, column(table, place))
-        ]
-    )
 
 
 def _feasibility(votes: NoisyVotes, *, teachers: int) -> Feasibility:

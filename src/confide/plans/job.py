@@ -30,7 +30,7 @@ from confide.errors import ContractError, InvalidParameterError, UnsupportedErro
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.canonical import Json, canonical_bytes, decode, digest, encode
-from confide.plans.plan import Study
+from confide.plans.plan import Study, charged_loss
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.accounting.sampled_gaussian import (
     SampledSteps,
@@ -162,16 +162,7 @@ class JobPlan:
     @property
     def loss(self) -> PrivacyLoss:
         """The whole job's loss to any one privacy unit, as charged."""
-        amount, delta = Fraction(self.nano, NANO), Fraction(self.atto, ATTO)
-        match self.dataset.measure:
-            case Measure.ZCDP:
-                return ZeroConcentratedDP(rho=amount, delta=delta)
-            case Measure.PURE if delta == 0:
-                return PureDP(epsilon=amount)
-            case Measure.PURE:
-                return ApproxDP(epsilon=amount, delta=delta)
-            case _:
-                assert_never(self.dataset.measure)
+        return charged_loss(self.nano, atto=self.atto, measure=self.dataset.measure)
 
     def to_json(self) -> Json:
         """Return the plan as JSON; :func:`confide.statistics.read_job` reads it back."""

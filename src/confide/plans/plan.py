@@ -239,16 +239,7 @@ class Plan:
     @property
     def loss(self) -> PrivacyLoss:
         """The whole plan's loss to any one privacy unit."""
-        amount, delta = Fraction(self.nano, NANO), Fraction(self.atto, ATTO)
-        match self.dataset.measure:
-            case Measure.ZCDP:
-                return ZeroConcentratedDP(rho=amount, delta=delta)
-            case Measure.PURE if delta == 0:
-                return PureDP(epsilon=amount)
-            case Measure.PURE:
-                return ApproxDP(epsilon=amount, delta=delta)
-            case _:
-                assert_never(self.dataset.measure)
+        return charged_loss(self.nano, atto=self.atto, measure=self.dataset.measure)
 
     def to_json(self) -> Json:
         """Return the plan as JSON; :func:`confide.statistics.read_plan` reads it back."""
@@ -265,3 +256,23 @@ class Plan:
     def mechanisms(self, statistic: str) -> dict[str, Mechanism]:
         """Return the noise of each question of one statistic."""
         return {m.name: m.mechanism for m in self.of(statistic)}
+
+
+def charged_loss(nano: int, *, atto: int, measure: Measure) -> PrivacyLoss:
+    """Return the loss that a charge stands for.
+
+    Args:
+        nano: In 1e-9 of ε or ρ.
+        atto: δ, in 1e-18.
+        measure: Of the ledger.
+    """
+    amount, delta = Fraction(nano, NANO), Fraction(atto, ATTO)
+    match measure:
+        case Measure.ZCDP:
+            return ZeroConcentratedDP(rho=amount, delta=delta)
+        case Measure.PURE if delta == 0:
+            return PureDP(epsilon=amount)
+        case Measure.PURE:
+            return ApproxDP(epsilon=amount, delta=delta)
+        case _:
+            assert_never(measure)

@@ -1,0 +1,165 @@
+"""What all estimators share: public columns, a ledger in memory's name, and scikit-learn's manners.
+
+*Privacy:* what is shared is public: parameters as they were given, never rows.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import ContractError
+from confide.learning.columns import (
+    Bounds,
+    Feature,
+    column,
+    declared,
+    each_name,
+    names_of,
+    width_of,
+)
+from confide.learning.conventions import Conventions
+from confide.learning.in_memory import PATIENT, ROWS
+from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
+from confide.workspace import Workspace, open_workspace
+
+Floats: TypeAlias = NDArray[np.float64]
+Terms: TypeAlias = Callable[[Feature, NDArray[Any]], list[Floats]]
+
+BY_PATIENT: Mapping[str, str] = {"unit": "patient", "id": PATIENT, "adjacency": "add-remove"}
+"""Whose rows are protected, in the words of dataset.yaml."""
+
+
+class Estimator(Conventions):
+    """An estimator over declared columns, whose fits a ledger pays for.
+
+    Attributes:
+        certificate_: Signed JSON.
+        n_features_in_: Number of columns.
+    """
+
+    bounds: Bounds
+    categories: Mapping[str, Sequence[Any]] | None
+    missing: Mapping[str, Any] | None
+    workspace: str | Path | TemporaryLedger | None
+    lineage: str
+
+    _score_hint = "Write score(X, y, public=True) for patients whose data are public."
+
+    def score(self, X: Any, y: Any, *, public: bool = False) -> float:  # noqa: N803
+        """Return how well rows are predicted, of patients who are public.
+
+        Raises:
+            ContractError: If it was not said that they are.
+        """
+        if not public:
+            raise ContractError(
+                "An exact score on private patients is a query that no budget was charged for.",
+                hint=self._score_hint,
+            )
+        return self._exactly(X, y)
+
+    @abstractmethod
+    def _exactly(self, X: Any, y: Any) -> float:  # noqa: N803
+        """Return how well rows are predicted, exactly."""
+
+    def _named(self, table: Any, *, own: Collection[str]) -> tuple[Feature, ...]:
+        """Return the features of a table, or those that are declared when there is none.
+
+        Args:
+            table: Rows, or None.
+            own: Names that the model calls its own.
+        """
+        names = None if table is None else each_name(names_of(table), width_of(table))
+        found = declared(
+            names, bounds=self.bounds, categories=self.categories, missing=self.missing
+        )
+        for feature in found:
+            if feature.name in own:
+                raise ContractError(
+                    f"A column is called {feature.name!r}, which the model calls its own.",
+                    hint="Rename it.",
+                )
+        return found
+
+    def _opened(
+        self,
+        features: tuple[Feature, ...],
+        *,
+        beside: Mapping[str, Mapping[str, Any]],
+        accounting: Mapping[str, str],
+        lifetime: str,
+        frames: Mapping[str, object],
+        protects: Mapping[str, str] = BY_PATIENT,
+    ) -> Workspace:
+        """Open the ledger over rows in memory.
+
+        Args:
+            features: Columns that explain.
+            beside: Other columns, in the words of dataset.yaml.
+            accounting: Measure and δ.
+            lifetime: ε that all fits may cost together.
+            frames: The rows; none to plan alone.
+            protects: Unit, id and adjacency.
+        """
+        columns = {feature.name: feature.section() for feature in features} | dict(beside)
+        dataset = {
+            "dataset": {"id": self.lineage, "lineage": self.lineage, "snapshot": "1"},
+            "source": {"kind": "frames"},
+            "protects": dict(protects),
+            "accounting": dict(accounting),
+            "caps": {"lifetime": {"epsilon": lifetime}},
+            "tables": {ROWS: {"columns": columns}},
+        }
+        return open_workspace(dataset, frames=frames, folder=ledger_folder(self.workspace))
+
+    def _keep(self, table: Any, *, features: tuple[Feature, ...], certificate: Any) -> None:
+        """Keep what is known of the columns, and the certificate."""
+        self.certificate_ = certificate
+        self.n_features_in_ = len(features)
+        if names_of(table) is not None:
+            self.feature_names_in_ = np.asarray(names_of(table), dtype=object)
+        self._features = features
+
+    @property
+    def _multi_class(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+
+        kind = getattr(self, "_estimator_type", None)
+        return Tags(
+            estimator_type=kind,
+            target_tags=TargetTags(required=True),
+            classifier_tags=(
+                ClassifierTags(multi_class=self._multi_class) if kind == "classifier" else None
+            ),
+            regressor_tags=RegressorTags() if kind == "regressor" else None,
+            input_tags=InputTags(categorical=True, string=True, allow_nan=True),
+            non_deterministic=True,
+        )
+
+
+def stacked(table: Any, *, features: tuple[Feature, ...], terms: Terms) -> Floats:
+    """Return the terms of rows, feature by feature; shape (rows, terms).
+
+    Raises:
+        ContractError: If there are not as many columns as features.
+    """
+    if width_of(table) != len(features):
+        raise ContractError(f"Expected {len(features)} columns, got {width_of(table)}.")
+    found = [
+        part
+        for place, feature in enumerate(features)
+        for part in terms(feature, column(table, place))
+    ]
+    return np.column_stack(found)
+
+
+def as_text(value: str | int) -> str:
+    """Return an amount as text; whole numbers may be given as they are."""
+    return str(value) if isinstance(value, int) else value
