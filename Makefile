@@ -24,7 +24,7 @@ SOURCES := pyproject.toml constraints.txt
 TESTS := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check static audit bench docs clean
+.PHONY: help demo test check static audit bench docs sbom clean
 .DELETE_ON_ERROR:
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo 'make audit             the long suite: samplers, black-box attacks, crash tests'
 	@echo 'make bench             benchmarks; peers are installed apart, in .venv-bench-*'
 	@echo 'make docs              write the generated pages: schemas, help of every command'
+	@echo 'make sbom              the bill of materials (CycloneDX) of what EXTRAS brings, in sbom.cdx.json'
 	@echo 'make clean             remove .venv, .venv-bench-* and caches'
 
 $(BIN)/python:
@@ -88,5 +89,19 @@ bench: $(call stamp,$(EXTRAS))
 docs: $(call stamp,$(EXTRAS))
 	$(BIN)/python docs/generate.py
 
+# Two environments, so that the tool does not list itself; neither is the one that tests run in.
+sbom:
+	@test -n '$(PYTHON)' || { echo 'Confide needs Python 3.11 or newer.' >&2; exit 1; }
+	@rm -rf .venv-sbom && $(PYTHON) -m venv .venv-sbom/tool && $(PYTHON) -m venv .venv-sbom/product
+	@.venv-sbom/tool/bin/python -m pip --disable-pip-version-check --quiet install cyclonedx-bom==7.5.0
+	@.venv-sbom/product/bin/python -m pip --disable-pip-version-check --quiet install --upgrade --constraint constraints.txt pip
+	@.venv-sbom/product/bin/python -m pip --disable-pip-version-check --quiet install \
+	  --constraint constraints.txt --build-constraint constraints.txt '.$(if $(EXTRAS),[$(EXTRAS)])'
+	@.venv-sbom/product/bin/python -m pip --disable-pip-version-check --quiet uninstall --yes pip setuptools
+	@.venv-sbom/tool/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+	  --output-format JSON --output-file sbom.cdx.json .venv-sbom/product/bin/python
+	@rm -rf .venv-sbom
+	@echo 'Written: sbom.cdx.json'
+
 clean:
-	rm -rf $(VENV) .venv-bench-* .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-sbom .venv-bench-* .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -92,7 +92,8 @@ class MissingExtraError(ConfideError, ImportError):
 
     def __init__(self, library: str, *, extra: str) -> None:
         super().__init__(
-            f"{library} is not installed.", hint=f"Run: pip install 'confide[{extra}]'"
+            f"{library} is not installed.",
+            hint=f"Run, in the folder of Confide's source: pip install '.[{extra}]'",
         )
         self.extra = extra
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-pytest.importorskip("sklearn", reason="pip install 'confide[sklearn]'")
+pytest.importorskip("sklearn", reason="pip install '.[sklearn]'")
 
 from confide.attacks.audit.black_box import Scenario, audit_scenario
 from confide.jobs.learning.pate.job import VOTES, read_votes

@@ -161,3 +161,15 @@ def test_every_test_that_the_pages_name_exists():
         for name in re.findall(r"`(test_\w+)`", page.read_text("utf-8")):
             known = f"def {name}(" in tests or any((ROOT / "tests").rglob(f"{name}.py"))
             assert known, f"{name_of(page)} names {name}, which does not exist"
+
+
+def test_texts_name_only_what_can_be_installed_from_a_clone():
+    """No distribution of this name is on a registry: extras are installed from the folder."""
+    texts = (*PAGES, *sorted((ROOT / "src").rglob("*.py")))
+    wrong = "pip install 'con" + "fide["
+    assert [str(page) for page in texts if wrong in page.read_text("utf-8")] == []
+
+
+def test_the_citation_names_the_version_that_is_installed():
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"\nversion: {confide.__version__}\n" in citation

@@ -32,7 +32,7 @@ from confide.privacy.loss import PrivacyLoss, PureDP, ZeroConcentratedDP
 pytestmark = pytest.mark.mutant
 
 ORDERS = (1.5, 2.0, 8.0, 32.0)
-EXTRA = "needs the extra: pip install 'confide[accounting]'"
+EXTRA = "needs the extra: pip install '.[accounting]'"
 
 
 def test_renyi_accounting_under_replace_one_counts_a_quarter() -> None:

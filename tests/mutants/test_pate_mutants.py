@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-pytest.importorskip("sklearn", reason="pip install 'confide[sklearn]'")
+pytest.importorskip("sklearn", reason="pip install '.[sklearn]'")
 
 from sklearn.tree import DecisionTreeClassifier
 

@@ -50,9 +50,7 @@ pytestmark = pytest.mark.L4
 
 @pytest.fixture
 def accountant() -> None:
-    pytest.importorskip(
-        "dp_accounting", reason="needs the extra: pip install 'confide[accounting]'"
-    )
+    pytest.importorskip("dp_accounting", reason="needs the extra: pip install '.[accounting]'")
 
 
 def declared(event: Event) -> DeclaredBatch:

@@ -26,7 +26,7 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from models import world
 
-pytest.importorskip("sklearn", reason="pip install 'confide[sklearn]'")
+pytest.importorskip("sklearn", reason="pip install '.[sklearn]'")
 
 from sklearn.tree import DecisionTreeClassifier
 
@@ -105,7 +105,7 @@ def test_an_epsilon_of_one_needs_the_published_noise_on_the_whole(queries):
 
 
 def test_dp_accounting_agrees_on_checks_and_votes():
-    pytest.importorskip("dp_accounting", reason="pip install 'confide[accounting]'")
+    pytest.importorskip("dp_accounting", reason="pip install '.[accounting]'")
     delta = Fraction("1e-5")
     root = Fraction(math.floor(40 / math.sqrt(2) * 10**9), 10**9)  # σ/Δ₂
     events = (

@@ -59,17 +59,13 @@ def check_random_compositions(count: int, *, seed: int) -> None:
 
 
 def test_loss_distribution_is_below_renyi_in_20_random_compositions() -> None:
-    pytest.importorskip(
-        "dp_accounting", reason="needs the extra: pip install 'confide[accounting]'"
-    )
+    pytest.importorskip("dp_accounting", reason="needs the extra: pip install '.[accounting]'")
     check_random_compositions(20, seed=20260101)
 
 
 @pytest.mark.audit
 def test_loss_distribution_is_below_renyi_in_1000_random_compositions() -> None:
-    pytest.importorskip(
-        "dp_accounting", reason="needs the extra: pip install 'confide[accounting]'"
-    )
+    pytest.importorskip("dp_accounting", reason="needs the extra: pip install '.[accounting]'")
     check_random_compositions(1000, seed=20260102)
 
 

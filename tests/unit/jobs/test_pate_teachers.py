@@ -20,7 +20,7 @@ from confide.jobs.learning.pate.teachers import (
     votes_of,
 )
 
-pytest.importorskip("sklearn", reason="pip install 'confide[sklearn]'")
+pytest.importorskip("sklearn", reason="pip install '.[sklearn]'")
 
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier

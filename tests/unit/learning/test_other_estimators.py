@@ -182,7 +182,7 @@ def test_feasibility_is_told_before_anything_is_spent(model):
 
 @every
 def test_searches_and_learnt_steps_are_refused(model):
-    pytest.importorskip("sklearn", reason="pip install 'confide[sklearn]'")
+    pytest.importorskip("sklearn", reason="pip install '.[sklearn]'")
     from sklearn.base import clone, is_classifier, is_regressor
     from sklearn.model_selection import cross_val_score
     from sklearn.pipeline import make_pipeline

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-pytest.importorskip("sklearn", reason="pip install 'confide[sklearn]'")
+pytest.importorskip("sklearn", reason="pip install '.[sklearn]'")
 
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression

@@ -6,7 +6,7 @@ import pytest
 from confide.errors import ContractError
 from confide.learning import DPLogisticRegression, PATEClassifier, PublicScaler, TemporaryLedger
 
-sklearn = pytest.importorskip("sklearn", reason="pip install 'confide[sklearn]'")
+sklearn = pytest.importorskip("sklearn", reason="pip install '.[sklearn]'")
 
 from sklearn.base import clone, is_classifier  # noqa: E402
 from sklearn.compose import ColumnTransformer  # noqa: E402

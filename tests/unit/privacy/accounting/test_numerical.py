@@ -37,9 +37,7 @@ TENTH = PureEvent(epsilon=Fraction("0.1"))
 
 @pytest.fixture
 def accountant() -> None:
-    pytest.importorskip(
-        "dp_accounting", reason="needs the extra: pip install 'confide[accounting]'"
-    )
+    pytest.importorskip("dp_accounting", reason="needs the extra: pip install '.[accounting]'")
 
 
 def declared(*events: Event) -> DeclaredBatch:
@@ -80,9 +78,9 @@ def test_loss_distributions_take_declared_batches_only() -> None:
 def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("dp_accounting", "dp_accounting.rdp", "dp_accounting.pld"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'confide\[accounting\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[accounting\]'"):
         renyi_epsilon([GAUSSIAN], delta=DELTA)
-    with pytest.raises(MissingExtraError, match=r"pip install 'confide\[accounting\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[accounting\]'"):
         loss_distribution_epsilon(declared(GAUSSIAN), delta=DELTA)
 
 
