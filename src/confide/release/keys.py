@@ -108,20 +108,7 @@ def read_person_key(path: Path) -> SigningKey:
     Raises:
         ContractError: If it is missing, readable by others, or not an Ed25519 key.
     """
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    try:
-        private = load_pem_private_key(
-            _read(path, hint=f"Run: confide request key --out {path.name}"), password=None
-        )
-    except (ValueError, TypeError):
-        private = None
-    if not isinstance(private, Ed25519PrivateKey):
-        raise ContractError(
-            f"{path.name} is not an Ed25519 key.",
-            hint=f"Run: confide request key --out {path.name}",
-        )
-    return SigningKey(private)
+    return _signing_key(path, hint=f"Run: confide request key --out {path.name}")
 
 
 def make_pending_key(folder: Path) -> SigningKey:
@@ -193,15 +180,17 @@ def read_signing_key(folder: Path) -> SigningKey:
     return _signing_key(folder / SIGNING)
 
 
-def _signing_key(path: Path) -> SigningKey:
+def _signing_key(path: Path, *, hint: str = "") -> SigningKey:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+    hint = hint or _LOST.format(path.name)
+    content = _read(path, hint=hint)
     try:
-        private = load_pem_private_key(_read(path, hint=_LOST.format(path.name)), password=None)
+        private = load_pem_private_key(content, password=None)
     except (ValueError, TypeError):
         private = None
     if not isinstance(private, Ed25519PrivateKey):
-        raise ContractError(f"{path.name} is not an Ed25519 key.", hint=_LOST.format(path.name))
+        raise ContractError(f"{path.name} is not an Ed25519 key.", hint=hint)
     return SigningKey(private)
 
 
@@ -212,8 +201,9 @@ def read_order_key(folder: Path) -> bytes:
         ContractError: If they are missing or readable by others.
     """
     hint = _LOST.format(ORDER)
+    content = _read(folder / ORDER, hint=hint)
     try:
-        key = bytes.fromhex(_read(folder / ORDER, hint=hint).decode("ascii").strip())
+        key = bytes.fromhex(content.decode("ascii").strip())
     except ValueError:
         key = b""
     if len(key) != 32:
