@@ -1,7 +1,7 @@
 """The façade that users import: a data set, its engine, its ledger and its keys, wired together.
 
 Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide`` (mode 0700):
-``ledger.sqlite``, ``anchor.jsonl``, ``signing.key``, ``signing.pub``, ``hash.key``,
+``ledger.sqlite``, ``ledger.id``, ``anchor.jsonl``, ``signing.key``, ``signing.pub``, ``hash.key``,
 ``incidents.log``, ``commitments.jsonl``, ``snapshots.json``, and the copies of ``confide prepare``
 in ``prepared``.
 """
@@ -33,7 +33,8 @@ from confide.release.commitment import published
 from confide.release.gate import Gate
 from confide.release.growing import refuse_growable
 from confide.release.incidents import log_incident
-from confide.release.keys import make_keys, read_order_key
+from confide.release.keys import read_order_key
+from confide.release.ledger_pin import make_keys, may_begin
 from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
@@ -328,7 +329,8 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[ChainedLedger, DeclaredDa
     """
     declared = read_dataset(Path(dataset))
     folder = declared.base / FOLDER
-    if not exists(declared.ledger, folder=folder) and not (folder / ANCHOR).exists():
+    may_be = exists(declared.ledger, folder=folder) or (declared.anchor or folder / ANCHOR).exists()
+    if not may_be and (may_begin(folder) or not folder.exists()):
         raise ContractError(
             "There is no ledger yet.", hint="It is made when a study is planned or run."
         )

@@ -26,7 +26,8 @@ from confide.privacy.amount import ATTO, NANO
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
-from confide.release.keys import make_keys, read_signing_key
+from confide.release.keys import read_signing_key
+from confide.release.ledger_pin import make_keys
 from confide.rows.duckdb import open_engine
 from confide.statistics import Count, Histogram, KeySelection, Variance, read_plan
 from confide.tables.bound_contributions import CellBound

@@ -3,12 +3,14 @@
 A backup is what cannot be made anew: counters and states follow from the chain.  So what was
 backed up from SQLite is restored into PostgreSQL, and the other way round.
 
-``chain.jsonl`` is an export; ``answers.jsonl`` holds the stored answers; ``manifest.json`` names
-both by hash and is signed.  Keys are not in it.
+``chain.jsonl`` is an export; ``answers.jsonl`` holds the stored answers, withheld ones too; other
+files are what the folder keeps beside the ledger; ``manifest.json`` names all by hash and is
+signed.  Keys are not in it.
 
 *Privacy:* a backup is older than what came after it, so it would offer spent budget again.  Unless
 the anchor says that nothing came after, what is restored has no signed head: it is frozen, on
-every host, until an officer has given a reason, and what any anchor saw spent stays spent.
+every host, until an officer has given a reason; what any anchor saw spent stays spent, and what was
+under way is burned.  Of a ledger that several hosts share no anchor knows all that came after.
 """
 
 import base64
@@ -25,8 +27,8 @@ from confide.budget.amount import Amount
 from confide.budget.anchor import Anchor, sync_folder
 from confide.budget.book import Book
 from confide.budget.chain import Chain, Signer, canonical, is_valid
+from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.export import chain_text, check_chain, read_chain
-from confide.budget.ledger import Ledger
 from confide.budget.store import Store, answers_of
 from confide.errors import ContractError, LedgerFrozenError, PolicyError, VerificationError
 
@@ -42,11 +44,13 @@ class Backup:
     Attributes:
         chain: Every row, and the signed head over them.
         answers: Stored answers by entry.
+        beside: Other files by name, as they were.
         key: Public key in hexadecimal that signed the manifest.
     """
 
     chain: Chain
     answers: Mapping[int, bytes]
+    beside: Mapping[str, bytes]
     key: str
 
 
@@ -63,7 +67,14 @@ class Restored:
     aside: str
 
 
-def write_backup(ledger: Ledger, folder: Path, *, signer: Signer, at: str) -> Chain:
+def write_backup(
+    ledger: ChainedLedger,
+    folder: Path,
+    *,
+    signer: Signer,
+    at: str,
+    beside: Callable[[], Mapping[str, bytes]] = dict,
+) -> Chain:
     """Write a backup of a ledger that is whole, on disk when this returns; return its chain.
 
     Args:
@@ -71,6 +82,7 @@ def write_backup(ledger: Ledger, folder: Path, *, signer: Signer, at: str) -> Ch
         folder: To be made.
         signer: The site's key.
         at: Time of the backup, RFC 3339.
+        beside: Reads the files that the folder keeps beside the ledger, after the chain.
 
     Raises:
         ContractError: If the folder holds something already.
@@ -88,9 +100,9 @@ def write_backup(ledger: Ledger, folder: Path, *, signer: Signer, at: str) -> Ch
     answers = "".join(
         canonical({"entry": str(number), "bytes": base64.b64encode(payload).decode("ascii")}) + "\n"
         for number in answers_of(book)
-        for payload in (ledger.stored(number).payload,)
+        for payload in (ledger.kept(number),)
     )
-    texts = {CHAIN: chain_text(chain).encode(), ANSWERS: answers.encode()}
+    texts = {**beside(), CHAIN: chain_text(chain).encode(), ANSWERS: answers.encode()}
     body: dict[str, Any] = {
         "schema": SCHEMA,
         "at": at,
@@ -121,8 +133,9 @@ def read_backup(
     """
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
-        texts = {name: (folder / name).read_bytes() for name in (CHAIN, ANSWERS)}
         told, key = manifest["files"], str(manifest["key"])
+        names = {CHAIN, ANSWERS, *(Path(name).name for name in told)}
+        texts = {name: (folder / name).read_bytes() for name in names}
         is_signed = is_valid(key, message=_message(manifest), signature=manifest["signature"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise ContractError(
@@ -132,7 +145,7 @@ def read_backup(
     if not is_signed or key not in keys:
         raise VerificationError(
             "The manifest of the backup is not signed by a key of this site.",
-            hint="Put back signing.key and signing.old.pub of that time first.",
+            hint="If signing.key or signing.old.pub is missing or new, put back that of the time.",
         )
     for name, text in texts.items():
         if hashlib.sha256(text).hexdigest() != told.get(name):
@@ -143,7 +156,24 @@ def read_backup(
     hashes = {number: hashlib.sha256(answer).hexdigest() for number, answer in answers.items()}
     if hashes != answers_of(book):
         raise VerificationError("An answer of the backup is not what its chain says.")
-    return Backup(chain=chain, answers=answers, key=key)
+    beside = {name: text for name, text in texts.items() if name not in {CHAIN, ANSWERS}}
+    return Backup(chain=chain, answers=answers, beside=beside, key=key)
+
+
+def require_of(backup: Backup, ledger: str) -> None:
+    """Refuse a backup of another ledger than the one of this folder; "" takes any.
+
+    Raises:
+        PolicyError: If both have an id, and not the same.
+    """
+    book = Book()
+    for event in backup.chain.events:
+        book.follow(event)
+    if ledger and book.identity.ledger not in {"", ledger}:
+        raise PolicyError(
+            f"The backup is of ledger {book.identity.ledger}; the one of this folder is {ledger}.",
+            hint="Nothing was changed. Restore a backup of this folder's ledger.",
+        )
 
 
 def restore(store: Store, backup: Backup, *, anchor: Path, public_key: str) -> Restored:
@@ -167,8 +197,10 @@ def restore(store: Store, backup: Backup, *, anchor: Path, public_key: str) -> R
         if there is not None:
             _require_older(there, backup)
         aside = store.set_aside() if there is None or there.number else ""
+        is_alone = store.most_behind is not None
         with _transaction(store):
-            rows = _write_all(store, backup, signature=_signature(backup, anchor, public_key))
+            signature = _signature(backup, anchor, public_key) if is_alone else ""
+            rows = _write_all(store, backup, signature=signature)
             store.commit()
     return Restored(rows=rows, aside=aside)
 

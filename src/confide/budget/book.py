@@ -8,7 +8,6 @@ not allow, such as a charge past its cap or an answer nobody was reading for, fr
 Terms may be replaced while nothing was ever charged under them, and never after.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,9 +17,11 @@ from confide.budget.amount import Amount
 from confide.budget.chain import GENESIS, Event, check_link
 from confide.budget.counters import Occasion, counter_name
 from confide.budget.growth import Growth, step_of
+from confide.budget.identity import Identity
 from confide.budget.key_history import KeyHistory
 from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
 from confide.budget.policy.adoption import Adopted, Problem, adopted_of, adoption_problem
+from confide.budget.request_row import read_off
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.rules import Claim, Refused
 from confide.errors import LedgerFrozenError, UnknownNameError
@@ -69,6 +70,7 @@ class Book:
     growths: dict[int, Growth] = field(default_factory=dict)
     docket: Docket = field(default_factory=Docket)
     signing: KeyHistory = field(default_factory=KeyHistory)
+    identity: Identity = field(default_factory=Identity)
 
     def head(self) -> Head:
         """Return the last row."""
@@ -102,6 +104,7 @@ class Book:
         """
         try:
             fields = check_link(event, number=self.number + 1, previous=self.hash)
+            self.identity = self.identity.following(fields)
             self._apply(fields, event)
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise LedgerFrozenError(f"Row {event.number} of the ledger makes no sense.") from error
@@ -130,10 +133,7 @@ class Book:
             case "reading" | "cancelled" | "committed" | "burned" | "published":
                 self._move(fields)
             case "unfrozen":
-                self._raise_spent(fields["raised"])
-                self.growths = {number: each.lost() for number, each in self.growths.items()}
-                self.accepted = event.number
-                self.signing = self.signing.accepted(event.number, key=fields.get("key", ""))
+                self._go_on(fields, event)
             case "patient-shown":
                 pass  # who looked at whose spends, and why
             case "key-rotated":
@@ -262,7 +262,7 @@ class Book:
     def _request(self, fields: Mapping[str, Any], event: Event) -> None:
         account = self.accounts[self.lineage]
         granted, year = fields["kind"] == "reserved", int(fields["year"])
-        study, filtered = _read_off(fields["plan"])
+        study, filtered = read_off(fields["plan"])
         when = account.occasion(
             year=year, analyst=fields["analyst"], project=fields.get("project", "")
         )
@@ -286,6 +286,7 @@ class Book:
             tier=fields.get("tier", ""),
             submission=int(fields.get("submission", "0")),
             policy="" if account.policy is None else account.policy.digest,
+            ledger=self.identity.ledger,
         )
         if granted:
             if year != account.year and account.has_year_caps:
@@ -360,25 +361,37 @@ class Book:
         if after is State.CANCELLED:
             account = self.accounts[held.entry.lineage]
             account.add(held.entry.amount, when=held.when, sign=-1)
-        entry = replace(
-            held.entry,
+        self._set(
+            number,
             state=after,
             payload_sha256=fields.get("sha256", held.entry.payload_sha256),
             members=fields.get("members", held.entry.members),
         )
-        self.requests[number] = replace(held, entry=entry)
-        self._follow_growth(entry)
+
+    def open_requests(self) -> list[int]:
+        """Return the requests that are reserved or reading, by number."""
+        under_way = {State.RESERVED, State.READING}
+        return [number for number, held in self.requests.items() if held.entry.state in under_way]
+
+    def _go_on(self, fields: Mapping[str, Any], event: Event) -> None:
+        """Take in that an officer went on: what lost rows may have answered is burned."""
+        burned = fields.get("burned")  # rows of earlier versions do not say
+        if burned is not None and [int(number) for number in burned] != self.open_requests():
+            raise LedgerFrozenError(f"Row {event.number} goes on with requests under way.")
+        for number in () if burned is None else self.open_requests():
+            self._set(number, state=State.BURNED)
+        self._raise_spent(fields["raised"])
+        self.growths = {number: each.lost() for number, each in self.growths.items()}
+        self.accepted = event.number
+        self.signing = self.signing.accepted(event.number, key=fields.get("key", ""))
+
+    def _set(self, number: int, **changes: Any) -> None:
+        """Change what is known of a request."""
+        held = self.requests[number]
+        self.requests[number] = replace(held, entry=replace(held.entry, **changes))
+        self._follow_growth(self.requests[number].entry)
 
     def _raise_spent(self, raised: Mapping[str, Mapping[str, str]]) -> None:
         for lineage, scopes in raised.items():
             for name, units in scopes.items():
                 self.accounts[lineage].raise_spent(name, units=int(units))
-
-
-def _read_off(plan_json: str) -> tuple[str, bool]:
-    """Return the id of the study in a recorded plan ("" where none is), and if it leaves out."""
-    try:
-        plan = json.loads(plan_json)
-        return str(plan["study"]["id"]), bool(plan["dataset"].get("patients"))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return "", False

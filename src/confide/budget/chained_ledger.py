@@ -17,7 +17,9 @@ from confide.budget.amount import Amount
 from confide.budget.book import FORWARD, OVER, Held, key_of
 from confide.budget.chain import Chain, Signer
 from confide.budget.counters import Occasion, shares
+from confide.budget.dead import end_the_dead
 from confide.budget.desk import Desk
+from confide.budget.identity import Site
 from confide.budget.journal import Journal, require_reason
 from confide.budget.ledger import (
     Caps,
@@ -40,6 +42,7 @@ from confide.budget.refusals import (
     is_policys,
     require_covered,
     require_next,
+    require_owner,
     require_same_question,
     require_same_terms,
     require_terms,
@@ -69,6 +72,7 @@ class ChainedLedger:
         signer: Signer,
         recompute: Callable[[str], Amount],
         clock: Clock | None = None,
+        site: Site | None = None,
     ) -> None:
         """Open the ledger, or make a new one, and check all of it.
 
@@ -81,14 +85,20 @@ class ChainedLedger:
             signer: The site's Ed25519 key.
             recompute: The loss of a request's ``events_json``; may not be more than was charged.
             clock: Read for the date of a row; the system's if ``None``.
+            site: What the folder knows of its ledger; nothing if ``None``.
         """
         self._recompute = recompute
         self._journal = Journal(
-            store, anchor=anchor, signer=signer, recompute=recompute, clock=clock or SystemClock()
+            store,
+            anchor=anchor,
+            signer=signer,
+            recompute=recompute,
+            clock=clock or SystemClock(),
+            site=site,
         )
         self.desk = Desk(self._journal)
         if not self._journal.is_frozen:
-            self._end_the_dead()
+            end_the_dead(self._journal, burn=self._burn_dead, give_back=self._give_back)
 
     def register(self, terms: LedgerTerms) -> None:
         """See :meth:`Ledger.register`."""
@@ -190,7 +200,7 @@ class ChainedLedger:
         """See :meth:`Ledger.cancel`."""
         with self._journal.transaction():
             self._require_owner(reservation)
-            self._cancel(reservation.entry.number, reason="cancelled by its owner")
+            self._give_back(reservation.entry.number, reason="cancelled by its owner")
 
     def spent(
         self, lineage: str, *, project: str | None = None, analyst: str | None = None
@@ -227,6 +237,11 @@ class ChainedLedger:
         """See :meth:`Ledger.stored`."""
         with self._journal.transaction():
             return self._stored(self._journal.held(number))
+
+    def kept(self, number: int) -> bytes:
+        """Return a stored answer for a backup, also one that is withheld and never delivered."""
+        with self._journal.transaction():
+            return self._stored(self._journal.held(number), withheld_too=True).payload
 
     def head(self) -> Head:
         """See :meth:`Ledger.head`."""
@@ -302,9 +317,9 @@ class ChainedLedger:
         if self._journal.store.is_alive(held.owner):
             return in_progress(number)
         if state is State.READING:
-            self._move(number, kind="burned", incident="the process that read is gone")
+            self._burn_dead(number)
             return burned(number)
-        self._cancel(number, reason="the process is gone and had not read")
+        self._give_back(number)
         return None
 
     def _grant(self, request: ChargeRequest, *, when: Occasion, under: int) -> Reservation:
@@ -341,8 +356,14 @@ class ChainedLedger:
         self._journal.append(kind, entry=str(number), lineage=held.entry.lineage, **fields)
         self._journal.store.write_state(self._journal.held(number).entry)
 
-    def _cancel(self, number: int, *, reason: str) -> None:
-        """Give back a charge under which nothing was read."""
+    def _burn_dead(self, number: int) -> None:
+        self._move(number, kind="burned", incident="the process that read is gone")
+
+    def _give_back(self, number: int, *, reason: str = "the process is gone") -> None:
+        """Give back a charge under which nothing was read; not one that lost rows may have read."""
+        if number < self._journal.book.accepted:  # its officer went on by an earlier version
+            self._move(number, kind="reading")  # and is burned when it is next looked at
+            return
         self._move(number, kind="cancelled", reason=reason)
         held = self._journal.held(number)
         self._count(held, sign=-1)
@@ -362,9 +383,9 @@ class ChainedLedger:
                 expect=spent[scope],
             )
 
-    def _stored(self, held: Held) -> StoredRelease:
+    def _stored(self, held: Held, *, withheld_too: bool = False) -> StoredRelease:
         """Return an answer as it was stored."""
-        if held.entry.withheld:
+        if held.entry.withheld and not withheld_too:
             raise withheld(held.entry.number)
         if held.entry.state not in {State.COMMITTED, State.PUBLISHED}:
             raise state_error(held, wanted="read back")
@@ -373,27 +394,6 @@ class ChainedLedger:
             raise LedgerFrozenError(f"The answer of entry {held.entry.number} was changed.")
         return StoredRelease(entry=held.entry, payload=payload)
 
-    # --- opening ---
-
-    def _end_the_dead(self) -> None:
-        """Burn what dead processes were reading, and cancel what they only reserved."""
-        for number, held in list(self._journal.book.requests.items()):
-            if held.entry.state in {State.RESERVED, State.READING}:
-                self._end_if_dead(number)
-
-    def _end_if_dead(self, number: int) -> None:
-        with self._journal.transaction():
-            held = self._journal.held(number)  # as it is now, under the lock
-            alive = self._journal.store.is_alive(held.owner)
-            if not alive and held.entry.state is State.READING:
-                self._move(number, kind="burned", incident="the process that read is gone")
-            elif not alive and held.entry.state is State.RESERVED:
-                self._cancel(number, reason="the process is gone and had not read")
-
     def _require_owner(self, reservation: Reservation) -> None:
         held = self._journal.held(reservation.entry.number)
-        if not held.owner == reservation.owner == self._journal.store.owner:
-            raise PolicyError(
-                f"Entry {reservation.entry.number} was reserved by another process or ledger.",
-                hint="Reserve, read and commit with the same open ledger.",
-            )
+        require_owner(held, reservation=reservation, owner=self._journal.store.owner)

@@ -84,6 +84,7 @@ class Entry:
         withheld: Whether somebody decided that its answer is not delivered.
         filtered: Whether its plan leaves patients out whose own budget is spent.
         members: Tag of the membership of a committed one, a keyed hash; "" where there is none.
+        ledger: Id of the ledger; "" of entries that are older than it.
     """
 
     number: int
@@ -108,6 +109,7 @@ class Entry:
     withheld: bool = False
     filtered: bool = False
     members: str = ""
+    ledger: str = ""
 
     @property
     def continues(self) -> int | None:

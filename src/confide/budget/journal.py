@@ -12,6 +12,7 @@ spent stays spent.
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from confide.budget.chain import (
     row_hash,
     sign_head,
 )
+from confide.budget.identity import Site
 from confide.budget.inspection import (
     Inspection,
     current_head,
@@ -36,6 +38,7 @@ from confide.budget.inspection import (
     unsigned_lines,
 )
 from confide.budget.key_history import rotation_message
+from confide.budget.ledger import State
 from confide.budget.ledger_time import Clock, ledger_time, utc_now
 from confide.budget.store import Store, head_place
 from confide.errors import (
@@ -63,10 +66,11 @@ class Journal:
         signer: Signer,
         recompute: Callable[[str], Amount],
         clock: Clock,
+        site: Site | None = None,
     ) -> None:
         """Migrate the store and inspect all of it; see :class:`ChainedLedger`."""
         self.signer, self._recompute, self._clock = signer, recompute, clock
-        self._anchor = Anchor(anchor)
+        self._anchor, self._site = Anchor(anchor), site
         self._process = os.getpid()
         self.book = Book()
         self._durable = 0  # the row up to which the book is known to be on disk
@@ -161,6 +165,13 @@ class Journal:
     def _commit(self) -> None:
         self.store.commit()
         self._durable = self.book.number
+        self._remember()
+
+    def _remember(self) -> None:
+        """Note beside the ledger which one it is, so that its loss is found."""
+        ledger = self.book.identity.ledger
+        if self._site is not None and ledger and self._site.ledger != ledger:
+            self._site.begun(ledger)
 
     def _catch_up(self) -> None:
         """Take in what others wrote, and add to the anchor what it is missing."""
@@ -198,6 +209,7 @@ class Journal:
             "kind": kind,
             "number": str(book.number + 1),
             "at": ledger_time(self.now(), last=book.at),
+            **book.identity.unsaid(self._site),
             **fields,
         }
         body = canonical(row)
@@ -246,15 +258,21 @@ class Journal:
             self._durable = self.book.number
             if not self._findings:
                 self._add_lines(found.missing)
+                self._remember()
         return found
 
     def _look(self) -> Inspection:
-        return inspect(
+        found = inspect(
             self.store,
             anchor=self._anchor,
             public_key=self.public_key,
             recompute=self._recompute,
         )
+        if self._site is not None and not found.damage:
+            identity = found.book.identity
+            found.damage.extend(identity.damage(self._site, rows=found.book.number))
+            found.differences.extend(identity.differences(self._site))
+        return found
 
     def _accept(self, found: Inspection, *, reason: str) -> SignedHead:
         """Record what an officer accepts; nothing that was seen spent is given back."""
@@ -263,13 +281,20 @@ class Journal:
             for lineage, scopes in found.raised.items()
             if lineage
         }
+        lost = [self.book.requests[number].entry for number in self.book.open_requests()]
         self.append(
             "unfrozen",
             reason=reason,
             findings=list(found.differences),
             raised=raised,
+            burned=[str(entry.number) for entry in lost],
             key=self.public_key,
+            **self.book.identity.accepted(self._site),
         )
+        for entry in lost:  # the tables know no way from reserved to burned but through reading
+            if entry.state is State.RESERVED:
+                self.store.write_state(replace(entry, state=State.READING))
+            self.store.write_state(replace(entry, state=State.BURNED))
         self.store.write_counters(self.book)
         return self._sign()
 

@@ -10,6 +10,7 @@ from typing import assert_never
 from urllib.parse import parse_qsl, urlsplit
 
 from confide.budget.sqlite_store import SQLiteStore
+from confide.budget.sqlite_store import set_aside_broken as set_aside_broken_file
 from confide.budget.store import Store
 from confide.errors import ContractError
 
@@ -84,6 +85,20 @@ def open_store(place: Place, *, folder: Path) -> Store:
             from confide.budget.postgres_store import PostgresStore
 
             return PostgresStore(place.url, schema=place.schema, folder=folder / QUEUE)
+        case _:
+            assert_never(place)
+
+
+def set_aside_broken(place: Place, *, folder: Path) -> str:
+    """Rename a ledger file that cannot be opened at all; return its new name, "" if there is none.
+
+    A schema in PostgreSQL is left alone: what cannot be opened there may be somebody else's.
+    """
+    match place:
+        case SQLitePlace():
+            return set_aside_broken_file(folder / LEDGER)
+        case PostgresPlace():
+            return ""
         case _:
             assert_never(place)
 

@@ -11,7 +11,14 @@ from confide.budget.amount import Amount
 from confide.budget.book import Held
 from confide.budget.counters import Occasion, kind_of, window_of, year_of
 from confide.budget.growth import Growth, Step
-from confide.budget.ledger import Charge, ChargeRequest, LedgerTerms, Scope, State
+from confide.budget.ledger import (
+    Charge,
+    ChargeRequest,
+    LedgerTerms,
+    Reservation,
+    Scope,
+    State,
+)
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Policy, Window
 from confide.budget.workflow.rules import Refused
@@ -217,6 +224,15 @@ def state_error(held: Held, *, wanted: str) -> PolicyError:
         f"Entry {number} is {state.value} and cannot be {wanted}.",
         hint="Ask again with the same request key to get what it has.",
     )
+
+
+def require_owner(held: Held, *, reservation: Reservation, owner: str) -> None:
+    """Refuse a reservation that another open ledger made."""
+    if not held.owner == reservation.owner == owner:
+        raise PolicyError(
+            f"Entry {reservation.entry.number} was reserved by another process or ledger.",
+            hint="Reserve, read and commit with the same open ledger.",
+        )
 
 
 def burned(number: int) -> BurnedError:

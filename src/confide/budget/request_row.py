@@ -1,5 +1,6 @@
 """The row of a request in the chain, granted or refused."""
 
+import json
 from typing import Any
 
 from confide.budget.account import charges_json
@@ -35,3 +36,12 @@ def row_fields(
     named = {"tier": request.tier, "project": request.project, "planned": request.planned}
     fields |= {name: text for name, text in named.items() if text}
     return fields | ({"submission": str(under)} if under else {})
+
+
+def read_off(plan_json: str) -> tuple[str, bool]:
+    """Return the id of the study in a recorded plan ("" where none is), and if it leaves out."""
+    try:
+        plan = json.loads(plan_json)
+        return str(plan["study"]["id"]), bool(plan["dataset"].get("patients"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return "", False

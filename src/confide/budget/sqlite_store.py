@@ -104,16 +104,9 @@ class SQLiteStore:
 
     def set_aside(self) -> str:
         """See :meth:`Store.set_aside`."""
-        if self.lease.others():
-            raise PolicyError(
-                "The ledger is open in another process.", hint="End it first, then run this again."
-            )
-        name = f"{self._path.name}.replaced-{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
+        _require_alone(self.lease)
         self.database.close()
-        self._path.rename(self._path.with_name(name))
-        with contextlib.suppress(FileNotFoundError):  # of a transaction that a crash cut off
-            journal = self._path.with_name(self._path.name + "-journal")
-            journal.rename(journal.with_name(f"{name}-journal"))
+        name = _rename(self._path)
         self.database = open_database(self._path)
         self.migrate()
         return name
@@ -225,6 +218,61 @@ def open_database(path: Path) -> sqlite3.Connection:
             f"{path.name} is not a ledger database.", hint="Restore it from a backup."
         ) from error
     return database
+
+
+def set_aside_broken(path: Path) -> str:
+    """Rename a file that no store can open, with its journal, and return the name it has now.
+
+    "" if there is none, or it can be opened.
+
+    Raises:
+        PolicyError: If somebody has the ledger open.
+        ContractError: If the folder or the file is open to others, or is of a newer version.
+    """
+    if not path.exists() or not _is_broken(path):
+        return ""
+    lease = Lease(path.with_name(path.name + ".leases"))
+    try:
+        _require_alone(lease)
+        return _rename(path)
+    finally:
+        lease.release()
+
+
+def _is_broken(path: Path) -> bool:
+    _require_private(path.parent, mode="700")
+    _require_private(path, mode="600")
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+        try:
+            for pragma in _PRAGMAS:
+                database.execute(pragma)
+            database.execute("BEGIN IMMEDIATE")
+            version = database.execute("PRAGMA user_version").fetchone()[0]
+            is_empty = not _schema_of(database)
+            database.execute("ROLLBACK")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+                raise
+            return True
+        except sqlite3.DatabaseError:
+            return True
+    return not version and not is_empty
+
+
+def _require_alone(lease: Lease) -> None:
+    if lease.others():
+        raise PolicyError(
+            "The ledger is open in another process.", hint="End it first, then run this again."
+        )
+
+
+def _rename(path: Path) -> str:
+    name = f"{path.name}.replaced-{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
+    path.rename(path.with_name(name))
+    with contextlib.suppress(FileNotFoundError):  # of a transaction that a crash cut off
+        journal = path.with_name(path.name + "-journal")
+        journal.rename(journal.with_name(f"{name}-journal"))
+    return name
 
 
 def _migrate(database: sqlite3.Connection) -> None:

@@ -71,6 +71,7 @@ def verify_ledger(
         False: f" Signed by {body['signer']}, which you have not pinned.",
     }
     show = f"The chain is whole: {body['rows']} rows, head {body['head'][:16]}…"
+    show += f", ledger {body['ledger']}." if body["ledger"] else "."
     if export is not None:
         show += pinned[body["pinned"]]
     Output(json=as_json, quiet=quiet).result("ledger-verify", body, show=lambda: say(show))

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 FAILED = 6
 
 
-def verify(
+def verify(  # noqa: PLR0913 - one for each option
     certificate: Annotated[Path, typer.Argument(help="A certificate.json, or its folder.")],
     *,
     key: Annotated[Path | None, typer.Option(help="The signing.pub that you trust.")] = None,
+    ledger_id: Annotated[
+        str | None, typer.Option(help="Id of the ledger that you know from an earlier release.")
+    ] = None,
     chain: Annotated[
         Path | None, typer.Option(help="An exported chain, or a copy of anchor.jsonl.")
     ] = None,
@@ -38,6 +41,7 @@ def verify(
 ) -> None:
     """Check a certificate and the files beside it, without data."""
     from confide.jobs.kinds import read_spec
+    from confide.release.checks import ledger_of
     from confide.release.verify import read_certificate
     from confide.release.verify import verify as check
 
@@ -48,7 +52,14 @@ def verify(
     asked = () if ledger is None else tuple(_asked(held, ledger))
     if payload is None and ledger is not None:
         payload = stored_payload(held, ledger)
-    found = check(held, folder=path.parent, pinned_key=pinned, payload=payload, read_spec=read_spec)
+    found = check(
+        held,
+        folder=path.parent,
+        pinned_key=pinned,
+        pinned_ledger=ledger_id,
+        payload=payload,
+        read_spec=read_spec,
+    )
     more = (*_versions(held, earlier or ()), *_in_chain(held, chain), *asked)
     found = replace(found, checks=(*found.checks, *more))
     body: dict[str, Any] = {
@@ -56,6 +67,7 @@ def verify(
         "holds": found.holds,
         "signer": found.signer,
         "pinned": found.pinned,
+        "ledger": ledger_of(held),
         "rebuilt": found.rebuilt,
         "checks": [
             {"name": each.name, "holds": each.holds, "detail": each.detail} for each in found.checks
@@ -139,6 +151,10 @@ def pinned_keys(path: Path) -> list[str]:
     """
     try:
         return path.read_text("ascii").split() or [""]
+    except FileNotFoundError:
+        raise VerificationError(
+            f"{path.name} is missing.", hint="Give the signing.pub that the issuer handed you."
+        ) from None
     except (OSError, UnicodeDecodeError):
         raise VerificationError(
             f"{path.name} cannot be read as a public key.",
@@ -155,5 +171,7 @@ def _show(body: dict[str, Any]) -> None:
     if body["holds"]:
         verifies = "Verifies" if body["rebuilt"] else "Verifies as far as it is published"
         say(f"{verifies}. Signed by {body['signer']}, {pinned}.", style="bold")
+        if body["ledger"]:
+            say(f"Charged to ledger {body['ledger']}.")
     else:
         say("Does not verify.", style="bold red")

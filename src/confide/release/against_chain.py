@@ -35,6 +35,10 @@ def read_chain(path: Path) -> tuple[tuple[Event, ...], tuple[SignedHead, ...]]:
                 case {"number": n, "previous": str(p), "hash": str(h), "body": body}:
                     text = body if isinstance(body, str) else canonical(body)
                     rows.append(Event(number=int(n), body=text, previous=p, hash=h))
+                case {"head": {"number": str(n), "hash": str(h)}}:  # closes an export
+                    closing = (int(n), h)
+                    if not rows or closing != (rows[-1].number, rows[-1].hash):
+                        raise VerificationError(f"{path.name} is cut off before its head.")
                 case {"number": n, "signature": str()}:
                     heads.append(SignedHead(**(value | {"number": int(n)})))
                 case _:
@@ -69,9 +73,22 @@ def chain_checks(
         yield Check(name="chain", holds=not problem, detail=problem)
         problem = _row_problem(certificate, accounting, rows=rows)
         yield Check(name="ledger row", holds=not problem, detail=problem)
+        yield from _identity(accounting, rows=rows)
     if heads:
         problem = _head_problem(accounting, heads=heads, key=key)
         yield Check(name="signed head", holds=not problem, detail=problem)
+
+
+def _identity(accounting: Json, *, rows: Sequence[Event]) -> Iterator[Check]:
+    """Compare the id of the ledger with the one that a row of the chain says."""
+    try:
+        said = [row.fields().get("ledger", "") for row in rows if row.number <= accounting["entry"]]
+    except (KeyError, TypeError, ValueError):
+        return
+    known, stated = next((each for each in said if each), ""), accounting.get("ledger", "")
+    if known or (stated and rows[0].number == 1):
+        detail = "" if known == stated else f"is of ledger {stated or 'without id'}, not {known}"
+        yield Check(name="ledger", holds=not detail, detail=detail)
 
 
 def _unlinked(rows: Sequence[Event]) -> str:

@@ -14,7 +14,7 @@ from confide.budget.ledger import Entry, Ledger, State
 from confide.errors import ConfideError, LedgerFrozenError
 from confide.plans.canonical import Json
 from confide.release.certificate import accounting_of
-from confide.release.checks import Check
+from confide.release.checks import Check, ledger_of
 from confide.release.commitment import opening_of, published, snapshot_digest
 from confide.release.job_answer import stored_study
 from confide.release.lines import differences
@@ -38,6 +38,10 @@ def ledger_checks(
     except LedgerFrozenError as frozen:
         yield Check(name="chain", holds=False, detail=str(frozen))
     entry = _entry(certificate, ledger=ledger, lineage=lineage)
+    if entry is not None and ledger_of(certificate) != entry.ledger:
+        named = ledger_of(certificate) or "without id"
+        detail = f"is of ledger {named}; this one is {entry.ledger or 'without id'}"
+        yield Check(name="ledger", holds=False, detail=detail)
     if entry is None:
         detail = "the ledger has no such entry: the certificate is of another history"
         yield Check(name="ledger row", holds=False, detail=detail)
@@ -88,8 +92,8 @@ def _snapshot(certificate: Json, *, entry: Entry, folder: Path, files: tuple[Pat
     if stated is None:
         return Check(name="snapshot", holds=opening is None, detail="nothing was committed to")
     if opening is None:
-        detail = "its nonce is not in commitments.jsonl, so it cannot be opened"
-        return Check(name="snapshot", holds=False, detail=detail)
+        detail = "cannot be opened: its nonce is not in commitments.jsonl (put back a backup of it)"
+        return Check(name="snapshot", holds=True, detail=detail)
     if stated != published(opening):
         detail = "data.commitment is not the one that was made for this entry"
         return Check(name="snapshot", holds=False, detail=detail)

@@ -325,6 +325,7 @@ def accounting_of(entry: Entry) -> Json:
         "payload-sha256": entry.payload_sha256,
         "charges": [_charge(charge) for charge in entry.charges],
         **({} if entry.continues is None else {"continues": entry.continues}),
+        **({"ledger": entry.ledger} if entry.ledger else {}),
     }
 
 

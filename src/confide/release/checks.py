@@ -49,6 +49,23 @@ def signature_check(certificate: Json) -> Check:
     return Check(name="signature", holds=good and same, detail=detail)
 
 
+def ledger_check(certificate: Json, *, ledger: str) -> Check:
+    """Check that a certificate is of the ledger that the reader knows."""
+    stated = ledger_of(certificate)
+    if not stated:
+        detail = "names no ledger: it is older than ids of ledgers, or made of other releases"
+    else:
+        detail = "" if stated == ledger else f"is of ledger {stated}, another than the pinned one"
+    return Check(name="ledger", holds=not detail, detail=detail)
+
+
+def ledger_of(certificate: Json) -> str:
+    """Return the id of the ledger that a certificate names; "" if it names none."""
+    accounting = certificate.get("accounting")
+    named = accounting.get("ledger") if isinstance(accounting, dict) else None
+    return named if isinstance(named, str) else ""
+
+
 def plan_checks(plan: Plan) -> Iterator[Check]:
     """Re-derive sensitivities from the statistics, and losses from noise and sensitivity."""
     same = asks_what_it_states(plan)

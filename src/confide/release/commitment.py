@@ -124,22 +124,13 @@ def commit(folder: Path, *, entry: str, snapshot: bytes) -> Opening:
         "snapshot-sha256": snapshot.hex(),
         "value": opening.value(),
     }
-    file = os.open(folder / OPENINGS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        os.write(file, b"\n" + json.dumps(line).encode() + b"\n")  # after a torn line, if any
-        os.fsync(file)
-    finally:
-        os.close(file)
+    _append(folder, b"\n" + json.dumps(line).encode() + b"\n")  # after a torn line, if any
     return opening
 
 
 def opening_of(folder: Path, *, entry: str) -> Opening | None:
     """Return what is kept for an entry; None if it was never committed to."""
-    try:
-        lines = (folder / OPENINGS).read_text("utf-8").splitlines()
-    except FileNotFoundError:
-        return None
-    for line in lines:
+    for line in _lines(folder):
         with contextlib.suppress(ValueError, KeyError, TypeError):
             held: Mapping[str, str] = json.loads(line)
             if held["entry"] == entry:
@@ -149,6 +140,43 @@ def opening_of(folder: Path, *, entry: str) -> Opening | None:
                     snapshot=bytes.fromhex(held["snapshot-sha256"]),
                 )
     return None
+
+
+def saved(folder: Path) -> dict[str, bytes]:
+    """Return what a backup keeps, by name: without the nonces no commitment can be opened again."""
+    return {
+        name: (folder / name).read_bytes()
+        for name in (OPENINGS, DIGESTS)
+        if (folder / name).exists()
+    }
+
+
+def put_back(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Put back what a backup kept; an opening that is there stays as it is."""
+    known = {line for line in _lines(folder) if line.strip()}
+    missing = [
+        line for line in files.get(OPENINGS, b"").splitlines() if line.strip() and line not in known
+    ]
+    if missing:
+        _append(folder, b"".join(b"\n" + line + b"\n" for line in missing))
+    if DIGESTS in files and not (folder / DIGESTS).exists():
+        _replace(folder / DIGESTS, files[DIGESTS])
+
+
+def _lines(folder: Path) -> list[bytes]:
+    try:
+        return (folder / OPENINGS).read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _append(folder: Path, lines: bytes) -> None:
+    """Add lines, on disk before this returns."""
+    file = os.open(folder / OPENINGS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(file, "ab") as out:
+        out.write(lines)
+        out.flush()
+        os.fsync(out.fileno())
 
 
 def _replace(path: Path, content: bytes) -> None:

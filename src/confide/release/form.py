@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 VERSION = "2"
 
 Sha256: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+LedgerId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Key: TypeAlias = Annotated[str, StringConstraints(pattern=r"^ed25519:[0-9a-f]{64}$")]
 Decimal: TypeAlias = Annotated[
     str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)?$", max_length=60)
@@ -222,6 +223,7 @@ class AccountingPart(_Part):
     payload_sha256: Sha256
     charges: list[ChargePart]
     continues: int | None = None
+    ledger: LedgerId | None = None
 
 
 class SensitivityPart(_Part):

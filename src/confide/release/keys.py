@@ -26,6 +26,7 @@ from confide.errors import ContractError
 
 SIGNING, PUBLIC, ORDER = "signing.key", "signing.pub", "hash.key"
 PENDING, OLD = "signing.key.new", "signing.old.pub"
+_LOST = "Put {} back from its offline copy; only a new data set has none yet, then: confide init"
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -72,13 +73,16 @@ def is_signed_by(public_key: str, *, message: bytes, signature: bytes) -> bool:
     return True
 
 
-def make_keys(folder: Path) -> None:
-    """Write a new signing key, its public half and a row-order key, unless they exist."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+def make_signing_key(folder: Path) -> None:
+    """Write a new signing key and its public half, unless there is one."""
     if not (folder / SIGNING).exists():
         private = Ed25519PrivateKey.generate()
         _write(folder / SIGNING, _pem(private))
-        _write(folder / PUBLIC, SigningKey(private).name.encode() + b"\n")
+        _replace(folder / PUBLIC, SigningKey(private).name + "\n")
+
+
+def make_order_key(folder: Path) -> None:
+    """Write a new row-order key, unless there is one."""
     if not (folder / ORDER).exists():
         _write(folder / ORDER, os.urandom(32).hex().encode() + b"\n")
 
@@ -104,18 +108,7 @@ def read_person_key(path: Path) -> SigningKey:
     Raises:
         ContractError: If it is missing, readable by others, or not an Ed25519 key.
     """
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    try:
-        private = load_pem_private_key(_read(path, make="confide request key --out"), password=None)
-    except (ValueError, TypeError):
-        private = None
-    if not isinstance(private, Ed25519PrivateKey):
-        raise ContractError(
-            f"{path.name} is not an Ed25519 key.",
-            hint=f"Run: confide request key --out {path.name}",
-        )
-    return SigningKey(private)
+    return _signing_key(path, hint=f"Run: confide request key --out {path.name}")
 
 
 def make_pending_key(folder: Path) -> SigningKey:
@@ -187,12 +180,17 @@ def read_signing_key(folder: Path) -> SigningKey:
     return _signing_key(folder / SIGNING)
 
 
-def _signing_key(path: Path) -> SigningKey:
+def _signing_key(path: Path, *, hint: str = "") -> SigningKey:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    private = load_pem_private_key(_read(path), password=None)
+    hint = hint or _LOST.format(path.name)
+    content = _read(path, hint=hint)
+    try:
+        private = load_pem_private_key(content, password=None)
+    except (ValueError, TypeError):
+        private = None
     if not isinstance(private, Ed25519PrivateKey):
-        raise ContractError("The signing key is not an Ed25519 key.")
+        raise ContractError(f"{path.name} is not an Ed25519 key.", hint=hint)
     return SigningKey(private)
 
 
@@ -202,18 +200,22 @@ def read_order_key(folder: Path) -> bytes:
     Raises:
         ContractError: If they are missing or readable by others.
     """
-    key = bytes.fromhex(_read(folder / ORDER).decode().strip())
+    hint = _LOST.format(ORDER)
+    content = _read(folder / ORDER, hint=hint)
+    try:
+        key = bytes.fromhex(content.decode("ascii").strip())
+    except ValueError:
+        key = b""
     if len(key) != 32:
-        raise ContractError("Expected 32 bytes in the row-order key.")
+        raise ContractError(f"{ORDER} is not 32 bytes in hexadecimal digits.", hint=hint)
     return key
 
 
-def _read(path: Path, *, make: str = "confide init") -> bytes:
+def _read(path: Path, *, hint: str) -> bytes:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        hint = f"Run: {make}" + (f" {path.name}" if make.endswith("--out") else "")
-        raise ContractError(f"There is no {path.name}.", hint=hint) from None
+        raise ContractError(f"{path.name} is missing.", hint=hint) from None
     if mode & 0o077:
         raise ContractError(
             f"{path.name} can be read by others.", hint=f"Run: chmod 600 {path.name}"

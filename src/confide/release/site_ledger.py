@@ -9,6 +9,7 @@ from confide.budget.place import Place, SQLitePlace, open_store
 from confide.plans.events import recompute
 from confide.plans.job import is_job_events, recompute_job
 from confide.release.keys import SigningKey, read_order_key
+from confide.release.ledger_pin import FolderSite
 
 ANCHOR = "anchor.jsonl"
 PATIENTS = "patients"
@@ -34,6 +35,7 @@ def site_ledger(
         anchor=anchor or folder / ANCHOR,
         signer=signer,
         recompute=recomputed,
+        site=FolderSite(folder),
     )
 
 

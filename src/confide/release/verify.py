@@ -31,6 +31,7 @@ from confide.release.checks import (
     Check,
     charges_check,
     file_checks,
+    ledger_check,
     plan_checks,
     signature_check,
 )
@@ -46,7 +47,7 @@ STATED = frozenset({"id", "issued", "issuer", "authority", "accounting", "softwa
 """Members of a certificate that are the ledger's or the issuer's word; all others are rebuilt."""
 
 ACCOUNTING = frozenset(
-    {"entry", "previous", "hash", "composition", "payload-sha256", "charges", "continues"}
+    {"entry", "previous", "hash", "composition", "payload-sha256", "charges", "continues", "ledger"}
 )
 
 
@@ -77,6 +78,7 @@ def verify(
     *,
     folder: Path,
     pinned_key: str | None = None,
+    pinned_ledger: str | None = None,
     payload: bytes | None = None,
     read_spec: ReadSpec | None = None,
 ) -> Verification:
@@ -86,6 +88,7 @@ def verify(
         certificate: As read from certificate.json.
         folder: Where noisy.json and tables/ are.
         pinned_key: Public key that the reader trusts; None when there is none.
+        pinned_ledger: Id of the ledger that the reader knows; None when there is none.
         payload: The noisy payload, where a house rule keeps it out of the folder.
         read_spec: Reads the settings of jobs, so that their events are derived again.
 
@@ -103,6 +106,8 @@ def verify(
         checks.append(
             Check(name="signer", holds=same, detail="" if same else "another key than the pinned")
         )
+    if pinned_ledger is not None:
+        checks.append(ledger_check(certificate, ledger=pinned_ledger.strip()))
     return Verification(
         checks=tuple(checks),
         signer=signer,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from confide.plans.canonical import Json
-from confide.release.checks import Check
+from confide.release.checks import Check, ledger_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,8 @@ def versions(certificate: Json, *, earlier: Sequence[Json] = ()) -> tuple[Versio
             problem = "has other numbers than those that were superseded"
         elif held is not None and _issuer(held) != _issuer(certificate):
             problem = "is signed by another key"
+        elif held is not None and _is_of_another_ledger(held, certificate):
+            problem = "is of another ledger: one of the two grants what the other had spent"
         found.append(Version(id=name, held=held is not None, problem=problem))
         if held is None or problem:
             break
@@ -73,6 +75,11 @@ def supersedes(certificate: Json) -> tuple[str, str] | None:
         return str(link["id"]), str(link["payload-sha256"])
     except (KeyError, TypeError):
         return None
+
+
+def _is_of_another_ledger(one: Json, other: Json) -> bool:
+    named = {ledger_of(one), ledger_of(other)} - {""}
+    return len(named) > 1
 
 
 def _payload(certificate: Json) -> Json:

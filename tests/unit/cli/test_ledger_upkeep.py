@@ -86,15 +86,30 @@ def test_an_older_backup_restored_is_frozen_until_a_reason_and_gives_nothing_bac
     assert lifetime(clinic) > spent
 
 
-def test_a_backup_of_the_last_row_is_restored_as_it_was(clinic, tmp_path):
-    ran("ledger", "backup", tmp_path / "backup", clinic.dataset)
-    spent = lifetime(clinic)
-    lose(clinic)
-    told = ran("ledger", "restore", tmp_path / "backup", clinic.dataset, "--json").json
+def test_a_backup_of_the_last_row_is_restored_as_it_was(plain, tmp_path):
+    ran("ledger", "backup", tmp_path / "backup", plain.dataset)
+    spent = lifetime(plain)
+    lose(plain)
+    told = ran("ledger", "restore", tmp_path / "backup", plain.dataset, "--json").json
     assert told["frozen"] is False
-    assert lifetime(clinic) == spent
+    assert lifetime(plain) == spent
     before = (tmp_path / "out" / "noisy.json").read_bytes()
-    ran("run", clinic.study, "--out", tmp_path / "again")
+    ran("run", plain.study, "--out", tmp_path / "again")
+    assert (tmp_path / "again" / "noisy.json").read_bytes() == before
+
+
+def test_a_database_that_was_restored_waits_for_an_officer_since_other_hosts_may_know_more(
+    shared, tmp_path
+):
+    ran("ledger", "backup", tmp_path / "backup", shared.dataset)
+    spent = lifetime(shared)
+    lose(shared)
+    told = ran("ledger", "restore", tmp_path / "backup", shared.dataset, "--json").json
+    assert told["frozen"] is True
+    ran("ledger", "unfreeze", shared.dataset, "--reason", "every host has looked", "--quiet")
+    assert lifetime(shared) == spent
+    before = (tmp_path / "out" / "noisy.json").read_bytes()
+    ran("run", shared.study, "--out", tmp_path / "again")
     assert (tmp_path / "again" / "noisy.json").read_bytes() == before
 
 
@@ -136,6 +151,7 @@ def test_a_ledger_moves_from_sqlite_to_postgres_and_back_by_a_backup(tmp_path):
     ran("ledger", "backup", tmp_path / "one", clinic.dataset)
     in_postgres(clinic.dataset, schema=schema_of(tmp_path))
     assert ran("ledger", "restore", tmp_path / "one", clinic.dataset, "--json").json["rows"] == 5
+    ran("ledger", "unfreeze", clinic.dataset, "--reason", "moved from SQLite", "--quiet")
     assert lifetime(clinic) == spent
     ran("run", clinic.study, "--out", tmp_path / "two", "--request", "again")
     ran("ledger", "backup", tmp_path / "two.backup", clinic.dataset)

@@ -19,7 +19,8 @@ from confide.errors import (
 from confide.learning.running import planned, run_job
 from confide.release.certificate import signed
 from confide.release.job_answer import read_answer
-from confide.release.keys import make_keys, read_signing_key
+from confide.release.keys import read_signing_key
+from confide.release.ledger_pin import make_keys
 from confide.release.verify import read_certificate, verify
 from confide.statistics import read_job
 from counting_job import Counting, clinic

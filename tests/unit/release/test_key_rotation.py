@@ -12,7 +12,8 @@ from confide.budget.chain import is_signed, row_hash, sign_head
 from confide.budget.export import check_chain
 from confide.budget.place import SQLitePlace
 from confide.errors import InvalidParameterError, LedgerFrozenError, VerificationError
-from confide.release.keys import make_keys, read_signing_key, retired_keys
+from confide.release.keys import read_signing_key, retired_keys
+from confide.release.ledger_pin import make_keys
 from confide.release.rotation import rotate_signing_key, signing_key
 from confide.release.site_ledger import site_ledger
 from ledgers import HandClock, SiteKey, amount_of, open_ledger, released, request, terms

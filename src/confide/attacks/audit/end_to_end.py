@@ -38,7 +38,8 @@ from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
-from confide.release.keys import make_keys, read_signing_key
+from confide.release.keys import read_signing_key
+from confide.release.ledger_pin import make_keys
 from confide.release.noisy import NoisyAggregates, read_values
 from confide.release.site_ledger import site_ledger
 from confide.rows.duckdb import open_engine

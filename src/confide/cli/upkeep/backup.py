@@ -16,15 +16,18 @@ Folder = Annotated[Path, typer.Argument(help="Folder of the backup.")]
 def backup(
     folder: Folder, dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet = False
 ) -> None:
-    """Copy the chain and the answers into a new folder, with a signed manifest; no keys."""
+    """Copy chain, answers and nonces into a new folder, with a signed manifest; no keys."""
     from confide.budget.backup import write_backup
-    from confide.workspace import open_ledger
+    from confide.release.commitment import saved
+    from confide.workspace import FOLDER, open_ledger
 
     at = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    with open_ledger(dataset) as (held, _):
-        chain = write_backup(held, folder, signer=held.signer, at=at)
+    with open_ledger(dataset) as (held, declared):
+        inside = declared.base / FOLDER
+        chain = write_backup(held, folder, signer=held.signer, at=at, beside=lambda: saved(inside))
     body = {"folder": str(folder), "rows": chain.head.number, "head": chain.head.hash}
     show = f"Backed up {chain.head.number} rows into {folder}, head {chain.head.hash[:16]}…"
     output = Output(json=as_json, quiet=quiet)
     output.result("ledger-backup", body, show=lambda: say(show))
     output.note("Keep signing.key and hash.key elsewhere: they are not in it.")
+    output.note("Keep the backup as secret as .confide: nonces of commitments are in it.")

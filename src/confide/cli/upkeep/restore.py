@@ -1,5 +1,6 @@
 """``confide ledger restore``: a backup instead of a ledger that is damaged, missing or older."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,26 +39,31 @@ def restore(
 
 
 def _restored(folder: Path, dataset: Path) -> "Restored":
-    from confide.budget.backup import read_backup
+    from confide.budget.backup import read_backup, require_of
     from confide.budget.backup import restore as put_back
-    from confide.budget.place import open_store
+    from confide.budget.place import open_store, set_aside_broken
     from confide.files.dataset import read_dataset
-    from confide.release.keys import retired_keys
-    from confide.release.rotation import signing_key
+    from confide.release.commitment import put_back as put_openings_back
+    from confide.release.keys import read_signing_key, retired_keys
+    from confide.release.ledger_pin import FolderSite
     from confide.release.site_ledger import ANCHOR, recomputed
-    from confide.workspace import initialise
+    from confide.workspace import FOLDER
 
     declared = read_dataset(dataset)
-    inside = initialise(declared.base)
-    signer = signing_key(inside, place=declared.ledger)
+    inside = declared.base / FOLDER
+    signer = read_signing_key(inside)
     keys = {name.removeprefix("ed25519:") for name in (signer.name, *retired_keys(inside))}
     held = read_backup(folder, keys=keys, recompute=recomputed)
+    require_of(held, FolderSite(inside).ledger)
+    broken = set_aside_broken(declared.ledger, folder=inside)
     store = open_store(declared.ledger, folder=inside)
     try:
         anchor = declared.anchor or inside / ANCHOR
-        return put_back(store, held, anchor=anchor, public_key=signer.public_key.hex())
+        done = put_back(store, held, anchor=anchor, public_key=signer.public_key.hex())
     finally:
         store.close()
+    put_openings_back(inside, held.beside)
+    return replace(done, aside=done.aside or broken)
 
 
 def _frozen_because(dataset: Path) -> str:

@@ -14,7 +14,7 @@ def held(dataset: Path, *, anchor: Path | None) -> dict[str, Any]:
         VerificationError: If it is not what was noted.
     """
     from confide.budget.anchor import Anchor
-    from confide.budget.export import unlike
+    from confide.budget.export import identity_of, unlike
     from confide.release.keys import retired_keys
     from confide.workspace import FOLDER, open_ledger
 
@@ -39,6 +39,7 @@ def held(dataset: Path, *, anchor: Path | None) -> dict[str, Any]:
         "holds": True,
         "rows": head.number,
         "head": head.hash,
+        "ledger": identity_of(chain).ledger,
         "signer": f"ed25519:{key}",
         "pinned": False,
     }
@@ -58,7 +59,7 @@ def exported(path: Path, *, key: Path | None) -> dict[str, Any]:
     chain = read_chain(path.read_bytes(), name=path.name)
     signer = f"ed25519:{chain.head.key}"
     trusted = next((name for name in keys if name == signer), keys[0] if keys else None)
-    check_chain(
+    book = check_chain(
         chain,
         recompute=recomputed,
         key=None if trusted is None else trusted.removeprefix("ed25519:"),
@@ -67,6 +68,7 @@ def exported(path: Path, *, key: Path | None) -> dict[str, Any]:
         "holds": True,
         "rows": chain.head.number,
         "head": chain.head.hash,
+        "ledger": book.identity.ledger,
         "signer": signer,
         "pinned": bool(keys),
     }

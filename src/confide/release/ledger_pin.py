@@ -1,0 +1,83 @@
+"""What a workspace folder knows of its ledger: its id, and whether it may begin one.
+
+``ledger.new`` is made together with new keys, in an empty folder, and holds the id of the ledger
+that they may begin.  Once its first row is durable the file becomes ``ledger.id``: so a folder
+begins one ledger.  Without ``ledger.new`` a ledger that is missing is lost, and not made anew.
+
+*Privacy:* see :mod:`confide.budget.identity`.
+"""
+
+import os
+from pathlib import Path
+
+from confide.budget.anchor import sync_folder
+from confide.budget.identity import fingerprint, new_ledger_id
+from confide.release.keys import ORDER, make_order_key, make_signing_key, read_order_key
+
+NEW, PIN = "ledger.new", "ledger.id"
+
+
+class FolderSite:
+    """A workspace folder; satisfies :class:`confide.budget.identity.Site`."""
+
+    def __init__(self, folder: Path) -> None:
+        """Look at the folder.
+
+        Raises:
+            ContractError: If ``hash.key`` is there and cannot be read as a key.
+        """
+        self._folder = folder
+        self.ledger = _read(folder / PIN)
+        self.fresh = "" if self.ledger else _read(folder / NEW)
+        there = (folder / ORDER).exists()
+        self.order_key = fingerprint(read_order_key(folder)) if there else ""
+
+    def begun(self, ledger: str) -> None:
+        """See :meth:`confide.budget.identity.Site.begun`."""
+        beside = self._folder / f"{PIN}.{os.getpid()}"
+        beside.unlink(missing_ok=True)
+        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(file, "wb") as out:
+            out.write(f"{ledger}\n".encode())
+            out.flush()
+            os.fsync(out.fileno())
+        beside.replace(self._folder / PIN)
+        (self._folder / NEW).unlink(missing_ok=True)
+        sync_folder(self._folder)
+        self.ledger, self.fresh = ledger, ""
+
+    def make_order_key(self) -> str:
+        """See :meth:`confide.budget.identity.Site.make_order_key`."""
+        make_order_key(self._folder)
+        self.order_key = fingerprint(read_order_key(self._folder))
+        return self.order_key
+
+
+def make_keys(folder: Path) -> None:
+    """Make a workspace folder with its keys, or complete one; never what was there and is missing.
+
+    A folder that is empty gets new keys and may begin a ledger.  In any other a missing signing key
+    is made anew, which its ledger finds, and a missing hash key is not.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not any(folder.iterdir()):
+        file = os.open(folder / NEW, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(file, "wb") as out:
+            out.write(f"{new_ledger_id()}\n".encode())
+            out.flush()
+            os.fsync(out.fileno())
+    make_signing_key(folder)
+    if (folder / NEW).exists():
+        make_order_key(folder)
+
+
+def may_begin(folder: Path) -> bool:
+    """Return whether a folder has had no ledger, and may begin one."""
+    return (folder / NEW).exists() and not (folder / PIN).exists()
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("ascii").strip()
+    except FileNotFoundError:
+        return ""
