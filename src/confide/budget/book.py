@@ -8,16 +8,16 @@ not allow, such as a charge past its cap or an answer nobody was reading for, fr
 Terms may be replaced while nothing was ever charged under them, and never after.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from confide.budget.account import Account, caps_of, charges_json, is_raised
-from confide.budget.amount import Amount
+from confide.budget.account import Account, is_raised
+from confide.budget.account_record import caps_of, charges_json
 from confide.budget.chain import GENESIS, Event, check_link
-from confide.budget.counters import Occasion, counter_name
-from confide.budget.growth import Growth, step_of
+from confide.budget.counters import counter_name
+from confide.budget.growth import Growth
+from confide.budget.held import Held, Requests, entry_of, key_of
 from confide.budget.key_history import KeyHistory
 from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
 from confide.budget.policy.adoption import Adopted, Problem, adopted_of, adoption_problem
@@ -38,21 +38,6 @@ FORWARD: Mapping[str, tuple[State, State]] = {
 OVER = frozenset({State.CANCELLED, State.REFUSED})  # the key may be used again
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """One request, and who holds it."""
-
-    entry: Entry
-    owner: str
-    when: Occasion
-    events_json: str
-
-
-def key_of(asked: ChargeRequest | Entry) -> tuple[str, str, str]:
-    """Return the idempotency key: analyst, plan, and the client's own key."""
-    return asked.analyst, asked.plan_digest, asked.request_key
-
-
 @dataclass(slots=True)
 class Book:
     """The ledger so far; the one mutable thing in this package."""
@@ -64,8 +49,9 @@ class Book:
     lineage: str = ""
     accepted: int = 0
     accounts: dict[str, Account] = field(default_factory=dict)
-    requests: dict[int, Held] = field(default_factory=dict)
-    keys: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    requests: Requests = field(default_factory=Requests)
+    open: set[int] = field(default_factory=set)
+    trail: dict[int, str] = field(default_factory=dict)
     growths: dict[int, Growth] = field(default_factory=dict)
     docket: Docket = field(default_factory=Docket)
     signing: KeyHistory = field(default_factory=KeyHistory)
@@ -86,13 +72,15 @@ class Book:
             return {}
         return {name: c.spent for name, c in self.accounts[lineage].counters.items()}
 
+    def touched(self, lineage: str) -> dict[str, int]:
+        """Return grid units by scope: those on everybody, and what the last row changed."""
+        return self.accounts[lineage].touched_spent() if lineage in self.accounts else {}
+
     def is_charged(self, lineage: str) -> bool:
         """Return whether anything was ever charged to a lineage, given back or not."""
-        granted = any(
-            held.entry.lineage == lineage and held.entry.state is not State.REFUSED
-            for held in self.requests.values()
-        )
-        return granted or any(self.spent(lineage).values())
+        account = self.accounts.get(lineage)
+        charged = account is not None and account.charged
+        return charged or any(self.spent(lineage).values())
 
     def follow(self, event: Event) -> None:
         """Take in the next row.
@@ -100,13 +88,15 @@ class Book:
         Raises:
             LedgerFrozenError: If it is not the next row, or the rules do not allow it.
         """
+        for account in self.accounts.values():
+            account.touched.clear()
         try:
             fields = check_link(event, number=self.number + 1, previous=self.hash)
             self._apply(fields, event)
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise LedgerFrozenError(f"Row {event.number} of the ledger makes no sense.") from error
         self.number, self.hash, self.at = event.number, event.hash, fields["at"]
-        self.kind = fields["kind"]
+        self.kind, self.trail[event.number] = fields["kind"], event.hash
 
     def _apply(self, fields: Mapping[str, Any], event: Event) -> None:
         self.lineage = fields.get("lineage", "")
@@ -222,7 +212,7 @@ class Book:
         """Yield the other requests of a lineage that count with one in a window, oldest first."""
         this = self.requests[number]
         account = self.account(this.entry.lineage)
-        for other in self.requests.values():
+        for other in self.requests.all():
             if other.entry.lineage != this.entry.lineage or other.entry.number == number:
                 continue
             name = counter_name(window, when=other.when)
@@ -262,30 +252,15 @@ class Book:
     def _request(self, fields: Mapping[str, Any], event: Event) -> None:
         account = self.accounts[self.lineage]
         granted, year = fields["kind"] == "reserved", int(fields["year"])
-        study, filtered = _read_off(fields["plan"])
         when = account.occasion(
             year=year, analyst=fields["analyst"], project=fields.get("project", "")
         )
-        entry = Entry(
-            number=event.number,
-            previous=event.previous,
-            hash=event.hash,
-            at=fields["at"],
-            lineage=self.lineage,
-            analyst=fields["analyst"],
-            request_key=fields["request-key"],
-            plan_digest=fields["plan-digest"],
+        entry = entry_of(
+            fields,
+            event,
             measure=account.terms.measure,
-            amount=Amount(nano=int(fields["nano"]), delta_atto=int(fields["delta-atto"])),
-            charges=(),
-            state=State.RESERVED if granted else State.REFUSED,
-            study=study,
-            filtered=filtered,
-            step=step_of(fields.get("step")),
-            project=fields.get("project", ""),
-            tier=fields.get("tier", ""),
-            submission=int(fields.get("submission", "0")),
             policy="" if account.policy is None else account.policy.digest,
+            state=State.RESERVED if granted else State.REFUSED,
         )
         if granted:
             if year != account.year and account.has_year_caps:
@@ -299,6 +274,8 @@ class Book:
             self._grant(entry)
             self._grow(entry)
             account.add(entry.amount, when=when)
+            account.charged = True
+            self.open.add(entry.number)
         self.requests[event.number] = Held(entry, fields["owner"], when, fields["events"])
 
     def _admit(self, entry: Entry, *, planned: str) -> None:
@@ -313,12 +290,12 @@ class Book:
         self.docket.charge(entry.submission, entry=entry.number)
 
     def _grant(self, entry: Entry) -> None:
-        taken = self.keys.get(key_of(entry))
+        taken = self.requests.answered(key_of(entry))
         if taken is not None and self.requests[taken].entry.state not in OVER:
             raise LedgerFrozenError(f"Row {entry.number} charges a key that has an answer.")
         if any(charge.after > charge.cap for charge in entry.charges):
             raise LedgerFrozenError(f"Row {entry.number} passes a cap.")
-        self.keys[key_of(entry)] = entry.number
+        self.requests.answer(key_of(entry), number=entry.number)
 
     def _grow(self, entry: Entry) -> None:
         """Open a growing release, or let a step of one begin."""
@@ -367,18 +344,11 @@ class Book:
             members=fields.get("members", held.entry.members),
         )
         self.requests[number] = replace(held, entry=entry)
+        if after is not State.READING:
+            self.open.discard(number)
         self._follow_growth(entry)
 
     def _raise_spent(self, raised: Mapping[str, Mapping[str, str]]) -> None:
         for lineage, scopes in raised.items():
             for name, units in scopes.items():
                 self.accounts[lineage].raise_spent(name, units=int(units))
-
-
-def _read_off(plan_json: str) -> tuple[str, bool]:
-    """Return the id of the study in a recorded plan ("" where none is), and if it leaves out."""
-    try:
-        plan = json.loads(plan_json)
-        return str(plan["study"]["id"]), bool(plan["dataset"].get("patients"))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return "", False

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from confide.budget.account import charges_json
+from confide.budget.account_record import charges_json
 from confide.budget.counters import Occasion
 from confide.budget.ledger import Charge, ChargeRequest
 
