@@ -5,7 +5,7 @@ that a cap set later knows what came before.  Counters that no cap has asked for
 book alone; those that one has are in the database and the anchor too, and stay there.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from confide.budget.amount import Amount
@@ -67,6 +67,8 @@ class Account:
         lost: By kind in ``tallies``: what lost rows may have added to anyone.
         lost_years: What lost rows added to each calendar year.
         lost_batches: What they added in all, by how many days were confirmed before.
+        touched: Counters that the last row changed.
+        charged: Whether anything was ever granted, given back or not.
     """
 
     terms: LedgerTerms
@@ -82,6 +84,8 @@ class Account:
     lost: dict[str, int] = field(default_factory=dict)
     lost_years: dict[int, int] = field(default_factory=dict)
     lost_batches: dict[int, int] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
+    charged: bool = False
 
     def open_year(self, year: int) -> None:
         """Charge to ``year`` from now on; an earlier year never opens again."""
@@ -108,6 +112,7 @@ class Account:
             self.kept.add(kind)
             moved = [name for name in self.tallies if kind_of(name) == kind]
             self.counters |= {name: self.tallies.pop(name) for name in moved}
+            self.touched.update(moved)
             if kind == ROLLING:
                 self._counter(ROLLING)
         self._let_hold()
@@ -199,6 +204,12 @@ class Account:
         found = self.counters.get(name) or self.tallies.get(name)
         return Counter(spent=self.lost.get(kind_of(name), 0)) if found is None else found
 
+    def touched_spent(self) -> dict[str, int]:
+        """Return what the counters on everybody hold, and those that the last row changed."""
+        year = counter_name(YEAR, when=Occasion(year=self.year))
+        names = {year, LIFETIME, DELTA, ROLLING, *self.touched} & self.counters.keys()
+        return {name: self.counters[name].spent for name in names}
+
     def comes_back(self, name: str) -> str | None:
         """Return the first day on which a rolling counter holds less; "" if none is confirmed yet.
 
@@ -239,8 +250,9 @@ class Account:
                 yield _use(name, self.holds(name), cap)
 
     def _counter(self, name: str) -> Counter:
-        """Return a counter, made if this is its first charge."""
+        """Return a counter to change, made if this is its first charge."""
         kind = kind_of(name)
+        self.touched.add(name)
         where = self.counters if kind in self.kept else self.tallies
         if name not in where:
             start = self.lost.get(kind, 0)
@@ -310,51 +322,6 @@ def is_raised(old: Caps | None, new: Caps) -> bool:
         or looser(old.lifetime, new.lifetime)
         or looser(old.delta_lifetime_atto, new.delta_lifetime_atto)
     )
-
-
-def caps_json(caps: Caps | None) -> dict[str, str | None] | None:
-    """Return caps as they stand in the chain; null where a policy is to be adopted.
-
-    Example:
-        >>> caps_of(caps_json(Caps(lifetime=10, release=1))) == Caps(lifetime=10, release=1)
-        True
-    """
-    if caps is None:
-        return None
-    return {
-        "release": None if caps.release is None else str(caps.release),
-        "calendar-year": None if caps.calendar_year is None else str(caps.calendar_year),
-        "lifetime": str(caps.lifetime),
-        "lifetime-delta": str(caps.delta_lifetime_atto),
-    }
-
-
-def caps_of(fields: Mapping[str, str | None] | None) -> Caps | None:
-    """Return caps as they were written by ``caps_json``."""
-    if fields is None:
-        return None
-    release, year = fields["release"], fields["calendar-year"]
-    return Caps(
-        release=None if release is None else int(release),
-        calendar_year=None if year is None else int(year),
-        lifetime=int(fields["lifetime"] or 0),
-        delta_lifetime_atto=int(fields["lifetime-delta"] or 0),
-    )
-
-
-def charges_json(charges: tuple[Charge, ...]) -> list[dict[str, str]]:
-    """Return charges as they stand in the chain."""
-    return [
-        {
-            "scope": charge.name,
-            "amount": str(charge.amount),
-            "before": str(charge.before),
-            "after": str(charge.after),
-            "cap": str(charge.cap),
-            **({"id": charge.cap_id} if charge.cap_id else {}),
-        }
-        for charge in charges
-    ]
 
 
 def _charge(name: str, units: int, counter: Counter, cap: HeldCap) -> Charge:

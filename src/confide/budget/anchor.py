@@ -14,10 +14,13 @@ with its ledger shows nothing: known-weakness, and the reason for a second place
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from confide.budget.chain import SignedHead, canonical, head_of
 from confide.errors import LedgerFrozenError
+
+_BLOCK = 65_536
 
 
 class Anchor:
@@ -40,17 +43,44 @@ class Anchor:
         Raises:
             LedgerFrozenError: If that line cannot be read.
         """
+        for line in self._backwards():
+            last = _parse(line)
+            if last is None:
+                raise LedgerFrozenError("The last line of the anchor cannot be read.")
+            return last.number
+        return 0
+
+    def since(self, number: int) -> tuple[SignedHead | None, ...]:
+        """Return the lines from the last one of row ``number`` on; reads no more than those.
+
+        A line that cannot be read, or of an earlier row, ends the search and is the first returned.
+        """
+        found: list[SignedHead | None] = []
+        for line in self._backwards():
+            head = _parse(line)
+            found.append(head)
+            if head is None or head.number <= number:
+                break
+        return tuple(reversed(found))
+
+    def count(self) -> int:
+        """Return the number of complete lines."""
         try:
             with self._path.open("rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - 65_536))
-                lines = _complete(file.read()).splitlines()
+                return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
         except FileNotFoundError:
             return 0
-        last = _parse(lines[-1]) if lines else None
-        if lines and last is None:
-            raise LedgerFrozenError("The last line of the anchor cannot be read.")
-        return 0 if last is None else last.number
+
+    def _backwards(self) -> Iterator[bytes]:
+        """Yield the complete lines, newest first, however long they are."""
+        try:
+            file = os.open(self._path, os.O_RDONLY)
+        except FileNotFoundError:
+            return
+        try:
+            yield from _lines_backwards(file)
+        finally:
+            os.close(file)
 
     def append(self, *heads: SignedHead) -> None:
         """Add lines, durably; what a crash left of a line is cut off first."""
@@ -80,10 +110,37 @@ def _complete(text: bytes) -> bytes:
     return text[: text.rfind(b"\n") + 1]
 
 
+def _lines_backwards(file: int) -> Iterator[bytes]:
+    start = os.fstat(file).st_size
+    held: list[bytes] = []  # of a line whose beginning was not read yet, last part first
+    torn = True
+    while start:
+        size = min(start, _BLOCK)
+        start -= size
+        parts = _read(file, size=size, start=start).split(b"\n")
+        for part in reversed(parts[1:]):
+            line = part + b"".join(reversed(held))
+            held = []
+            if not torn:
+                yield line
+            torn = False
+        held.append(parts[0])
+    if not torn:
+        yield b"".join(reversed(held))
+
+
+def _read(file: int, *, size: int, start: int) -> bytes:
+    found = os.pread(file, size, start)
+    if len(found) != size:
+        raise LedgerFrozenError("The anchor was cut off while it was read.")
+    return found
+
+
 def _cut_torn_line(file: int) -> int:
-    size = os.fstat(file).st_size
-    start = max(0, size - 65_536)
-    end = start + len(_complete(os.pread(file, size - start, start)))
+    size = end = os.fstat(file).st_size
+    while end and os.pread(file, 1, end - 1) != b"\n":
+        start = max(0, end - _BLOCK)
+        end = start + os.pread(file, end - start, start).rfind(b"\n") + 1
     if end < size:
         os.ftruncate(file, end)
     return end

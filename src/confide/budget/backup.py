@@ -237,7 +237,7 @@ def _write_all(store: Store, backup: Backup, *, signature: str) -> int:
     for event in backup.chain.events:
         book.follow(event)
         store.write_event(event)
-    for held in book.requests.values():
+    for held in book.requests.all():
         store.write_request(held.entry)
     for number, payload in backup.answers.items():
         store.write_payload(entry=number, payload=payload)

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from confide.budget.account import Account, caps_of, charges_json, is_raised
-from confide.budget.amount import Amount
+from confide.budget.account import Account, is_raised
+from confide.budget.account_record import caps_of, charges_json
 from confide.budget.chain import GENESIS, Event, check_link
-from confide.budget.counters import Occasion, counter_name
-from confide.budget.growth import Growth, step_of
+from confide.budget.counters import counter_name
+from confide.budget.growth import Growth
+from confide.budget.held import Held, Requests, entry_of, key_of
 from confide.budget.identity import Identity
 from confide.budget.key_history import KeyHistory
 from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
@@ -39,21 +40,6 @@ FORWARD: Mapping[str, tuple[State, State]] = {
 OVER = frozenset({State.CANCELLED, State.REFUSED})  # the key may be used again
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """One request, and who holds it."""
-
-    entry: Entry
-    owner: str
-    when: Occasion
-    events_json: str
-
-
-def key_of(asked: ChargeRequest | Entry) -> tuple[str, str, str]:
-    """Return the idempotency key: analyst, plan, and the client's own key."""
-    return asked.analyst, asked.plan_digest, asked.request_key
-
-
 @dataclass(slots=True)
 class Book:
     """The ledger so far; the one mutable thing in this package."""
@@ -65,8 +51,9 @@ class Book:
     lineage: str = ""
     accepted: int = 0
     accounts: dict[str, Account] = field(default_factory=dict)
-    requests: dict[int, Held] = field(default_factory=dict)
-    keys: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    requests: Requests = field(default_factory=Requests)
+    open: set[int] = field(default_factory=set)
+    trail: dict[int, str] = field(default_factory=dict)
     growths: dict[int, Growth] = field(default_factory=dict)
     docket: Docket = field(default_factory=Docket)
     signing: KeyHistory = field(default_factory=KeyHistory)
@@ -88,13 +75,15 @@ class Book:
             return {}
         return {name: c.spent for name, c in self.accounts[lineage].counters.items()}
 
+    def touched(self, lineage: str) -> dict[str, int]:
+        """Return grid units by scope: those on everybody, and what the last row changed."""
+        return self.accounts[lineage].touched_spent() if lineage in self.accounts else {}
+
     def is_charged(self, lineage: str) -> bool:
         """Return whether anything was ever charged to a lineage, given back or not."""
-        granted = any(
-            held.entry.lineage == lineage and held.entry.state is not State.REFUSED
-            for held in self.requests.values()
-        )
-        return granted or any(self.spent(lineage).values())
+        account = self.accounts.get(lineage)
+        charged = account is not None and account.charged
+        return charged or any(self.spent(lineage).values())
 
     def follow(self, event: Event) -> None:
         """Take in the next row.
@@ -102,6 +91,8 @@ class Book:
         Raises:
             LedgerFrozenError: If it is not the next row, or the rules do not allow it.
         """
+        for account in self.accounts.values():
+            account.touched.clear()
         try:
             fields = check_link(event, number=self.number + 1, previous=self.hash)
             self.identity = self.identity.following(fields)
@@ -109,7 +100,7 @@ class Book:
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise LedgerFrozenError(f"Row {event.number} of the ledger makes no sense.") from error
         self.number, self.hash, self.at = event.number, event.hash, fields["at"]
-        self.kind = fields["kind"]
+        self.kind, self.trail[event.number] = fields["kind"], event.hash
 
     def _apply(self, fields: Mapping[str, Any], event: Event) -> None:
         self.lineage = fields.get("lineage", "")
@@ -222,7 +213,7 @@ class Book:
         """Yield the other requests of a lineage that count with one in a window, oldest first."""
         this = self.requests[number]
         account = self.account(this.entry.lineage)
-        for other in self.requests.values():
+        for other in self.requests.all():
             if other.entry.lineage != this.entry.lineage or other.entry.number == number:
                 continue
             name = counter_name(window, when=other.when)
@@ -262,31 +253,16 @@ class Book:
     def _request(self, fields: Mapping[str, Any], event: Event) -> None:
         account = self.accounts[self.lineage]
         granted, year = fields["kind"] == "reserved", int(fields["year"])
-        study, filtered = read_off(fields["plan"])
         when = account.occasion(
             year=year, analyst=fields["analyst"], project=fields.get("project", "")
         )
-        entry = Entry(
-            number=event.number,
-            previous=event.previous,
-            hash=event.hash,
-            at=fields["at"],
-            lineage=self.lineage,
-            analyst=fields["analyst"],
-            request_key=fields["request-key"],
-            plan_digest=fields["plan-digest"],
+        entry = entry_of(
+            fields,
+            event,
             measure=account.terms.measure,
-            amount=Amount(nano=int(fields["nano"]), delta_atto=int(fields["delta-atto"])),
-            charges=(),
-            state=State.RESERVED if granted else State.REFUSED,
-            study=study,
-            filtered=filtered,
-            step=step_of(fields.get("step")),
-            project=fields.get("project", ""),
-            tier=fields.get("tier", ""),
-            submission=int(fields.get("submission", "0")),
             policy="" if account.policy is None else account.policy.digest,
             ledger=self.identity.ledger,
+            state=State.RESERVED if granted else State.REFUSED,
         )
         if granted:
             if year != account.year and account.has_year_caps:
@@ -300,6 +276,8 @@ class Book:
             self._grant(entry)
             self._grow(entry)
             account.add(entry.amount, when=when)
+            account.charged = True
+            self.open.add(entry.number)
         self.requests[event.number] = Held(entry, fields["owner"], when, fields["events"])
 
     def _admit(self, entry: Entry, *, planned: str) -> None:
@@ -314,12 +292,12 @@ class Book:
         self.docket.charge(entry.submission, entry=entry.number)
 
     def _grant(self, entry: Entry) -> None:
-        taken = self.keys.get(key_of(entry))
+        taken = self.requests.answered(key_of(entry))
         if taken is not None and self.requests[taken].entry.state not in OVER:
             raise LedgerFrozenError(f"Row {entry.number} charges a key that has an answer.")
         if any(charge.after > charge.cap for charge in entry.charges):
             raise LedgerFrozenError(f"Row {entry.number} passes a cap.")
-        self.keys[key_of(entry)] = entry.number
+        self.requests.answer(key_of(entry), number=entry.number)
 
     def _grow(self, entry: Entry) -> None:
         """Open a growing release, or let a step of one begin."""
@@ -368,17 +346,12 @@ class Book:
             members=fields.get("members", held.entry.members),
         )
 
-    def open_requests(self) -> list[int]:
-        """Return the requests that are reserved or reading, by number."""
-        under_way = {State.RESERVED, State.READING}
-        return [number for number, held in self.requests.items() if held.entry.state in under_way]
-
     def _go_on(self, fields: Mapping[str, Any], event: Event) -> None:
         """Take in that an officer went on: what lost rows may have answered is burned."""
         burned = fields.get("burned")  # rows of earlier versions do not say
-        if burned is not None and [int(number) for number in burned] != self.open_requests():
+        if burned is not None and [int(number) for number in burned] != sorted(self.open):
             raise LedgerFrozenError(f"Row {event.number} goes on with requests under way.")
-        for number in () if burned is None else self.open_requests():
+        for number in () if burned is None else sorted(self.open):
             self._set(number, state=State.BURNED)
         self._raise_spent(fields["raised"])
         self.growths = {number: each.lost() for number, each in self.growths.items()}
@@ -388,8 +361,11 @@ class Book:
     def _set(self, number: int, **changes: Any) -> None:
         """Change what is known of a request."""
         held = self.requests[number]
-        self.requests[number] = replace(held, entry=replace(held.entry, **changes))
-        self._follow_growth(self.requests[number].entry)
+        entry = replace(held.entry, **changes)
+        self.requests[number] = replace(held, entry=entry)
+        if entry.state not in {State.RESERVED, State.READING}:
+            self.open.discard(number)
+        self._follow_growth(entry)
 
     def _raise_spent(self, raised: Mapping[str, Mapping[str, str]]) -> None:
         for lineage, scopes in raised.items():

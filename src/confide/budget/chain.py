@@ -52,7 +52,9 @@ class Event:
 class SignedHead:
     """A head with what had been spent on the lineage that it touched; one line of the anchor.
 
-    ``spent`` maps scope to grid units, so that budget lost by a rollback can be counted again.
+    ``spent`` maps scope to grid units, so that budget lost by a rollback can be counted again: the
+    counters on everybody, and those that the row changed.  Another counter that lost rows changed
+    is named by the line of the row that did.
     """
 
     number: int

@@ -12,13 +12,15 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from confide.budget.account import caps_json, is_raised
+from confide.budget.account import is_raised
+from confide.budget.account_record import caps_json
 from confide.budget.amount import Amount
-from confide.budget.book import FORWARD, OVER, Held, key_of
+from confide.budget.book import FORWARD, OVER
 from confide.budget.chain import Chain, Signer
 from confide.budget.counters import Occasion, shares
 from confide.budget.dead import end_the_dead
 from confide.budget.desk import Desk
+from confide.budget.held import Held, key_of
 from confide.budget.identity import Site
 from confide.budget.journal import Journal, require_reason
 from confide.budget.ledger import (
@@ -214,7 +216,7 @@ class ChainedLedger:
         """See :meth:`Ledger.entries`."""
         with self._journal.transaction():
             self._journal.book.account(lineage)
-            held = self._journal.book.requests.values()
+            held = self._journal.book.requests.all()
             return tuple(each.entry for each in held if each.entry.lineage == lineage)
 
     def beside(self, number: int, *, window: str) -> tuple[Entry, ...]:
@@ -281,7 +283,7 @@ class ChainedLedger:
         """Return the answer to a request; what it records is in the open transaction."""
         account = self._journal.book.account(request.lineage)
         require_same_terms(account.terms, new=request)
-        number = self._journal.book.keys.get(key_of(request))
+        number = self._journal.book.requests.answered(key_of(request))
         if number is not None and self._journal.held(number).entry.state not in OVER:
             return self._known(self._journal.held(number), request)
         if not account.caps:

@@ -20,7 +20,7 @@ def end_the_dead(
         give_back: Ends one that was only reserved, or lets it read no more, to be burned next.
     """
     steps = {State.READING: burn, State.RESERVED: give_back}
-    for number in journal.book.open_requests():
+    for number in sorted(journal.book.open):
         while _step(journal, number, steps=steps):
             pass
 

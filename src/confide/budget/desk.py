@@ -291,11 +291,11 @@ class Desk:
         """Return for whom a plan is run: who has approval, or asked last; None if nobody did."""
         with self._journal.transaction():
             found = None
-            for submission in self._journal.book.docket.of(lineage):
-                if submission.asked.plan_digest == plan_digest:
-                    found = submission.requester
-                    if self._stands(submission) is Standing.APPROVED:
-                        return found
+            about = self._journal.book.docket.submissions.about(lineage, plan_digest=plan_digest)
+            for submission in about:
+                found = submission.requester
+                if self._stands(submission) is Standing.APPROVED:
+                    return found
             return found
 
     def admission(self, lineage: str, *, claim: Claim) -> int | Refused:

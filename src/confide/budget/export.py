@@ -10,14 +10,13 @@ each request's events cost, and checks the signature of the head.
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from confide.budget.amount import Amount
 from confide.budget.book import Book
 from confide.budget.chain import Chain, Event, SignedHead, canonical, head_of, is_signed
 from confide.budget.identity import Identity
-from confide.budget.inspection import Inspection, check_charges, unsigned_head
+from confide.budget.inspection import Inspection, check_charges, heads_of
 from confide.errors import LedgerFrozenError, VerificationError
 
 
@@ -74,7 +73,7 @@ def check_chain(
     except LedgerFrozenError as broken:
         raise VerificationError(str(broken)) from None
     book, head = found.book, chain.head
-    if head != _signed_alike(unsigned_head(book, key=head.key), head):
+    if head not in heads_of(book, key=head.key, signature=head.signature):
         raise VerificationError("The signed head is not of the last row.")
     if not is_signed(head, keys={head.key}):
         raise VerificationError("The head is not signed by the key that it names.")
@@ -85,7 +84,7 @@ def check_chain(
             f"The head is signed by ed25519:{head.key}, another key than the given one.",
             hint="Was the key rotated? Ask the issuer for the new signing.pub.",
         )
-    check_charges(found, recompute=recompute)
+    check_charges(found, book.requests.all(), recompute=recompute)
     if found.findings():
         raise VerificationError(" ".join(found.findings()))
     return book
@@ -127,7 +126,3 @@ def _fields(event: Event) -> dict[str, Any]:
         "hash": event.hash,
         "body": event.body,
     }
-
-
-def _signed_alike(head: SignedHead, like: SignedHead) -> SignedHead:
-    return replace(head, signature=like.signature)

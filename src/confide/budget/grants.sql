@@ -11,3 +11,4 @@ GRANT SELECT, INSERT ON {schema}.event, {schema}.payload TO {role};
 GRANT SELECT, INSERT, UPDATE (state) ON {schema}.request TO {role};
 GRANT SELECT, INSERT, UPDATE ON {schema}.head TO {role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}.counter TO {role};
+GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}.checkpoint TO {role};

@@ -8,7 +8,7 @@ an answer was changed, so the ledger must be restored from a backup first.
 *Privacy:* what the anchor saw spent stays spent, so a rollback never gives budget back.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from confide.budget.amount import Amount
@@ -16,6 +16,7 @@ from confide.budget.anchor import Anchor
 from confide.budget.book import OVER, Book
 from confide.budget.chain import SignedHead, is_signed
 from confide.budget.counters import shares
+from confide.budget.held import Held
 from confide.budget.store import Store
 from confide.errors import ConfideError, LedgerFrozenError
 
@@ -98,7 +99,7 @@ def inspect(
             most=store.most_behind,
         )
     )
-    check_charges(found, recompute=recompute)
+    check_charges(found, found.book.requests.all(), recompute=recompute)
     return found
 
 
@@ -109,15 +110,25 @@ def unsigned_head(book: Book, *, key: str) -> SignedHead:
         hash=book.hash,
         kind=book.kind,
         lineage=book.lineage,
-        spent=book.spent(book.lineage),
+        spent=book.touched(book.lineage),
         key=key,
     )
+
+
+def heads_of(book: Book, *, key: str, signature: str) -> tuple[SignedHead, SignedHead]:
+    """Return the head of ``book`` as it is written now, and as the first version wrote it.
+
+    That one named every counter of the lineage that a row touched.
+    """
+    head = replace(unsigned_head(book, key=key), signature=signature)
+    return head, replace(head, spent=book.spent(book.lineage))
 
 
 def current_head(store: Store, book: Book, *, key: str) -> SignedHead:
     """Return the head of ``book`` with the signature that the store holds."""
     held = store.head()
-    return replace(unsigned_head(book, key=key), signature="" if held is None else held[2])
+    now, first = heads_of(book, key=key, signature="" if held is None else held[2])
+    return first if is_signed(first, keys={key}) and not is_signed(now, keys={key}) else now
 
 
 def is_head_signed(store: Store, book: Book, *, public_key: str) -> bool:
@@ -220,9 +231,11 @@ def _note_spent(found: Inspection, head: SignedHead) -> None:
         scopes[scope] = max(scopes.get(scope, 0), units)
 
 
-def check_charges(found: Inspection, *, recompute: Callable[[str], Amount]) -> None:
-    """Recompute the loss of every entry since an officer last looked."""
-    for held in found.book.requests.values():
+def check_charges(
+    found: Inspection, requests: Iterable[Held], *, recompute: Callable[[str], Amount]
+) -> None:
+    """Recompute the loss of requests since an officer last looked."""
+    for held in requests:
         entry = held.entry
         if entry.state in OVER or entry.number < found.book.accepted:
             continue

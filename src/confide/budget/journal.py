@@ -17,9 +17,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from confide.budget import checkpoint
 from confide.budget.amount import Amount
 from confide.budget.anchor import Anchor
-from confide.budget.book import Book, Held
+from confide.budget.book import Book
 from confide.budget.chain import (
     Event,
     SignedHead,
@@ -28,6 +29,7 @@ from confide.budget.chain import (
     row_hash,
     sign_head,
 )
+from confide.budget.held import Held
 from confide.budget.identity import Site
 from confide.budget.inspection import (
     Inspection,
@@ -40,8 +42,10 @@ from confide.budget.inspection import (
 from confide.budget.key_history import rotation_message
 from confide.budget.ledger import State
 from confide.budget.ledger_time import Clock, ledger_time, utc_now
+from confide.budget.opening import look
 from confide.budget.store import Store, head_place
 from confide.errors import (
+    ConfideError,
     ContractError,
     InvalidParameterError,
     LedgerFrozenError,
@@ -73,6 +77,8 @@ class Journal:
         self._anchor, self._site = Anchor(anchor), site
         self._process = os.getpid()
         self.book = Book()
+        self._basis = checkpoint.nothing(store.events)
+        self._beyond = 0  # lines of the anchor of histories that were lost
         self._durable = 0  # the row up to which the book is known to be on disk
         self._findings: tuple[str, ...] = ()
         self._damaged = False
@@ -80,7 +86,7 @@ class Journal:
         try:
             with store.turn():
                 store.migrate()
-            self.inspect()
+            self._open()
         except BaseException:
             self.close()
             raise
@@ -124,6 +130,7 @@ class Journal:
                 self._commit()
         if head is not None:
             self._anchor.append(head)
+        self._beyond = self._anchor.count() - self._anchor.last_number()
         self._findings, self._damaged = (), False
 
     @contextlib.contextmanager
@@ -141,6 +148,8 @@ class Journal:
                     self._commit()
             if head is not None:
                 self._anchor.append(head)
+                if self.book.number - self._basis.number >= checkpoint.EVERY:
+                    self._keep(alone=False)
 
     @contextlib.contextmanager
     def _immediate(self) -> Iterator[None]:
@@ -154,13 +163,19 @@ class Journal:
             raise self._freeze(str(error)) from error
         finally:
             if self.store.rollback() and self.book.number != self._durable:
-                self.book, self._durable = Book(), 0  # holds what is not on disk: read anew
+                self._begin_anew()  # the book holds what is not on disk
 
     def _freeze(self, finding: str) -> LedgerFrozenError:
         """Grant nothing more; the book may have taken in half a row, so forget it."""
         self._findings = (*self._findings, finding)
         self.book, self._durable = Book(), 0
         return LedgerFrozenError(finding, hint="Open the ledger again to see everything.")
+
+    def _begin_anew(self, *, known: int | None = None) -> None:
+        """Forget the book; read on from the last checkpoint, if it is no later than ``known``."""
+        basis = self._basis
+        self.book = basis.book() if known is None or basis.number <= known else Book()
+        self._durable = self.book.number
 
     def _commit(self) -> None:
         self.store.commit()
@@ -177,7 +192,7 @@ class Journal:
         """Take in what others wrote, and add to the anchor what it is missing."""
         anchored = self._anchor.last_number()
         if anchored < self.book.number:  # our own line was lost: its head is found by reading anew
-            self.book, self._durable = Book(), 0
+            self._begin_anew(known=anchored)
         missing = []
         for event in self.store.events_after(self.book.number):
             self.book.follow(event)
@@ -249,6 +264,66 @@ class Journal:
                 self.signer = old
             raise
 
+    def _open(self) -> None:
+        """Look at the ledger from its last checkpoint on, or inspect all of it."""
+        with self.store.turn():
+            with self._immediate():
+                seen = look(
+                    self.store,
+                    anchor=self._anchor,
+                    public_key=self.public_key,
+                    recompute=self._recompute,
+                )
+                if seen is not None and self._is_of_this_folder(seen[0].book):
+                    found, self._basis = seen
+                    self.book, self._durable = found.book, found.book.number
+                    self._beyond = self._basis.fields["beyond"]
+                    self._add_lines(found.missing)
+                    self._remember()
+                else:
+                    seen = None
+            if seen is None:
+                self.inspect()
+            if not self._findings and self.book.number - self._basis.number >= checkpoint.EVERY:
+                self._keep(alone=seen is None)
+
+    def _is_of_this_folder(self, book: Book) -> bool:
+        """Return whether the folder knows of nothing that speaks against this ledger."""
+        if self._site is None:
+            return True
+        identity = book.identity
+        found = (*identity.damage(self._site, rows=book.number), *identity.differences(self._site))
+        return not found
+
+    def _keep(self, *, alone: bool) -> None:
+        """Write a checkpoint; one that cannot be written makes the next opening slower, no more."""
+        with contextlib.suppress(ConfideError, *self.store.failures):
+            try:
+                self.store.begin()
+                if not alone and not self._take_up():
+                    return
+                if self.book.number - self._basis.number < checkpoint.EVERY:
+                    return
+                mine = checkpoint.made(
+                    self.book, after=self._basis, beyond=self._beyond, signer=self.signer
+                )
+                self.store.write_checkpoint(mine, alone=alone)
+                self.store.commit()
+                self._basis = checkpoint.grown(self._basis, mine)
+                self.book.requests.changed.clear()
+                self.book.docket.submissions.changed.clear()
+            finally:
+                self.store.rollback()
+
+    def _take_up(self) -> bool:
+        """Go on from what other processes wrote since our checkpoint; return whether that fits."""
+        newer = self.store.checkpoints(after=self._basis.number)
+        if not newer:
+            return True
+        basis = checkpoint.followed(self._basis, newer, trail=self.book.trail, key=self.public_key)
+        self._basis = basis or self._basis
+        return basis is not None
+
     def inspect(self) -> Inspection:
         """Check everything, and freeze or take up the book and complete the anchor."""
         with self.store.turn(), self._immediate():
@@ -259,6 +334,7 @@ class Journal:
             if not self._findings:
                 self._add_lines(found.missing)
                 self._remember()
+                self._beyond = self._anchor.count() - self.book.number
         return found
 
     def _look(self) -> Inspection:
@@ -281,7 +357,7 @@ class Journal:
             for lineage, scopes in found.raised.items()
             if lineage
         }
-        lost = [self.book.requests[number].entry for number in self.book.open_requests()]
+        lost = [self.book.requests[number].entry for number in sorted(self.book.open)]
         self.append(
             "unfrozen",
             reason=reason,

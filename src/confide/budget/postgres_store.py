@@ -34,10 +34,12 @@ from confide.budget.ledger import Entry
 from confide.budget.postgres_session import Session, open_session
 from confide.budget.postgres_tables import expected_tables, tables_of
 from confide.budget.store import (
+    StoredCheckpoint,
     capped_counters,
     copy_problems,
     counters_of,
     migrations,
+    recent_problems,
     request_row,
     table_problems,
 )
@@ -46,6 +48,7 @@ from confide.errors import ContractError, LedgerFrozenError, PolicyError
 _NAME = re.compile(r"[0-9a-f]{32}")
 _WRITER = 0x43F1DE  # first half of the key of the writer's lock; the second is the schema's
 _ROWS = 500  # of the chain fetched at once
+_HEADERS = 64  # of checkpoints kept for hosts that did not look for a while
 
 
 class PostgresStore:
@@ -151,6 +154,46 @@ class PostgresStore:
             if len(rows) < _ROWS:
                 return
 
+    def events(self, numbers: Sequence[int]) -> Iterator[Event]:
+        """See :meth:`Store.events`."""
+        query = (
+            "SELECT number, body, previous, hash FROM event WHERE number = ANY(%s) ORDER BY number"
+        )
+        for start in range(0, len(numbers), _ROWS):
+            for row in self._run(query, (list(numbers[start : start + _ROWS]),)):
+                yield Event(number=row[0], body=row[1], previous=row[2], hash=row[3])
+
+    def checkpoints(self, *, after: int = 0) -> list[StoredCheckpoint]:
+        """See :meth:`Store.checkpoints`."""
+        query = (
+            "SELECT number, lines, header, signature FROM checkpoint WHERE number > %s"
+            " ORDER BY number"
+        )
+        return [
+            StoredCheckpoint(number=row[0], lines=bytes(row[1]), header=row[2], signature=row[3])
+            for row in (self._run(query, (after,)) if self._may_keep_checkpoints() else ())
+        ]
+
+    def write_checkpoint(self, checkpoint: StoredCheckpoint, *, alone: bool) -> None:
+        """See :meth:`Store.write_checkpoint`."""
+        if not self._may_keep_checkpoints():
+            return
+        if alone:
+            self._run("DELETE FROM checkpoint")
+        self._run(
+            "UPDATE checkpoint SET header = '' WHERE header <> '' AND number <="
+            " (SELECT number FROM checkpoint ORDER BY number DESC LIMIT 1 OFFSET %s)",
+            (_HEADERS,),
+        )
+        row = (checkpoint.number, checkpoint.lines, checkpoint.header, checkpoint.signature)
+        self._run("INSERT INTO checkpoint VALUES (%s, %s, %s, %s)", row)
+
+    def _may_keep_checkpoints(self) -> bool:
+        """Return whether this role was given the rights; not by grants of an earlier version."""
+        needed = ("SELECT", "INSERT", "UPDATE", "DELETE")
+        query = "SELECT has_table_privilege('checkpoint', %s)"
+        return all(self._run(query, (right,)) == [(True,)] for right in needed)
+
     def head(self) -> tuple[int, str, str] | None:
         """See :meth:`Store.head`."""
         rows = self._run("SELECT number, hash, signature FROM head")
@@ -216,6 +259,20 @@ class PostgresStore:
         """See :meth:`Store.differences`."""
         counters = set(self._run("SELECT lineage, scope, spent, cap FROM counter"))
         yield from copy_problems(book, counters=counters, head=self.head())
+
+    def recent_damage(self, book: Book) -> Iterator[str]:
+        """See :meth:`Store.recent_damage`."""
+        query = "SELECT entry, analyst, plan_digest, request_key, state FROM request"
+        numbers = [held.entry.number for held in book.requests.recent()]
+        rows = self._run(f"{query} WHERE entry = ANY(%s)", (numbers,))
+        answers = self._run("SELECT entry, bytes FROM payload WHERE entry = ANY(%s)", (numbers,))
+        yield from recent_problems(
+            book,
+            request={row[0]: row for row in rows}.get,
+            payload={entry: bytes(answer) for entry, answer in answers}.get,
+        )
+        if tables_of(self._run, schema=self.schema) != expected_tables():
+            yield "A table or trigger is not what Confide made."
 
     def damage(self, book: Book) -> Iterator[str]:
         """See :meth:`Store.damage`."""

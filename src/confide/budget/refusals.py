@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from confide.budget.account import Account
 from confide.budget.amount import Amount
-from confide.budget.book import Held
 from confide.budget.counters import Occasion, kind_of, window_of, year_of
 from confide.budget.growth import Growth, Step
+from confide.budget.held import Held
 from confide.budget.ledger import (
     Charge,
     ChargeRequest,

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from confide.budget.account import charges_json
+from confide.budget.account_record import charges_json
 from confide.budget.counters import Occasion
 from confide.budget.ledger import Charge, ChargeRequest
 

@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,10 +23,12 @@ from confide.budget.chain import Event
 from confide.budget.lease import Lease
 from confide.budget.ledger import Entry
 from confide.budget.store import (
+    StoredCheckpoint,
     capped_counters,
     copy_problems,
     counters_of,
     migrations,
+    recent_problems,
     request_row,
     table_problems,
 )
@@ -117,6 +119,32 @@ class SQLiteStore:
         for row in self.database.execute(query, (number,)):
             yield Event(number=row[0], body=row[1], previous=row[2], hash=row[3])
 
+    def events(self, numbers: Sequence[int]) -> Iterator[Event]:
+        """See :meth:`Store.events`."""
+        query = "SELECT number, body, previous, hash FROM event WHERE number = ?"
+        for number in numbers:
+            for row in self.database.execute(query, (number,)):
+                yield Event(number=row[0], body=row[1], previous=row[2], hash=row[3])
+
+    def checkpoints(self, *, after: int = 0) -> list[StoredCheckpoint]:
+        """See :meth:`Store.checkpoints`."""
+        query = (
+            "SELECT number, lines, header, signature FROM checkpoint WHERE number > ?"
+            " ORDER BY number"
+        )
+        return [
+            StoredCheckpoint(number=row[0], lines=row[1], header=row[2], signature=row[3])
+            for row in self.database.execute(query, (after,))
+        ]
+
+    def write_checkpoint(self, checkpoint: StoredCheckpoint, *, alone: bool) -> None:
+        """See :meth:`Store.write_checkpoint`."""
+        if alone:
+            self.database.execute("DELETE FROM checkpoint")
+        self.database.execute("UPDATE checkpoint SET header = '' WHERE header <> ''")
+        row = (checkpoint.number, checkpoint.lines, checkpoint.header, checkpoint.signature)
+        self.database.execute("INSERT INTO checkpoint VALUES (?, ?, ?, ?)", row)
+
     def head(self) -> tuple[int, str, str] | None:
         """See :meth:`Store.head`."""
         row = self.database.execute("SELECT number, hash, signature FROM head").fetchone()
@@ -179,6 +207,17 @@ class SQLiteStore:
         """See :meth:`Store.differences`."""
         counters = set(self.database.execute("SELECT lineage, scope, spent, cap FROM counter"))
         yield from copy_problems(book, counters=counters, head=self.head())
+
+    def recent_damage(self, book: Book) -> Iterator[str]:
+        """See :meth:`Store.recent_damage`."""
+        query = "SELECT entry, analyst, plan_digest, request_key, state FROM request"
+        yield from recent_problems(
+            book,
+            request=lambda n: self.database.execute(f"{query} WHERE entry = ?", (n,)).fetchone(),
+            payload=self.payload,
+        )
+        if _schema_of(self.database) != _expected_schema():
+            yield "A table or trigger is not what Confide made."
 
     def damage(self, book: Book) -> Iterator[str]:
         """See :meth:`Store.damage`."""

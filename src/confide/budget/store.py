@@ -10,14 +10,33 @@ and must check ``spent + units ≤ cap`` in the statement that adds.  Doubt abou
 alive is resolved towards alive; an owner that is wrongly thought dead only burns its request.
 """
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from importlib import resources
 from typing import Protocol
 
 from confide.budget.book import Book
 from confide.budget.chain import GENESIS, Event
 from confide.budget.ledger import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredCheckpoint:
+    """A checkpoint as the tables hold it.
+
+    Attributes:
+        number: Of the row that it follows.
+        lines: Of requests that changed since the checkpoint before.
+        header: Text that is signed; "" of an old one, whose lines alone are kept.
+        signature: Of the header, in hexadecimal.
+    """
+
+    number: int
+    lines: bytes
+    header: str
+    signature: str
 
 
 class Store(Protocol):
@@ -77,6 +96,21 @@ class Store(Protocol):
     def events_after(self, number: int) -> Iterator[Event]:
         """Yield the rows of the chain after ``number``, in order."""
 
+    def events(self, numbers: Sequence[int]) -> Iterator[Event]:
+        """Yield the rows of the chain with these numbers, in the order given, as far as they are.
+
+        The numbers must be ascending.
+        """
+
+    def checkpoints(self, *, after: int = 0) -> list[StoredCheckpoint]:
+        """Return the checkpoints of rows after ``after``, oldest first; none if it may not."""
+
+    def write_checkpoint(self, checkpoint: StoredCheckpoint, *, alone: bool) -> None:
+        """Store a checkpoint, in the place of all others if ``alone``; nothing if it may not.
+
+        Of old ones the lines are kept.
+        """
+
     def head(self) -> tuple[int, str, str] | None:
         """Return number, hash and signature of the signed head; ``None`` of an empty ledger."""
 
@@ -113,6 +147,9 @@ class Store(Protocol):
     def differences(self, book: Book) -> Iterator[str]:
         """Yield what in the tables is not what the chain adds up to."""
 
+    def recent_damage(self, book: Book) -> Iterator[str]:
+        """Yield damage as far as it concerns the requests that a book holds in memory."""
+
     def damage(self, book: Book) -> Iterator[str]:
         """Yield what cannot be written anew from the chain."""
 
@@ -137,7 +174,7 @@ def capped_counters(book: Book, *, lineage: str) -> list[tuple[str, str, int, in
 
 def requests_of(book: Book) -> set[tuple[int, str, str, str, str]]:
     """Return every request of a book as a row of its table."""
-    return {request_row(held.entry) for held in book.requests.values()}
+    return {request_row(held.entry) for held in book.requests.all()}
 
 
 def request_row(entry: Entry) -> tuple[int, str, str, str, str]:
@@ -148,8 +185,8 @@ def request_row(entry: Entry) -> tuple[int, str, str, str, str]:
 def answers_of(book: Book) -> dict[int, str]:
     """Return the SHA-256 of every stored answer, by entry."""
     return {
-        number: held.entry.payload_sha256
-        for number, held in book.requests.items()
+        held.entry.number: held.entry.payload_sha256
+        for held in book.requests.all()
         if held.entry.payload_sha256
     }
 
@@ -165,6 +202,23 @@ def table_problems(
         yield "A request is not what the rows of the chain say."
     if answers != answers_of(book):
         yield "A stored answer is not what the rows of the chain say."
+
+
+def recent_problems(
+    book: Book,
+    *,
+    request: Callable[[int], tuple[int, str, str, str, str] | None],
+    payload: Callable[[int], bytes | None],
+) -> Iterator[str]:
+    """Yield what the tables say otherwise of the requests that a book holds in memory."""
+    for held in book.requests.recent():
+        entry = held.entry
+        if request(entry.number) != request_row(entry):
+            yield "A request is not what the rows of the chain say."
+        answer = payload(entry.number)
+        digest = "" if answer is None else hashlib.sha256(answer).hexdigest()
+        if digest != entry.payload_sha256:
+            yield "A stored answer is not what the rows of the chain say."
 
 
 def copy_problems(

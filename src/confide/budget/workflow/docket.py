@@ -11,6 +11,7 @@ from typing import Any
 from confide.budget.ledger import Entry
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Person
+from confide.budget.workflow.filed import Submissions
 from confide.budget.workflow.rules import (
     READER,
     Claim,
@@ -45,7 +46,7 @@ class Docket:
         endorsed: Keys that signed a policy, by lineage and its digest.
     """
 
-    submissions: dict[int, Submission] = field(default_factory=dict)
+    submissions: Submissions = field(default_factory=Submissions)
     endorsed: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
     def of(self, lineage: str) -> Iterator[Submission]:
@@ -66,7 +67,8 @@ class Docket:
         at: str,
     ) -> int | Refused:
         """Return the request that admits a charge, 0 where none is needed, or why it is refused."""
-        unused = (each for each in self.of(lineage) if charged_under(each.number) is None)
+        about = self.submissions.about(lineage, plan_digest=claim.plan_digest)
+        unused = (each for each in about if charged_under(each.number) is None)
         return admitted(claim, adopted=adopted, unused=unused, at=at)
 
     def charge(self, number: int, *, entry: int) -> None:

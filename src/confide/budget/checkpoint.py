@@ -1,0 +1,233 @@
+"""Checkpoints: what the rows add up to so far, signed, so that opening need not add them up again.
+
+A checkpoint stands in the tables beside the chain.  Its *header* holds the number and the hash of
+the row that it follows, every counter, policy, key and open request as of then, and a hash over its
+*lines*, one for each request (:mod:`confide.budget.archive`); it is signed by the ledger's key.
+Each checkpoint brings only the lines that changed since the one before, and its hash covers both.
+
+*Privacy:* a checkpoint is believed only if this site's key signed it, if its row is in the chain
+and in the anchor with that hash, and if every later row, which is read and checked one by one, is
+the one that the anchor and the signed head say.  An older one therefore only makes opening slower:
+the rows since then are added up again.  One of another ledger, or of a history that was lost, names
+a row that is not there.  Whatever does not fit, the whole chain is read instead, so a checkpoint
+that is missing, wrong or forged gives nothing back.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from confide import __version__
+from confide.budget.account_record import account_json, account_of
+from confide.budget.archive import Archive, Read, request_line, submission_line
+from confide.budget.book import Book
+from confide.budget.chain import Signer, is_valid
+from confide.budget.growth import Growth
+from confide.budget.held import Requests
+from confide.budget.identity import Identity
+from confide.budget.key_history import KeyHistory
+from confide.budget.store import StoredCheckpoint
+from confide.budget.workflow.docket import Docket
+from confide.budget.workflow.filed import Submissions
+
+EVERY = 500
+"""Rows after which the next checkpoint is written."""
+
+NO_LINES = "0" * 64
+_DOMAIN = b"confide ledger checkpoint 1\n"  # such a signature is a signature of nothing else
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """A checkpoint that is believed, from which a book is begun.
+
+    Attributes:
+        number: Of the row that it follows; 0 of none.
+        hash: Of that row.
+        rolled: Hash over its lines and those before.
+        fields: Of its header.
+        archive: What its lines say.
+    """
+
+    number: int
+    hash: str
+    rolled: str
+    fields: dict[str, Any]
+    archive: Archive
+
+    def book(self) -> Book:
+        """Return a book as it was then."""
+        return _book_of(self.fields, self.archive) if self.number else Book()
+
+
+def nothing(read: Read) -> Basis:
+    """Return the basis before the first row."""
+    return Basis(number=0, hash="", rolled=NO_LINES, fields={}, archive=Archive(read))
+
+
+def rolled_over(before: str, lines: bytes) -> str:
+    """Return the hash over lines and all that came before."""
+    return hashlib.sha256(before.encode("ascii") + lines).hexdigest()
+
+
+def made(book: Book, *, after: Basis, beyond: int, signer: Signer) -> StoredCheckpoint:
+    """Return the checkpoint of a book, signed.
+
+    Args:
+        book: What the rows add up to.
+        after: The checkpoint before, whose lines it goes on from.
+        beyond: How many more lines the anchor has than rows, from histories that were lost.
+        signer: The site's key.
+    """
+    lines = b"".join(_lines(book))
+    rolled = rolled_over(after.rolled, lines)
+    key = signer.public_key.hex()
+    header = json.dumps(_fields_of(book, rolled=rolled, key=key, beyond=beyond), sort_keys=True)
+    signature = signer.sign(_DOMAIN + header.encode()).hex()
+    return StoredCheckpoint(number=book.number, lines=lines, header=header, signature=signature)
+
+
+def signed_fields(stored: StoredCheckpoint, *, key: str) -> dict[str, Any] | None:
+    """Return what a header says, if ``key`` signed it in this version of the software."""
+    message = _DOMAIN + stored.header.encode()
+    if not stored.header or not is_valid(key, message=message, signature=stored.signature):
+        return None
+    fields: dict[str, Any] = json.loads(stored.header)
+    is_ours = (fields["software"], fields["key"]) == (__version__, key)
+    return fields if is_ours and fields["number"] == stored.number else None
+
+
+def read_basis(
+    rows: Sequence[StoredCheckpoint], *, fields: dict[str, Any], read: Read
+) -> Basis | None:
+    """Return the basis whose signed header says ``fields``; None if the lines are others.
+
+    Args:
+        rows: Every stored checkpoint, oldest first.
+        fields: Of a signed header.
+        read: Yields rows of the chain.
+    """
+    archive, rolled = Archive(read), NO_LINES
+    mine = [row for row in rows if row.number <= fields["number"]]
+    for row in mine:
+        rolled = rolled_over(rolled, row.lines)
+    if rolled != fields["lines"]:
+        return None
+    for row in mine:
+        archive.take_in(row.lines)
+    return Basis(
+        number=fields["number"],
+        hash=fields["hash"],
+        rolled=rolled,
+        fields=fields,
+        archive=archive,
+    )
+
+
+def grown(basis: Basis, stored: StoredCheckpoint) -> Basis:
+    """Return the basis that a checkpoint on top of ``basis`` makes."""
+    basis.archive.take_in(stored.lines)
+    fields = json.loads(stored.header)
+    return Basis(
+        number=stored.number,
+        hash=fields["hash"],
+        rolled=fields["lines"],
+        fields=fields,
+        archive=basis.archive,
+    )
+
+
+def followed(
+    basis: Basis, newer: Sequence[StoredCheckpoint], *, trail: Mapping[int, str], key: str
+) -> Basis | None:
+    """Return the basis that later checkpoints make; None if they are not of this ledger.
+
+    Args:
+        basis: Where they begin.
+        newer: Every later one, oldest first.
+        trail: Hashes of the rows since, by number.
+        key: That must have signed the last.
+    """
+    fields, rolled = signed_fields(newer[-1], key=key), basis.rolled
+    for each in newer:
+        rolled = rolled_over(rolled, each.lines)
+    if fields is None or fields["lines"] != rolled:
+        return None
+    if trail.get(fields["number"]) != fields["hash"]:
+        return None
+    for each in newer[:-1]:
+        basis.archive.take_in(each.lines)
+    return grown(basis, newer[-1])
+
+
+def is_of(book: Book, fields: dict[str, Any]) -> bool:
+    """Return whether a header says what a book adds up to at the same row."""
+    here = _fields_of(book, rolled=fields["lines"], key=fields["key"], beyond=fields["beyond"])
+    return json.dumps(here, sort_keys=True) == json.dumps(fields, sort_keys=True)
+
+
+def _lines(book: Book) -> Iterator[bytes]:
+    for number in sorted(book.requests.changed):
+        yield request_line(book.requests[number])
+    for number in sorted(book.docket.submissions.changed):
+        yield submission_line(book.docket.submissions[number])
+
+
+def _fields_of(book: Book, *, rolled: str, key: str, beyond: int) -> dict[str, Any]:
+    endorsed = sorted(book.docket.endorsed.items())
+    return {
+        "software": __version__,
+        "key": key,
+        "lines": rolled,
+        "beyond": beyond,
+        "number": book.number,
+        "hash": book.hash,
+        "at": book.at,
+        "kind": book.kind,
+        "lineage": book.lineage,
+        "accepted": book.accepted,
+        "accounts": [account_json(account) for account in book.accounts.values()],
+        "open": sorted(book.open),
+        "growths": [_growth_fields(growth) for growth in book.growths.values()],
+        "endorsed": [[*about, sorted(keys)] for about, keys in endorsed],
+        "signing": [list(change) for change in book.signing.changes],
+        "identity": [book.identity.ledger, book.identity.order_key],
+    }
+
+
+def _identity_of(said: Sequence[str]) -> Identity:
+    ledger, order_key = said
+    return Identity(ledger=ledger, order_key=order_key)
+
+
+def _growth_fields(growth: Growth) -> dict[str, Any]:
+    return {
+        "opened": growth.opened,
+        "lineage": growth.lineage,
+        "question": growth.question,
+        "position": growth.position,
+        "latest": growth.latest,
+        "busy": growth.busy,
+        "closed": growth.closed,
+    }
+
+
+def _book_of(fields: dict[str, Any], archive: Archive) -> Book:
+    endorsed = {(lineage, digest): frozenset(keys) for lineage, digest, keys in fields["endorsed"]}
+    return Book(
+        number=fields["number"],
+        hash=fields["hash"],
+        at=fields["at"],
+        kind=fields["kind"],
+        lineage=fields["lineage"],
+        accepted=fields["accepted"],
+        accounts={each["lineage"]: account_of(each) for each in fields["accounts"]},
+        requests=Requests(archive),
+        open=set(fields["open"]),
+        growths={each["opened"]: Growth(**each) for each in fields["growths"]},
+        docket=Docket(submissions=Submissions(archive), endorsed=endorsed),
+        signing=KeyHistory(tuple((number, key) for number, key in fields["signing"])),
+        identity=_identity_of(fields["identity"]),
+    )
