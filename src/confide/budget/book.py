@@ -22,7 +22,6 @@ from confide.budget.identity import Identity
 from confide.budget.key_history import KeyHistory
 from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
 from confide.budget.policy.adoption import Adopted, Problem, adopted_of, adoption_problem
-from confide.budget.request_row import read_off
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.rules import Claim, Refused
 from confide.errors import LedgerFrozenError, UnknownNameError

@@ -376,7 +376,7 @@ def test_a_server_that_cannot_be_reached_is_an_error_that_names_the_fix(folder, 
 
 def test_without_psycopg_the_extra_is_named(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtraError, match=r"confide\[postgres\]"):
+    with pytest.raises(MissingExtraError, match=r"\.\[postgres\]"):
         open_store(PostgresPlace(url="postgresql://ada@host/db"), folder=folder)
 
 

@@ -66,7 +66,7 @@ def test_a_ledger_that_was_removed_with_its_anchor_is_not_begun_anew(clinic, tmp
         ("ledger.id", "signing.key", "signing.pub"),
         ("ledger.id", "commitments.jsonl", "snapshots.json", "hash.key"),
     ],
-    ids=lambda gone: "+".join(gone),
+    ids="+".join,
 )
 def test_no_other_file_that_is_missing_as_well_lets_a_ledger_begin(plain, tmp_path, gone):
     lose_all(plain)

@@ -273,7 +273,7 @@ def test_a_missing_extra_is_named_before_anything_is_charged(library, tmp_path, 
     model = classifier(tmp_path, module="any")
     monkeypatch.setitem(sys.modules, library, None)
     X, y, ids = patients(20)
-    with pytest.raises(MissingExtraError, match=r"confide\[learning\]"):
+    with pytest.raises(MissingExtraError, match=r"\.\[learning\]"):
         model.fit(X, y, patients=ids)
     assert not (tmp_path / ".confide").exists()
 
