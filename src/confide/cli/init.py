@@ -48,6 +48,7 @@ def init(
     quiet: Quiet = False,
 ) -> None:
     """Make dataset.yaml, study.yaml and the keys; never opens the data."""
+    from confide.release.keys import make_signing_key
     from confide.workspace import initialise
 
     names = [name.strip() for name in columns.split(",") if name.strip()]
@@ -62,6 +63,7 @@ def init(
     directory.mkdir(parents=True, exist_ok=True)
     made = [name for name, text in texts.items() if _write(directory / name, text)]
     inside = initialise(directory)
+    make_signing_key(inside)  # for one that was lost for good: its ledger asks an officer
     kept = [name for name in texts if name not in made]
     body = {"folder": str(directory), "made": made, "kept": kept, "keys": str(inside)}
     output = Output(json=as_json, quiet=quiet)

@@ -26,7 +26,8 @@ from confide.errors import ContractError
 
 SIGNING, PUBLIC, ORDER = "signing.key", "signing.pub", "hash.key"
 PENDING, OLD = "signing.key.new", "signing.old.pub"
-_LOST = "Put {} back from its offline copy; only a new data set has none yet, then: confide init"
+_LOST = "Put {} back from its offline copy. Only if it was lost for good: confide init"
+_LOST_ORDER = "Put hash.key back from its offline copy."
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -200,7 +201,7 @@ def read_order_key(folder: Path) -> bytes:
     Raises:
         ContractError: If they are missing or readable by others.
     """
-    hint = _LOST.format(ORDER)
+    hint = _LOST_ORDER
     content = _read(folder / ORDER, hint=hint)
     try:
         key = bytes.fromhex(content.decode("ascii").strip())

@@ -54,10 +54,10 @@ class FolderSite:
 
 
 def make_keys(folder: Path) -> None:
-    """Make a workspace folder with its keys, or complete one; never what was there and is missing.
+    """Make a workspace folder with its keys; nothing that was there and is missing is made anew.
 
-    A folder that is empty gets new keys and may begin a ledger.  In any other a missing signing key
-    is made anew, which its ledger finds, and a missing hash key is not.
+    A folder that is empty gets new keys and may begin a ledger.  In any other a missing key is
+    called missing when it is read.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not any(folder.iterdir()):
@@ -66,8 +66,8 @@ def make_keys(folder: Path) -> None:
             out.write(f"{new_ledger_id()}\n".encode())
             out.flush()
             os.fsync(out.fileno())
-    make_signing_key(folder)
     if (folder / NEW).exists():
+        make_signing_key(folder)
         make_order_key(folder)
 
 

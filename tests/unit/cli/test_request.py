@@ -194,3 +194,21 @@ def test_files_that_are_no_keys_are_refused(clinic):
             path.chmod(0o600)
         ran = confide("request", "submit", clinic.study, "--key", path, "--json")
         assert (ran.code, "confide request key" in ran.json["hint"]) == (7, True)
+
+
+def test_a_withheld_answer_is_backed_up_and_stays_withheld_when_it_is_restored(clinic):
+    clinic.study.write_text(clinic.study.read_text().replace("tier: critical", "tier: open"))
+    assert confide("run", clinic.study, "--out", clinic.folder / "out").code == 0
+    entry = confide("ledger", "show", clinic.dataset, "--json").json["entries"][-1]["number"]
+    words = ("request", "withhold", entry, clinic.dataset, "--reason", "wrong bins")
+    assert confide(*words, "--key", clinic.keys["cy"]).code == 0
+    backup = clinic.folder / "backup"
+    assert confide("ledger", "backup", backup, clinic.dataset).code == 0
+    assert (backup / "answers.jsonl").read_text().count("\n") == 1
+    (clinic.folder / ".confide" / "ledger.sqlite").unlink()
+    assert confide("ledger", "restore", backup, clinic.dataset).code == 0
+    shown = confide("ledger", "show", clinic.dataset, "--json").json
+    assert shown["entries"][-1]["state"] == "withheld"
+    gone = confide("run", clinic.study, "--out", clinic.folder / "other", "--json")
+    assert (gone.code, "is withheld" in gone.json["message"]) == (3, True)
+    assert confide("ledger", "verify", clinic.dataset).code == 0

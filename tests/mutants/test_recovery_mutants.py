@@ -1,0 +1,101 @@
+"""Ledgers that forgive what was lost; each must be caught by the suite's own check."""
+
+import shutil
+
+import pytest
+
+from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.identity import Identity
+from confide.budget.journal import Journal
+from confide.errors import BurnedError, LedgerFrozenError
+from confide.release.ledger_pin import FolderSite
+from ledgers import TENTH, HandClock, open_ledger, request, terms, used
+from unit.cli import test_lost_files as suite
+
+pytestmark = pytest.mark.mutant
+
+REMOVED = suite.test_a_ledger_that_was_removed_with_its_anchor_is_not_begun_anew
+HASH_KEY = suite.test_a_hash_key_that_is_missing_is_not_made_anew_and_put_back_it_goes_on
+
+
+def what_was_answered_in_lost_rows_stays_charged(folder):
+    """A copy is taken after the charge; the answer is published; the copy is put back."""
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(terms())
+    held = ledger.reserve(request())
+    shutil.copy2(folder / "ledger.sqlite", folder / "copy")
+    ledger.start_reading(held)
+    ledger.publish(ledger.commit(held, payload=b"answer"))
+    ledger.close()
+    (folder / "copy").replace(folder / "ledger.sqlite")
+    again = open_ledger(folder, clock=HandClock())
+    again.unfreeze("disk replaced")
+    again.close()
+    for _ in range(2):
+        opened = open_ledger(folder, clock=HandClock())
+        assert used(opened)["lifetime"] == TENTH
+        with pytest.raises(BurnedError):
+            opened.reserve(request())
+        opened.verify_chain()
+        opened.close()
+
+
+def gives_back(self, number, *, reason="gone"):
+    """As it was before: whoever did not read, as far as the rows say, gets the charge back."""
+    self._move(number, kind="cancelled", reason=reason)
+    held = self._journal.held(number)
+    self._count(held, sign=-1)
+    self._journal.store.write_caps(book=self._journal.book, lineage=held.entry.lineage)
+
+
+def accepts_without_burning(self, found, *, reason):
+    """The row of earlier versions."""
+    self.append(
+        "unfrozen", reason=reason, findings=[], raised=_texts(found.raised), key=self.public_key
+    )
+    self.store.write_counters(self.book)
+    return self._sign()
+
+
+def _texts(raised):
+    return {
+        lineage: {name: str(units) for name, units in scopes.items()}
+        for lineage, scopes in raised.items()
+    }
+
+
+def test_a_refund_of_what_lost_rows_answered_is_caught(tmp_path, monkeypatch):
+    what_was_answered_in_lost_rows_stays_charged(tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "_accept", accepts_without_burning)
+        what_was_answered_in_lost_rows_stays_charged(tmp_path / "row of an earlier version")
+        patch.setattr(ChainedLedger, "_give_back", gives_back)
+        with pytest.raises((AssertionError, pytest.fail.Exception)):
+            what_was_answered_in_lost_rows_stays_charged(tmp_path / "mutant")
+
+
+def test_a_row_that_goes_on_and_burns_too_little_is_refused_by_the_book(tmp_path, monkeypatch):
+    real = Journal.append
+
+    def forgets(self, kind, **fields):
+        return real(self, kind, **(fields | ({"burned": []} if kind == "unfrozen" else {})))
+
+    monkeypatch.setattr(Journal, "append", forgets)
+    with pytest.raises(LedgerFrozenError, match="goes on with requests under way"):
+        what_was_answered_in_lost_rows_stays_charged(tmp_path / "mutant")
+
+
+def test_a_fresh_budget_under_old_keys_is_caught(tmp_path, monkeypatch):
+    REMOVED(suite.begun("sqlite", tmp_path / "whole"), tmp_path)
+    clinic = suite.begun("sqlite", tmp_path / "mutant")
+    monkeypatch.setattr(FolderSite, "begun", lambda *_: None)  # keeps ledger.new
+    (clinic.inside / "ledger.id").rename(clinic.inside / "ledger.new")
+    with pytest.raises(AssertionError):
+        REMOVED(clinic, tmp_path)
+
+
+def test_another_hash_key_that_is_taken_in_silence_is_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr(Identity, "differences", lambda *_: iter(()))
+    clinic = suite.begun("sqlite", tmp_path / "mutant")
+    with pytest.raises(AssertionError):
+        HASH_KEY(clinic, tmp_path)
