@@ -1,15 +1,21 @@
 """Ledgers broken in the ways that ledgers break; each must be caught by the suite's own check."""
 
+import json
 import os
 import threading
 
 import pytest
 
+from checkpoints import made
 from confide.budget import chained_ledger as module
+from confide.budget import checkpoint, journal, opening
+from confide.budget.anchor import Anchor
 from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.inspection import Inspection
 from confide.budget.ledger import Reservation
 from confide.budget.sqlite_store import SQLiteStore
 from confide.errors import BudgetExhaustedError, LedgerFrozenError
+from contracts import test_checkpoints as suite
 from contracts.test_sqlite_ledger import TestSQLiteLedger as Suite
 from ledgers import (
     TENTH,
@@ -208,3 +214,82 @@ class _AnyCharges:
 
     def __hash__(self):
         return 0
+
+
+def asks_for_nothing_more(monkeypatch):
+    """Takes the checkpoint for the ledger: no row since, no head, no counter is looked at."""
+
+    def looked(store, *, anchor, public_key, recompute):
+        del recompute
+        _, basis = opening._believed(store, anchor=anchor, public_key=public_key)
+        return None if basis is None else (Inspection(book=basis.book()), basis)
+
+    monkeypatch.setattr(journal, "look", looked)
+    monkeypatch.setattr(journal.Journal, "_catch_up", lambda _: None)
+
+
+def believes_any_ledger(monkeypatch):
+    """Takes a checkpoint that this key signed, whatever chain it is of."""
+
+    def believed(store, *, anchor, public_key):
+        del anchor
+        rows = store.checkpoints()
+        fields = checkpoint.signed_fields(rows[-1], key=public_key) if rows else None
+        if fields is None:
+            return (), None
+        return (), checkpoint.read_basis(rows, fields=fields, read=store.events)
+
+    monkeypatch.setattr(opening, "_believed", believed)
+    asks_for_nothing_more(monkeypatch)
+
+
+def believes_any_signature(monkeypatch):
+    """Takes a checkpoint that anybody wrote."""
+    monkeypatch.setattr(
+        opening, "signed_fields", lambda row, **_: json.loads(row.header) if row.header else None
+    )
+    monkeypatch.setattr(opening, "_is_whole", lambda *_, **__: True)
+
+
+def believes_any_lines(monkeypatch):
+    """Does not ask whether the lines are those that were signed."""
+    monkeypatch.setattr(checkpoint, "rolled_over", lambda *_: checkpoint.NO_LINES)
+
+
+def counts_no_lines(monkeypatch):
+    """Looks at the end of the anchor alone."""
+    monkeypatch.setattr(Anchor, "count", lambda self: self.last_number())
+
+
+@pytest.mark.parametrize(
+    ("mutant", "check"),
+    [
+        (asks_for_nothing_more, suite.test_an_older_checkpoint_put_back_gives_nothing_back),
+        (believes_any_signature, suite.test_a_checkpoint_that_says_less_was_spent_is_not_believed),
+        (believes_any_lines, suite.test_lines_that_were_changed_are_not_believed),
+    ],
+)
+def test_a_checkpoint_that_is_believed_too_easily_is_caught(tmp_path, monkeypatch, mutant, check):
+    monkeypatch.setattr(checkpoint, "EVERY", 8)
+    assert not fails(check, made(tmp_path / "right"))
+    mutant(monkeypatch)
+    assert fails(check, made(tmp_path / "wrong"))
+
+
+@pytest.mark.parametrize(
+    ("mutant", "check"),
+    [
+        (believes_any_ledger, suite.test_the_checkpoint_of_another_ledger_is_not_believed),
+        (
+            counts_no_lines,
+            suite.test_lines_copied_to_the_end_of_the_anchor_do_not_hide_what_they_followed,
+        ),
+    ],
+)
+def test_a_checkpoint_of_another_history_is_caught(tmp_path, monkeypatch, mutant, check):
+    monkeypatch.setattr(checkpoint, "EVERY", 8)
+    for name in ("right", "wrong"):
+        (tmp_path / name).mkdir(mode=0o700)
+    assert not fails(check, made(tmp_path / "right" / "ledger"), tmp_path / "right")
+    mutant(monkeypatch)
+    assert fails(check, made(tmp_path / "wrong" / "ledger"), tmp_path / "wrong")

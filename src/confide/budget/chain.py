@@ -11,13 +11,17 @@ References:
         https://doi.org/10.17487/RFC8032
 """
 
+import functools
 import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from confide.errors import LedgerFrozenError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 GENESIS = "0" * 64
 _DOMAIN = b"confide ledger head 1\n"  # a signature of a head is a signature of nothing else
@@ -68,7 +72,9 @@ class SignedHead:
     def message(self) -> bytes:
         """Return the bytes that are signed."""
         fields = {name: value for name, value in self.to_fields().items() if name != "signature"}
-        return _DOMAIN + canonical(fields).encode("utf-8")
+        text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        # Of ASCII texts alone this is the canonical form, and several times faster.
+        return _DOMAIN + (text if text.isascii() else canonical(fields)).encode("utf-8")
 
     def to_fields(self) -> dict[str, Any]:
         """Return the head as it stands in an anchor."""
@@ -160,11 +166,16 @@ def is_signed(head: SignedHead, *, keys: Collection[str]) -> bool:
 def is_valid(key: str, *, message: bytes, signature: str) -> bool:
     """Return whether a hexadecimal Ed25519 signature is by a hexadecimal public key."""
     from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     try:
-        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
-        public.verify(bytes.fromhex(signature), message)
+        _public_key(key).verify(bytes.fromhex(signature), message)
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+@functools.lru_cache(maxsize=256)
+def _public_key(key: str) -> "Ed25519PublicKey":
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    return Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))

@@ -21,6 +21,7 @@ whatever the clock showed in between.
 """
 
 import datetime as dt
+import functools
 from dataclasses import dataclass
 
 from confide.budget.amount import Amount
@@ -32,6 +33,11 @@ YEAR = Window.CALENDAR_YEAR.value
 ROLLING = Window.ROLLING.value
 DELTA = "lifetime-delta"
 WINDOW_DAYS = 365
+_ANALYST, _PROJECT = CapScope.ANALYST.value, CapScope.PROJECT.value
+_KINDS = (
+    *(YEAR, LIFETIME, DELTA, ROLLING),
+    *(f"{over}/{window}" for over in (_ANALYST, _PROJECT) for window in (YEAR, LIFETIME, ROLLING)),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +80,13 @@ def counter_name(kind: str, *, when: Occasion) -> str:
         'analyst/calendar-year/2027/ada'
     """
     over, _, window = kind.rpartition("/")
-    period = [str(when.year)] if window == YEAR else []
-    who = {"": [], CapScope.ANALYST.value: [when.analyst], CapScope.PROJECT.value: [when.project]}
-    return "/".join([kind, *period, *who[over]])
+    name = f"{kind}/{when.year}" if window == YEAR else kind
+    if over == _ANALYST:
+        return f"{name}/{when.analyst}"
+    return f"{name}/{when.project}" if over == _PROJECT else name
 
 
+@functools.lru_cache(maxsize=4096)
 def kind_of(name: str) -> str:
     """Return the kind of a counter.
 
@@ -87,7 +95,7 @@ def kind_of(name: str) -> str:
         ('analyst/calendar-year', 'calendar-year')
     """
     first, _, rest = name.partition("/")
-    if first in {CapScope.ANALYST.value, CapScope.PROJECT.value}:
+    if first in {_ANALYST, _PROJECT}:
         return f"{first}/{rest.partition('/')[0]}"
     return first
 
@@ -113,15 +121,9 @@ def shares(amount: Amount, *, when: Occasion) -> dict[str, int]:
         >>> added["analyst/lifetime/ada"]
         100000000
     """
-    kinds = [YEAR, LIFETIME, DELTA, ROLLING]
-    kinds += [
-        f"{over.value}/{window}"
-        for over in (CapScope.ANALYST, CapScope.PROJECT)
-        for window in (YEAR, LIFETIME, ROLLING)
-    ]
     return {
         counter_name(kind, when=when): amount.delta_atto if kind == DELTA else amount.nano
-        for kind in kinds
+        for kind in _KINDS
     }
 
 

@@ -42,6 +42,7 @@ from confide.budget.inspection import (
 from confide.budget.key_history import rotation_message
 from confide.budget.ledger import State
 from confide.budget.ledger_time import Clock, ledger_time, utc_now
+from confide.budget.lengths import require_short
 from confide.budget.opening import look
 from confide.budget.store import Store, head_place
 from confide.errors import (
@@ -110,7 +111,7 @@ class Journal:
         self._require_process()
         found = self.inspect()
         self._require_whole()
-        unsigned = tuple(unsigned_lines(found, public_key=self.public_key))
+        unsigned = tuple(unsigned_lines(found, signer=self.signer))
         if unsigned:
             raise _frozen(unsigned, hint=_ACCEPT)
 
@@ -219,6 +220,7 @@ class Journal:
 
     def append(self, kind: str, **fields: Any) -> Event:
         """Add a row to the chain and to the book."""
+        require_short(fields)
         book = self.book
         row = {
             "kind": kind,
@@ -403,6 +405,7 @@ def _frozen(findings: tuple[str, ...], *, hint: str) -> LedgerFrozenError:
 
 
 def require_reason(reason: str, *, what: str) -> None:
-    """Refuse to go on without a reason to record."""
+    """Refuse to go on without a reason to record, or with one that is too long."""
     if not reason.strip():
         raise InvalidParameterError(f"Expected a reason for {what}, got none.")
+    require_short({"reason": reason})

@@ -39,6 +39,7 @@ from confide.budget.entry import (
     StoredRelease,
 )
 from confide.budget.growth import Growth, Step
+from confide.budget.lengths import NAME, TEXT, require_bytes
 from confide.errors import InvalidParameterError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -70,7 +71,6 @@ __all__ = [
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LINEAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")
 _SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be stored
-_LONGEST_NAME = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +176,7 @@ class ChargeRequest:
                 _require_name(name, getattr(self, name))
         for name in ("events_json", "plan_json"):
             _require_text(name, getattr(self, name))
+            require_bytes(name, getattr(self, name), most=TEXT)
         if not _SHA256.fullmatch(self.plan_digest):
             raise InvalidParameterError("Expected plan_digest as 64 lower-case hex digits.")
 
@@ -293,10 +294,10 @@ class Ledger(Protocol):
 
 def _require_name(name: str, value: object) -> None:
     _require_text(name, value)
-    if isinstance(value, str) and not (value.isprintable() and len(value) <= _LONGEST_NAME):
-        raise InvalidParameterError(
-            f"Expected {name} as at most {_LONGEST_NAME} printable characters, got {value!r}."
-        )
+    if isinstance(value, str):
+        require_bytes(name, value, most=NAME)
+        if not value.isprintable():
+            raise InvalidParameterError(f"Expected {name} as printable characters, got {value!r}.")
 
 
 def _require_text(name: str, value: object) -> None:

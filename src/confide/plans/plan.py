@@ -40,6 +40,7 @@ from confide.tables.schema import Dataset
 
 # Ids name the published files, also on disks that do not tell capitals apart.
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_NAME_BYTES, _REMARK_BYTES = 256, 4096
 
 Mechanism: TypeAlias = DiscreteLaplace | DiscreteGaussian | KeyThreshold | SetSelection | Peeling
 Noisy: TypeAlias = "tuple[int, ...] | Mapping[str, int]"
@@ -162,6 +163,12 @@ class Study:
     supersedes: Superseded | None = None
     small_cells: SmallCells | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("id", "audience", "period", "tier", "project", "release"):
+            _require_bytes(name, getattr(self, name), most=_NAME_BYTES)
+        for name in ("title", "purpose", "region", "licence"):
+            _require_bytes(name, getattr(self, name), most=_REMARK_BYTES)
+
 
 class Priced(Protocol):
     """What everything that spends has in common: why, on what, and what it costs."""
@@ -276,3 +283,12 @@ def charged_loss(nano: int, *, atto: int, measure: Measure) -> PrivacyLoss:
             return ApproxDP(epsilon=amount, delta=delta)
         case _:
             assert_never(measure)
+
+
+def _require_bytes(name: str, text: str, *, most: int) -> None:
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > most:
+        raise ContractError(
+            f"study → {name} takes {size} bytes in UTF-8, and at most {most} are kept.",
+            hint="Write a shorter one; most letters outside ASCII take 2 to 4 bytes.",
+        )

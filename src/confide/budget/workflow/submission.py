@@ -19,7 +19,7 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
-from confide.budget.chain import canonical
+from confide.budget.chain import canonical, is_valid
 
 _REQUEST = b"confide request 1\n"  # a signature of one kind is a signature of no other
 _DECISION = b"confide decision 1\n"
@@ -194,12 +194,4 @@ def endorsement_message(*, lineage: str, policy: str, replaces: str, person: str
 
 def is_signature(key: str, *, message: bytes, signature: str) -> bool:
     """Return whether an Ed25519 signature, in hex, is by a public key, in hex."""
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    try:
-        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key.removeprefix("ed25519:")))
-        public.verify(bytes.fromhex(signature), message)
-    except (InvalidSignature, ValueError):
-        return False
-    return True
+    return is_valid(key.removeprefix("ed25519:"), message=message, signature=signature)
