@@ -19,6 +19,11 @@ from confide.rows.build import own_table
 from confide.rows.sources.prepare import Opened
 from confide.tables.schema import LARGEST_VALUE, Dataset, Kind, Table
 
+BEFORE = -62_135_683_200
+"""The last day before the year 1, in seconds since 1970."""
+AFTER = 253_402_300_800
+"""The first day of the year 10000, in seconds since 1970."""
+
 
 def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
     """Register the frames that declared tables name.
@@ -56,7 +61,7 @@ def _arrow(frame: object, name: str) -> Any:
             f"Frame {name!r} cannot be read as Arrow columns.",
             hint="Give every column one type.",
         )
-    return _with_valid_text(table)
+    return _with_readable_cells(table)
 
 
 def _with_types(frame: object, table: Table) -> object:
@@ -96,25 +101,81 @@ def _object_text(cell: Any, *, number: bool) -> str | None:
             return None
 
 
-def _with_valid_text(table: Any) -> Any:
-    """Return the table with NULL for each cell of text that is no UTF-8.
+def _with_readable_cells(table: Any) -> Any:
+    """Return the table with columns of which the engine can read every cell.
 
-    The engine stops at such a cell, so one patient's row could make every release fail.
+    It stops at text that is no UTF-8 and at times far from ours, so one patient's row could make
+    every release fail.
     """
+    for index, field in enumerate(table.schema):
+        column = _plain(table.column(index))
+        readable = _readable(column)
+        if readable is not table.column(index):
+            table = table.set_column(index, field.name, readable)
+    return table
+
+
+def _plain(column: Any) -> Any:
+    """Return a column whose cells stand there one by one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        decoded = [chunk.dictionary_decode() for chunk in column.chunks]
+        return pa.chunked_array(decoded, type=kind.value_type)
+    return pc.run_end_decode(column) if pa.types.is_run_end_encoded(kind) else column
+
+
+def _readable(column: Any) -> Any:
     import pyarrow as pa
 
-    for index, field in enumerate(table.schema):
-        column = table.column(index)
-        if pa.types.is_dictionary(field.type):
-            column = column.dictionary_decode()
-        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-            continue
-        try:
-            column.validate(full=True)
-        except pa.ArrowInvalid:
-            cells = [_text(cell.as_buffer()) for chunk in column.chunks for cell in _octets(chunk)]
-            table = table.set_column(index, field.name, pa.array(cells, type=pa.large_string()))
-    return table
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return _near(column)
+    if pa.types.is_float16(kind):
+        return column.cast(pa.float32())
+    if pa.types.is_string_view(kind):
+        column = column.cast(pa.binary_view()).cast(pa.large_binary())
+        return _valid_text(pa.chunked_array(map(_as_text, column.chunks), type=pa.large_string()))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _valid_text(column)
+    return column
+
+
+def _near(column: Any) -> Any:
+    """Return timestamps as microseconds; those outside the years 1 to 9999 stand just outside."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if kind.unit == "ns":  # all of them lie between 1677 and 2262
+        return column
+    second = {"s": 1, "ms": 10**3, "us": 10**6}[kind.unit]
+    whole = column.cast(pa.int64())
+    whole = pc.max_element_wise(whole, pa.scalar(BEFORE * second), skip_nulls=False)
+    whole = pc.min_element_wise(whole, pa.scalar(AFTER * second), skip_nulls=False)
+    return whole.cast(kind).cast(pa.timestamp("us", kind.tz))
+
+
+def _valid_text(column: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        cells = [_text(cell.as_buffer()) for chunk in column.chunks for cell in _octets(chunk)]
+        return pa.chunked_array([pa.array(cells, type=pa.large_string())])
+    return column
+
+
+def _as_text(chunk: Any) -> Any:
+    """Return octets as text that nobody has looked at."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(
+        pa.large_string(), len(chunk), chunk.buffers(), offset=chunk.offset
+    )
 
 
 def _octets(chunk: Any) -> Any:
