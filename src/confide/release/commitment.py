@@ -9,8 +9,8 @@ would tell that nobody's record changed between two releases.  A fresh nonce eac
 both; so a nonce is never used for two releases, and nonce and digest stay in the steward's folder
 (0600), never in the ledger, in a certificate or in a message.
 
-*Utility:* a file is digested once as long as its path, size and time stay the same; in a thread of
-its own while the rows are read.
+*Utility:* a file is digested once as long as its fingerprint (path, device, number, size and times)
+stays the same; in a thread of its own while the rows are read.
 
 References:
     [HM96] Halevi, Micali. Practical and provably-secure commitment schemes from collision-free
@@ -27,6 +27,7 @@ from pathlib import Path
 
 from confide.errors import ContractError
 from confide.plans.canonical import Json, canonical_bytes
+from confide.rows.sources.fingerprint import fingerprints
 
 SCHEME = "SHA-256(32-byte nonce ‖ SHA-256 of the snapshot)"
 OPENINGS, DIGESTS = "commitments.jsonl", "snapshots.json"
@@ -60,17 +61,6 @@ def published(opening: Opening) -> Json:
     return {"scheme": SCHEME, "value": opening.value()}
 
 
-def standing(files: Iterable[Path]) -> tuple[tuple[str, int, int], ...]:
-    """Return path, size and time of files: whether they changed, without reading them."""
-    found = []
-    for path in files:
-        for part in (path, path.with_name(f"{path.name}.wal")):  # a DuckDB file may have a log
-            if part.exists():
-                stat = part.stat()
-                found.append((str(part), stat.st_size, stat.st_mtime_ns))
-    return tuple(sorted(found))
-
-
 def snapshot_digest(files: Iterable[Path], *, folder: Path) -> bytes | None:
     """Return the SHA-256 of a snapshot's files, or None if there are none or they change meanwhile.
 
@@ -79,20 +69,19 @@ def snapshot_digest(files: Iterable[Path], *, folder: Path) -> bytes | None:
         folder: The steward's, where digests of files are kept.
     """
     files = tuple(files)
-    before = standing(files)
+    before = fingerprints(files)
     if not before:
         return None
     known = _known(folder)
     fresh = {}
-    for path, size, time in before:
-        held = known.get(path)
-        same = held is not None and held[:2] == [size, time]
-        fresh[path] = held if held is not None and same else [size, time, _digest(Path(path))]
-    if standing(files) != before:
+    for path, *of in before:
+        held = known.get(path, [])
+        fresh[path] = held if held[:-1] == of else [*of, _digest(Path(path))]
+    if fingerprints(files) != before:
         return None
     if any(known.get(path) != each for path, each in fresh.items()):
         _replace(folder / DIGESTS, json.dumps(known | fresh).encode())
-    named = [[Path(path).name, each[2]] for path, each in sorted(fresh.items())]
+    named = [[Path(path).name, each[-1]] for path, each in sorted(fresh.items())]
     return hashlib.sha256(canonical_bytes(named)).digest()
 
 

@@ -1,5 +1,7 @@
 """Preparing, as a command: for the steward, at no charge, and the same numbers afterwards."""
 
+import os
+
 import pytest
 
 from command_line import confide
@@ -40,3 +42,30 @@ def test_check_without_copies_names_the_fix(tmp_path):
     ran = confide("prepare", tmp_path / "dataset.yaml", "--check")
     assert ran.code == 7
     assert "confide prepare" in ran.err
+
+
+@pytest.mark.parametrize("how", ["in place", "in its place"])
+def test_copies_of_a_file_that_was_written_again_with_equal_size_and_time_are_not_used(
+    tmp_path, how
+):
+    """The visits of another patient, as long to the byte, under the time of before."""
+    clinic = make_clinic(tmp_path)
+    confide("prepare", clinic.dataset, "--quiet")
+    assert confide("plan", clinic.study, "--json").json["reading"][0] == "Reads prepared copies."
+    path = clinic.folder / "visits.csv"
+    before = path.stat()
+    other = path.read_bytes().replace(b"canary3,", b"canary7,")
+    if how == "in place":
+        path.write_bytes(other)
+    else:
+        new = path.with_suffix(".new")
+        new.write_bytes(other)
+        new.replace(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = path.stat()
+    assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert "out of date" in confide("plan", clinic.study, "--json").json["reading"][0]
+    assert confide("prepare", clinic.dataset, "--check").code == 7
+    confide("prepare", clinic.dataset, "--quiet")
+    assert confide("plan", clinic.study, "--json").json["reading"][0] == "Reads prepared copies."
+    assert confide("prepare", clinic.dataset, "--check", "--json").json["same"] is True

@@ -1,10 +1,11 @@
 """What the prepared copies were made from, and whether they still are: ``manifest.json``.
 
 Copies lie in a folder of their *generation*: a digest of the declared tables, unit, snapshot,
-lineage and software, of the order key (as a keyed digest) and of the path, size and time of every
-file of the source.  The manifest names one generation and is replaced as a whole, last; so a run
-that is interrupted anywhere leaves the copies of before in use, or none, and the next run goes on
-in the folder where it was.  Copies of another generation than the declared one are not used.
+lineage and software, of the order key (as a keyed digest) and of the fingerprint of every file of
+the source: path, device, number, size and both times, of which nobody can set the second.  The
+manifest names one generation and is replaced as a whole, last; so a run that is interrupted
+anywhere leaves the copies of before in use, or none, and the next run goes on in the folder where
+it was.  Copies of another generation than the declared one are not used.
 
 *Privacy:* files are for the steward alone (0600 in a 0700 folder); the manifest holds counts of
 rows.  Whether copies exist decides how fast an answer is, never what it is.
@@ -25,6 +26,7 @@ from confide.errors import ContractError
 from confide.plans.canonical import encode
 from confide.rows.prepared.copies import Copies, TableCopy
 from confide.rows.sources.prepare import Opened
+from confide.rows.sources.fingerprint import fingerprints
 from confide.tables.schema import Dataset
 
 FORMAT = 5
@@ -110,20 +112,10 @@ def generation(dataset: Dataset, *, opened: Opened, hash_key: bytes) -> str:
         "snapshot": dataset.snapshot,
         "lineage": dataset.lineage,
         "key": key,
-        "source": _fingerprint(opened),
+        "source": fingerprints(opened.files),
     }
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _fingerprint(opened: Opened) -> list[list[str]]:
-    found = []
-    for path in opened.files:
-        for part in (path, path.with_name(path.name + ".wal")):  # a DuckDB file may have a log
-            if part.exists():
-                stat = part.stat()
-                found.append([str(part), str(stat.st_size), str(stat.st_mtime_ns)])
-    return found
 
 
 def read_manifest(folder: Path) -> Manifest | None:

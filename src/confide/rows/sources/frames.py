@@ -9,13 +9,14 @@ could change how all others are read, or refuse the frame.  They become text, ce
 import contextlib
 import datetime as dt
 import decimal
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.rows.build import own_table
+from confide.rows.layout import id_column
 from confide.rows.sources.prepare import Opened
 from confide.tables.schema import LARGEST_VALUE, Dataset, Kind, Table
 
@@ -39,12 +40,20 @@ def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
             missing[table.name] = f"Table {table.name!r}: no frame {table.source!r} was given."
             continue
         name = f"frame{index}"
-        given[name] = _arrow(_with_types(frames[table.source], table), table.source)
+        wanted = _columns(table, dataset=dataset)
+        frame = _with_types(frames[table.source], table, wanted=wanted)
+        given[name] = _arrow(frame, table.source, wanted=wanted)
         relations[table.name] = own_table(name)
     return Opened(frames=given, relations=relations, missing=missing)
 
 
-def _arrow(frame: object, name: str) -> Any:
+def _columns(table: Table, *, dataset: Dataset) -> frozenset[str]:
+    """Return the names that a table is read by; no other column of a frame is looked at."""
+    declared = {column.source for column in table.columns}
+    return frozenset(declared | {id_column(table, dataset=dataset), table.other_id})
+
+
+def _arrow(frame: object, name: str, *, wanted: Collection[str]) -> Any:
     import pyarrow as pa
 
     if not isinstance(frame, pa.Table) and not hasattr(frame, "__arrow_c_stream__"):
@@ -54,25 +63,28 @@ def _arrow(frame: object, name: str) -> Any:
         )
     table = None
     # their messages print cells
-    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
-        table = pa.table(frame)
+    with contextlib.suppress(pa.ArrowException, KeyError, TypeError, ValueError, OverflowError):
+        given = pa.table(frame)
+        table = _with_readable_cells(
+            given.select([each for each in given.column_names if each in wanted])
+        )
     if table is None:
         raise ContractError(
             f"Frame {name!r} cannot be read as Arrow columns.",
             hint="Give every column one type.",
         )
-    return _with_readable_cells(table)
+    return table
 
 
-def _with_types(frame: object, table: Table) -> object:
+def _with_types(frame: object, table: Table, *, wanted: Collection[str]) -> object:
     """Return a frame in which no column's type depends on its cells."""
     if type(frame).__module__.partition(".")[0] != "pandas":
         return frame
     import pandas as pd
 
     numbers = {column.source for column in table.columns if column.kind is Kind.NUMBER}
-    typed: Any = frame
-    typed = typed.copy(deep=False)
+    given: Any = frame
+    typed = given.loc[:, [name in wanted for name in given.columns]].copy(deep=False)
     for name, column in typed.items():
         if column.dtype == object or _of_objects(column):
             cells = [_object_text(cell, number=name in numbers) for cell in column]
@@ -105,26 +117,23 @@ def _with_readable_cells(table: Any) -> Any:
     """Return the table with columns of which the engine can read every cell.
 
     It stops at text that is no UTF-8 and at times far from ours, so one patient's row could make
-    every release fail.
+    every release fail; and few operations on columns know dictionaries and runs.
     """
-    for index, field in enumerate(table.schema):
-        column = _plain(table.column(index))
-        readable = _readable(column)
-        if readable is not table.column(index):
-            table = table.set_column(index, field.name, readable)
-    return table
-
-
-def _plain(column: Any) -> Any:
-    """Return a column whose cells stand there one by one."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        decoded = [chunk.dictionary_decode() for chunk in column.chunks]
-        return pa.chunked_array(decoded, type=kind.value_type)
-    return pc.run_end_decode(column) if pa.types.is_run_end_encoded(kind) else column
+    columns = []
+    for column in table.columns:
+        chunks = [_plain_array(chunk) for chunk in column.chunks]
+        plain = pa.chunked_array(chunks, type=None if chunks else _plain_type(column.type))
+        columns.append(_readable(plain))
+    return pa.table(columns, names=table.column_names)
+
+
+def _plain_type(kind: Any) -> Any:
+    import pyarrow as pa
+
+    is_packed = pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind)
+    return _plain_type(kind.value_type) if is_packed else kind
 
 
 def _readable(column: Any) -> Any:
@@ -135,12 +144,7 @@ def _readable(column: Any) -> Any:
         return _near(column)
     if pa.types.is_float16(kind):
         return column.cast(pa.float32())
-    if pa.types.is_string_view(kind):
-        column = column.cast(pa.binary_view()).cast(pa.large_binary())
-        return _valid_text(pa.chunked_array(map(_as_text, column.chunks), type=pa.large_string()))
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _valid_text(column)
-    return column
+    return column.cast(pa.large_string()) if pa.types.is_string_view(kind) else column
 
 
 def _near(column: Any) -> Any:
@@ -158,33 +162,37 @@ def _near(column: Any) -> Any:
     return whole.cast(kind).cast(pa.timestamp("us", kind.tz))
 
 
-def _valid_text(column: Any) -> Any:
+def _plain_array(array: Any) -> Any:
+    """Return an array cell by cell, with NULL for text that is no UTF-8."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        values = _plain_array(array.dictionary)
+        if pa.types.is_string_view(values.type):
+            values = values.cast(pa.large_string())  # views cannot be taken by place
+        return pa.DictionaryArray.from_arrays(array.indices, values).dictionary_decode()
+    if pa.types.is_run_end_encoded(kind):
+        return _plain_array(compute.run_end_decode(array))
+    octets = {
+        pa.string(): pa.binary(),
+        pa.large_string(): pa.large_binary(),
+        pa.string_view(): pa.binary_view(),
+    }.get(kind)
+    if octets is None or _valid(array):
+        return array
+    return pa.array([_text(cell.as_buffer()) for cell in array.view(octets)], type=kind)
+
+
+def _valid(array: Any) -> bool:
     import pyarrow as pa
 
     try:
-        column.validate(full=True)
+        array.validate(full=True)
     except pa.ArrowInvalid:
-        cells = [_text(cell.as_buffer()) for chunk in column.chunks for cell in _octets(chunk)]
-        return pa.chunked_array([pa.array(cells, type=pa.large_string())])
-    return column
-
-
-def _as_text(chunk: Any) -> Any:
-    """Return octets as text that nobody has looked at."""
-    import pyarrow as pa
-
-    return pa.Array.from_buffers(
-        pa.large_string(), len(chunk), chunk.buffers(), offset=chunk.offset
-    )
-
-
-def _octets(chunk: Any) -> Any:
-    """Return a chunk of text as the bytes that it holds."""
-    import pyarrow as pa
-
-    large = pa.types.is_large_string(chunk.type)
-    kind = pa.large_binary() if large else pa.binary()
-    return pa.Array.from_buffers(kind, len(chunk), chunk.buffers(), offset=chunk.offset)
+        return False
+    return True
 
 
 def _text(octets: Any) -> str | None:

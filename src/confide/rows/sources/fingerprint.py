@@ -1,0 +1,29 @@
+"""Whether files are still those that were read, without reading them.
+
+A file that is written again with the size and the time of before is another file: what it holds may
+be other patients.  Its time can be set by anybody, the time of its last change of state (``ctime``)
+by the file system alone, and a file put in its place has another number (``inode``).
+
+*Utility:* a file that is copied, moved or given other rights counts as changed, though its bytes
+may be the same; what was made from it is then made once more.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TypeAlias
+
+Fingerprint: TypeAlias = tuple[str, int, int, int, int, int]
+"""Path, device, number, bytes, time of writing and time of change (both in nanoseconds)."""
+
+
+def fingerprints(files: Iterable[Path]) -> tuple[Fingerprint, ...]:
+    """Return the fingerprints of files, with the logs that DuckDB files may have beside them."""
+    found = []
+    for path in files:
+        for part in (path, path.with_name(f"{path.name}.wal")):
+            if part.exists():
+                of = part.stat()
+                found.append(
+                    (str(part), of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns)
+                )
+    return tuple(sorted(found))

@@ -1,0 +1,265 @@
+"""No cell of any type makes a plan refused, a query fail, or moves more than its own patient.
+
+Every native type of every source is declared as every kind of column, and as the id.  The same
+questions are asked twice: of rows that nobody would notice, and with one patient more for each odd
+cell.  Whether a question is refused, and in which words, is the same; what is answered moves in the
+odd patient's own cell of the answer, and no further than one patient may.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from confide.errors import ConfideError
+from confide.tables.aggregate import Aggregate, KeyedAggregate, Ones, Plain
+from confide.tables.bound_contributions import CellBound, RowBound
+from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf, QualityOf
+from confide.tables.relation import Relation
+from confide.tables.schema import Column, Dataset, Table
+from confide.tables.schema import Kind as ColumnKind
+from confide.tables.source import Source, SourceKind
+from native_types import IN_ARROW, IN_DUCKDB, IN_FILES_ALONE, IN_MEMORY_ALONE, NativeType
+from rows_world import KEY, dataset
+from source_kinds import KINDS, Kind, Stored, opened, prepared
+
+PLAIN = 2
+"""Patients with a plain cell; those with odd cells come after them."""
+MOST = 40
+LOWER, UPPER = 0, 10
+KEYS = CellBound(max_cells=3)
+ROWS = RowBound(max_rows=1)
+
+
+def column(kind: ColumnKind, of: NativeType) -> Column:
+    """Return the column of a type, declared as a kind."""
+    name = f"{of.name} as {kind.value}"
+    match kind:
+        case ColumnKind.NUMBER:
+            return Column(name=name, kind=kind, source=of.name, lower=LOWER, upper=UPPER)
+        case ColumnKind.DATE:
+            return Column(name=name, kind=kind, source=of.name, lower=18000, upper=18500)
+        case ColumnKind.CATEGORY:
+            return Column(
+                name=name, kind=kind, source=of.name, keys=("one", "two", "rest"), other=2,
+                codes=(("-1", 1), ("1", 0), ("2", 1), ("3", 2), ("a", 1), ("\u00e4", 1)),
+            )  # fmt: skip
+        case ColumnKind.TEXT:
+            return Column(name=name, kind=kind, source=of.name)
+
+
+WHO = Column(name="who", kind=ColumnKind.NUMBER, source="who", lower=0, upper=MOST)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """A native type as a kind of column, or as the id of a table when ``column`` is None."""
+
+    of: NativeType
+    column: Column | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.of.name} as id" if self.column is None else self.column.name
+
+    def table(self) -> Table:
+        if self.column is None:
+            return Table(
+                name=self.name, source=self.of.name, columns=(WHO,), id_column=self.of.name
+            )
+        return Table(name=self.name, source=self.of.name, columns=(self.column, WHO))
+
+    def question(self) -> Aggregate | KeyedAggregate:
+        """Return what is asked, apart for each patient where an answer has room for it."""
+        person = BinOf(of=ColumnOf(table=self.name, column="who"), edges=tuple(range(MOST + 1)))
+        relation = Relation(table=self.name)
+
+        def ask(*axes: Any, value: Any = None) -> Aggregate:
+            return Aggregate(
+                relation=relation, axes=(person, *axes), value=value or Ones(), bounds=ROWS
+            )
+
+        if self.column is None:
+            return ask()
+        x = ColumnOf(table=self.name, column=self.column.name)
+        match self.column.kind:
+            case ColumnKind.NUMBER:
+                return ask(value=Plain(of=x))
+            case ColumnKind.DATE:
+                return ask(PartOf(of=x, part=DatePart.YEAR))
+            case ColumnKind.CATEGORY:
+                return ask(x)
+            case ColumnKind.TEXT if self.of.name in TEXTS:
+                return KeyedAggregate(relation=relation, key=x, bounds=KEYS)
+            case ColumnKind.TEXT:
+                return ask(QualityOf(of=x))
+
+
+TEXTS = {"varchar", "enum", "string", "string-view", "dictionary-text"} | {
+    each.name for each in IN_DUCKDB if each.name.startswith("collate")
+}
+
+
+AS_TEXT = TEXTS | {"uuid", "large-string"}
+
+
+def world(declared: Sequence[Declared]) -> Dataset:
+    return dataset(tables=tuple(each.table() for each in declared), per_patient=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Native:
+    """Types of a source, and how rows of them are stored."""
+
+    name: str
+    types: tuple[NativeType, ...]
+    kind: Kind | None = None
+    copied: bool = False
+
+    def declared(self) -> tuple[Declared, ...]:
+        """Return each type as each kind of column, and as an id."""
+        return tuple(
+            Declared(of=of, column=None if kind is None else column(kind, of))
+            for of in self.types
+            for kind in (*ColumnKind, None)
+        )
+
+    def stored(self, folder: Path, *, odd: bool) -> Stored:
+        folder.mkdir()
+        if self.kind is None:
+            return in_duckdb(folder, self.types, odd=odd)
+        return self.kind.store(folder, {of.name: in_arrow(of, odd=odd) for of in self.types})
+
+
+def in_duckdb(folder: Path, types: tuple[NativeType, ...], *, odd: bool) -> Stored:
+    with duckdb.connect(str(folder / "rows.duckdb")) as connection:
+        for of in types:
+            cells = [of.plain] * PLAIN + [*of.odd] * odd
+            cast = f"CAST(? AS {of.of.split(' COLLATE ')[0]})"
+            connection.execute(
+                f'CREATE TABLE "{of.name}" (pid BIGINT, who BIGINT, "{of.name}" {of.of})'
+            )
+            connection.executemany(
+                f'INSERT INTO "{of.name}" VALUES (?, ?, {cast})',
+                [(who, who, cell) for who, cell in enumerate(cells)],
+            )
+    return Stored(source=Source(kind=SourceKind.DUCKDB, path="rows.duckdb"), base=folder)
+
+
+def in_arrow(of: NativeType, *, odd: bool) -> pa.Table:
+    cells = of.array(of.odd if odd else ())
+    numbers = pa.array(range(len(cells)))
+    return pa.table({"pid": numbers, "who": numbers, of.name: cells})
+
+
+def named(name: str) -> Kind:
+    return next(kind for kind in KINDS if kind.name == name)
+
+
+IN_FILES, IN_MEMORY = (*IN_ARROW, *IN_FILES_ALONE), (*IN_ARROW, *IN_MEMORY_ALONE)
+IN_POLARS = tuple(t for t in IN_MEMORY if not t.name.startswith("timestamp-s"))
+NATIVE = (
+    Native(name="duckdb", types=IN_DUCKDB),
+    Native(name="duckdb, prepared", types=IN_DUCKDB, copied=True),
+    *(
+        Native(name=name, types=IN_FILES, kind=named(name))
+        for name in (
+            "parquet",
+            "parquet, no statistics",
+            "parquet, version 1, no dictionary, int96",
+            "parquet, parts",
+        )
+    ),
+    Native(name="parquet, prepared", types=IN_FILES, kind=named("parquet"), copied=True),
+    Native(name="arrow", types=IN_MEMORY, kind=named("arrow")),
+    Native(name="pandas, Arrow", types=IN_MEMORY, kind=named("pandas, Arrow")),
+    Native(name="polars", types=IN_POLARS, kind=named("polars")),
+)
+
+
+def outcomes(native: Native, stored: Stored, declared: Sequence[Declared]) -> dict[str, Any]:
+    """Return, table by table, the words of its refusal or failure, or its answer.
+
+    An engine that failed once may refuse everything afterwards, so it is opened anew.
+    """
+    of = world(declared)
+    if native.copied:
+        stored = prepared(stored, of=of, hash_key=KEY)
+    found: dict[str, Any] = {}
+    while len(found) < len(declared):
+        with opened(stored, of=of, hash_key=KEY) as engine:
+            for each in declared[len(found) :]:
+                answer = found[each.name] = outcome(engine, each.question(), of)
+                if isinstance(answer, str):
+                    break
+    return found
+
+
+def outcome(engine: Any, question: Any, of: Dataset) -> Any:
+    try:
+        engine.check((question,), dataset=of)
+    except ConfideError as refused:
+        return f"refused: {refused}"
+    try:
+        return engine.aggregate((question,), dataset=of).reveal_to_gate()[0]
+    except ConfideError as failed:
+        return f"failed: {failed}"
+
+
+def problems(stored: Stored, declared: Sequence[Declared]) -> dict[str, str]:
+    """Return the tables that names and types alone refuse."""
+    with opened(stored, of=world(declared), hash_key=KEY) as engine:
+        return dict(engine.problems())
+
+
+def wrong(native: Native, folder: Path) -> Iterator[str]:
+    """Yield what an odd cell did that it may not do."""
+    plain = native.stored(folder / "plain", odd=False)
+    odd = native.stored(folder / "odd", odd=True)
+    refused = problems(plain, native.declared())
+    if refused != problems(odd, native.declared()):
+        yield "names and types are told otherwise"
+    asked = [each for each in native.declared() if each.name not in refused]
+    # as soon as one id is text, all are
+    numeric = [each for each in asked if each.column is None and each.of.name not in AS_TEXT]
+    for declared in ([each for each in asked if each not in numeric], numeric):
+        for name, answer in outcomes(native, odd, declared).items():
+            each = next(one for one in declared if one.name == name)
+            yield from (f"{name}: {words}" for words in moved(each, answer))
+
+
+def moved(declared: Declared, answer: Any) -> Iterator[str]:
+    """Yield how an answer is not one plain cell for each plain patient, and one odd one a patient."""
+    question = declared.question()
+    if isinstance(answer, str):
+        yield answer
+    elif isinstance(question, KeyedAggregate):
+        texts = [declared.of.plain] * PLAIN + [cell for cell in declared.of.odd if cell]
+        expected = Counter(unicodedata.normalize("NFC", text) for text in texts)
+        apart = expected.keys() ^ answer.keys()
+        if answer != expected:
+            yield f"keys {sorted(apart)} are of one only, or counted otherwise"
+    else:
+        each = len(answer) // MOST  # cells of one patient
+        most = UPPER - LOWER if isinstance(question.value, Plain) else 1
+        cells = [answer[each * person : each * (person + 1)] for person in range(MOST)]
+        if declared.column is not None and cells[0] != cells[1]:
+            yield "one plain cell is not read as the other"
+        far = [person for person in range(MOST) if sum(map(abs, cells[person])) > most]
+        if far:
+            yield f"patients {far} moved too far"
+
+
+@pytest.mark.parametrize("native", NATIVE, ids=lambda native: native.name)
+def test_no_cell_of_any_type_refuses_fails_or_moves_anybody_else(
+    native: Native, tmp_path: Path
+) -> None:
+    if native.kind is not None and native.kind.needs:
+        pytest.importorskip(native.kind.needs)
+    assert list(wrong(native, tmp_path)) == []

@@ -1,0 +1,341 @@
+"""Every kind of source that rows can lie in, with the decorations that have misled readers.
+
+A kind is a row of a table: what it is called, how rows are stored, and what its cells cannot be.
+Generators make rows as Arrow tables; a test that runs over ``KINDS`` meets its rows as each source
+would hold them.  A decoration adds nothing to the rows: whatever a kind answers, a plain Arrow table
+of the rows that it ``holds`` answers too.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from confide.rows.duckdb import DuckDBEngine, open_engine
+from confide.rows.prepared.build import Preparation
+from confide.rows.prepared.copies import UseCopies
+from confide.tables.schema import Dataset
+from confide.tables.source import Source, SourceKind
+
+Tables = Mapping[str, pa.Table]
+HIVE = Path("pid=77/code=A/db=5/note=odd/x=7")
+"""Folders that a reader with hive partitioning takes for columns."""
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31: what Python can say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """Rows that lie somewhere."""
+
+    source: Source
+    base: Path
+    frames: Mapping[str, object] | None = None
+    copies: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of source.
+
+    Attributes:
+        name: For people.
+        store: Puts tables into a folder, or gives them as frames.
+        holds: The rows as this kind can hold them.
+        text_ids: Whether every id comes back as text.
+        integer_ids: Whether ids are integers by specification, and texts identify nobody.
+        needs: A library that may be absent.
+    """
+
+    name: str
+    store: Callable[[Path, Tables], Stored]
+    holds: Callable[[pa.Table], pa.Table] = lambda table: table
+    text_ids: bool = False
+    integer_ids: bool = False
+    needs: str = ""
+
+
+@contextlib.contextmanager
+def opened(stored: Stored, *, of: Dataset, hash_key: bytes) -> Iterator[DuckDBEngine]:
+    """Open stored rows as releases do, from their copies where there are some."""
+    copying = None if stored.copies is None else UseCopies(folder=stored.copies)
+    with open_engine(
+        stored.source,
+        base=stored.base,
+        dataset=of,
+        hash_key=hash_key,
+        frames=stored.frames,
+        threads=1,
+        copying=copying,
+    ) as engine:
+        yield engine
+
+
+def prepared(stored: Stored, *, of: Dataset, hash_key: bytes) -> Stored:
+    """Prepare stored rows; what answers afterwards are the copies."""
+    work = Preparation(
+        source=stored.source,
+        base=stored.base,
+        dataset=of,
+        hash_key=hash_key,
+        folder=stored.base / ".confide" / "prepared",
+        threads=1,
+        memory_limit="1GB",
+    )
+    work.prepare()
+    return Stored(source=stored.source, base=stored.base, copies=work.folder)
+
+
+# -- DuckDB files
+
+
+def _in_duckdb(
+    *, texts: str = "VARCHAR", generated: bool = False, name: str = "rows.duckdb"
+) -> Any:
+    """Return a way to store tables whose texts, ids too, are of a type; or come out of generators."""
+
+    def store(folder: Path, tables: Tables) -> Stored:
+        with duckdb.connect(str(folder / name)) as connection:
+            for table, rows in tables.items():
+                connection.register("given", rows)
+                given = connection.execute("SELECT * FROM given LIMIT 0").description
+                connection.execute("SELECT 1").fetchall()
+                of = {n: str(kind) for n, kind, *_ in given}
+                columns = [
+                    _column(n, texts if of[n] == "VARCHAR" else of[n], generated) for n in of
+                ]
+                into = ", ".join(_quoted(f"{n} as given" if generated else n) for n in of)
+                values = ", ".join(_quoted(n) for n in of)
+                connection.execute(f"CREATE TABLE {_quoted(table)} ({', '.join(columns)})")
+                connection.execute(
+                    f"INSERT INTO {_quoted(table)} ({into}) SELECT {values} FROM given"
+                )
+                connection.unregister("given")
+        return Stored(source=Source(kind=SourceKind.DUCKDB, path=name), base=folder)
+
+    return store
+
+
+def _column(name: str, of: str, generated: bool) -> str:
+    if not generated:
+        return f"{_quoted(name)} {of}"
+    given = _quoted(f"{name} as given")
+    return f"{given} {of}, {_quoted(name)} {of} GENERATED ALWAYS AS ({given}) VIRTUAL"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+# -- Parquet, CSV and OMOP
+
+
+def _in_parquet(*, parts: int = 1, under: Path = Path(), **options: Any) -> Any:
+    """Return a way to store tables as files; each may be a folder of parts."""
+
+    def store(folder: Path, tables: Tables) -> Stored:
+        base = folder / under
+        base.mkdir(parents=True, exist_ok=True)
+        for name, rows in tables.items():
+            if parts == 1:
+                pq.write_table(rows, base / f"{name}.parquet", **options)
+                continue
+            (base / name).mkdir()
+            each = -(-max(rows.num_rows, 1) // parts)
+            for part in range(parts):
+                path = base / name / f"{part}.parquet"
+                pq.write_table(rows.slice(part * each, each), path, **options)
+        return Stored(source=Source(kind=SourceKind.PARQUET, path="."), base=base)
+
+    return store
+
+
+def _in_csv(folder: Path, tables: Tables) -> Stored:
+    for name, rows in tables.items():
+        pyarrow.csv.write_csv(rows, folder / f"{name}.csv")
+    return Stored(source=Source(kind=SourceKind.CSV, path="."), base=folder)
+
+
+def _in_omop(folder: Path, tables: Tables) -> Stored:
+    """Names of the CDM are matched without regard to case."""
+    for name, rows in tables.items():
+        loud = rows.rename_columns([column.upper() for column in rows.column_names])
+        pq.write_table(loud, folder / f"{name.upper()}.parquet")
+    return Stored(source=Source(kind=SourceKind.OMOP, path=".", version="5.4"), base=folder)
+
+
+def _in_omop_csv(folder: Path, tables: Tables) -> Stored:
+    _in_csv(folder, tables)
+    return Stored(source=Source(kind=SourceKind.OMOP, path=".", version="5.4"), base=folder)
+
+
+def _in_omop_duckdb(folder: Path, tables: Tables) -> Stored:
+    stored = _in_duckdb(texts="VARCHAR COLLATE NOCASE")(folder, tables)
+    return Stored(
+        source=Source(kind=SourceKind.OMOP, path=stored.source.path, version="5.3"), base=folder
+    )
+
+
+# -- frames
+
+
+def _as_frames(change: Callable[[pa.Table], object]) -> Any:
+    def store(folder: Path, tables: Tables) -> Stored:
+        frames = {name: change(rows) for name, rows in tables.items()}
+        return Stored(source=Source(kind=SourceKind.FRAMES), base=folder, frames=frames)
+
+    return store
+
+
+def _in_pandas(rows: pa.Table) -> object:
+    import pandas as pd
+
+    nullable = {
+        pa.int64(): pd.Int64Dtype(),
+        pa.int32(): pd.Int32Dtype(),
+        pa.int16(): pd.Int16Dtype(),
+    }
+    return rows.to_pandas(types_mapper=nullable.get, date_as_object=False)
+
+
+def _in_pandas_of_arrow(rows: pa.Table) -> object:
+    import pandas as pd
+
+    return rows.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def _in_pandas_of_categories(rows: pa.Table) -> object:
+    frame: Any = _in_pandas(rows)
+    return frame.astype({name: "category" for name in _texts(rows)})
+
+
+def _in_pandas_of_objects(rows: pa.Table) -> object:
+    """Every cell is a Python object; every third text or whole number is of the other type."""
+    import pandas as pd
+
+    columns = {
+        name: pd.Series(rows[name].to_pylist(), dtype=object, name=name)
+        for name in rows.column_names
+    }
+    ids = [
+        str(cell) if place % 3 == 0 and cell is not None else cell
+        for place, cell in enumerate(columns["pid"])
+    ]
+    return pd.DataFrame(columns | {"pid": pd.Series(ids, dtype=object)})
+
+
+def _in_polars(rows: pa.Table) -> object:
+    import polars as pl
+
+    return pl.from_arrow(rows)
+
+
+def _in_polars_of_categories(rows: pa.Table) -> object:
+    import polars as pl
+
+    frame: Any = pl.from_arrow(rows)
+    return frame.with_columns([pl.col(name).cast(pl.Categorical) for name in _texts(rows)])
+
+
+def _in_dictionaries(rows: pa.Table) -> pa.Table:
+    for name in _texts(rows):
+        at = rows.schema.get_field_index(name)
+        rows = rows.set_column(at, name, rows[name].dictionary_encode())
+    return rows
+
+
+def _in_views(rows: pa.Table) -> pa.Table:
+    """Texts as views, in many chunks, some of them empty."""
+    for name in _texts(rows):
+        at = rows.schema.get_field_index(name)
+        rows = rows.set_column(at, name, rows[name].cast(pa.string_view()))
+    return pa.concat_tables([rows.slice(0, 0), rows.slice(0, 1), rows.slice(1), rows.slice(0, 0)])
+
+
+def _texts(rows: pa.Table) -> list[str]:
+    texts = (pa.string(), pa.large_string())
+    return [each.name for each in rows.schema if each.type in texts]
+
+
+# -- what cells cannot be
+
+
+def _changed(rows: pa.Table, change: Callable[[pa.ChunkedArray], pa.ChunkedArray]) -> pa.Table:
+    columns = [change(column) for column in rows.columns]
+    return pa.table(columns, names=rows.column_names)
+
+
+def _calendar(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Dates that Python can say; others are NULL."""
+    if column.type != pa.date32():
+        return column
+    days = column.cast(pa.int32())
+    inside = pc.and_(pc.greater_equal(days, FIRST_DAY), pc.less_equal(days, LAST_DAY))
+    return pc.if_else(inside, column, pa.scalar(None, pa.date32()))
+
+
+def _written(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text that a line of a file can hold."""
+    if column.type not in (pa.string(), pa.large_string()):
+        return column
+    return pc.if_else(pc.match_substring(column, "\0"), "x", column)
+
+
+def in_calendar(rows: pa.Table) -> pa.Table:
+    """Return rows without dates beyond the calendar."""
+    return _changed(rows, _calendar)
+
+
+def in_lines(rows: pa.Table) -> pa.Table:
+    """Return rows that a CSV file can hold."""
+    return _changed(in_calendar(rows), _written)
+
+
+KINDS = (
+    Kind(name="duckdb", store=_in_duckdb()),
+    *(
+        Kind(name=f"duckdb, {collation}", store=_in_duckdb(texts=f"VARCHAR COLLATE {collation}"))
+        for collation in ("NOCASE", "NOACCENT", "NFC", "NOCASE.NOACCENT")
+    ),
+    Kind(name="duckdb, generated columns", store=_in_duckdb(generated=True)),
+    Kind(
+        name="duckdb, generated columns, NOCASE",
+        store=_in_duckdb(generated=True, texts="VARCHAR COLLATE NOCASE"),
+    ),
+    Kind(name="parquet", store=_in_parquet(row_group_size=997)),
+    Kind(name="parquet, no statistics", store=_in_parquet(write_statistics=False)),
+    Kind(
+        name="parquet, version 1, no dictionary, int96",
+        store=_in_parquet(
+            version="1.0", use_dictionary=False, use_deprecated_int96_timestamps=True
+        ),
+    ),
+    Kind(name="parquet, parts", store=_in_parquet(parts=3, data_page_version="2.0")),
+    Kind(name="parquet, hive", store=_in_parquet(under=HIVE)),
+    Kind(name="parquet, parts, hive", store=_in_parquet(parts=2, under=HIVE)),
+    Kind(name="csv", store=_in_csv, holds=in_lines, text_ids=True),
+    Kind(name="omop, parquet", store=_in_omop, integer_ids=True),
+    Kind(name="omop, csv", store=_in_omop_csv, holds=in_lines, integer_ids=True),
+    Kind(name="omop, duckdb, NOCASE", store=_in_omop_duckdb, integer_ids=True),
+    Kind(name="arrow", store=_as_frames(lambda rows: rows)),
+    Kind(name="arrow, dictionaries", store=_as_frames(_in_dictionaries)),
+    Kind(name="arrow, views and chunks", store=_as_frames(_in_views)),
+    Kind(name="pandas", store=_as_frames(_in_pandas), needs="pandas"),
+    Kind(name="pandas, Arrow", store=_as_frames(_in_pandas_of_arrow), needs="pandas"),
+    Kind(name="pandas, categories", store=_as_frames(_in_pandas_of_categories), needs="pandas"),
+    Kind(
+        name="pandas, objects",
+        store=_as_frames(_in_pandas_of_objects),
+        holds=in_calendar,
+        text_ids=True,
+        needs="pandas",
+    ),
+    Kind(name="polars", store=_as_frames(_in_polars), needs="polars"),
+    Kind(name="polars, categories", store=_as_frames(_in_polars_of_categories), needs="polars"),
+)
