@@ -32,10 +32,10 @@ from confide.learning.columns import (
     encoded,
     label,
 )
-from confide.learning.estimator import BY_PATIENT, Estimator, Floats, stacked
+from confide.learning.estimator import ROW_BY_ROW, Estimator, Floats, stacked
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger
-from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
+from confide.learning.refusals import refuse_callers, refuse_learnt_steps
 from confide.learning.running import planned, run_job
 from confide.privacy.amount import from_nano
 from confide.privacy.loss import ZeroConcentratedDP
@@ -164,7 +164,7 @@ class PATEClassifier(Estimator):
             PolicyError: If the lifetime would be passed; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        refuse_tuning()
+        refuse_callers()
         refuse_learnt_steps()
         entity, units = _units(patients, hospitals)
         if entity is Entity.HOSPITAL and self.rows is None:
@@ -248,7 +248,8 @@ class PATEClassifier(Estimator):
             accounting={"measure": "zcdp", "delta": self.delta},
             lifetime=str(self.epsilon if self.lifetime is None else self.lifetime),
             frames=frames,
-            protects={**BY_PATIENT, "unit": entity.value, "id": identified},
+            entity=entity,
+            identified=identified,
         )
 
     def _votes(self, ws: Workspace, *, queries: int) -> NoisyVotes:
@@ -299,7 +300,8 @@ class PATEClassifier(Estimator):
 
 def _units(patients: Any, hospitals: Any) -> tuple[Entity, Any]:
     """Return the privacy unit and the id of each row's."""
-    if (patients is None) == (hospitals is None):
+    by_row = isinstance(patients, str) and patients == ROW_BY_ROW
+    if (patients is None) == (hospitals is None) or by_row:
         raise ContractError(
             "Patients come to their teacher by a keyed hash of their id.",
             hint="Write fit(..., patients=ids); or hospitals=ids, for one teacher a hospital: a "

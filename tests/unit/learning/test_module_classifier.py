@@ -209,7 +209,7 @@ def few(X, y):
 def test_a_training_is_defined_on_every_table(world, tmp_path):
     """One class, a constant column, no value known, nobody there, fewer patients than weights."""
     X, y = world(*patients(40)[:2])
-    model = classifier(tmp_path, epochs=2).fit(X, y)
+    model = classifier(tmp_path, epochs=2).fit(X, y, patients="rows")
     chances = model.predict_proba(patients(5)[0])
     assert np.isfinite(chances).all()
     assert chances.sum(axis=1) == pytest.approx(np.ones(5))
@@ -284,8 +284,8 @@ def test_tuning_on_private_data_and_exact_scores_are_refused(tmp_path, fitted):
     search = selection.GridSearchCV(
         classifier(tmp_path), {"learning_rate": ["0.1", "0.01"]}, error_score="raise"
     )
-    with pytest.raises(ContractError, match="nothing here needs tuning"):
-        search.fit(X, y)
+    with pytest.raises(ContractError, match="Fit once"):
+        search.fit(X, y, patients="rows")
     with pytest.raises(ContractError, match="public"):
         fitted[0].score(X, y)
     assert fitted[0].score(X, y, public=True) > 0.5
