@@ -24,13 +24,15 @@ from confide.errors import ContractError
 from confide.files.dataset import AmountSection, amount_nano
 from confide.files.texts import read_section
 from confide.jobs.learning.pate.job import VOTES, Pate, ask, read_votes
-from confide.jobs.learning.pate.student import Learns, check_student, fitted
+from confide.jobs.learning.pate.student import Learns, check_student, fitted, try_student
+from confide.jobs.learning.pate.teachers import check_teacher, try_teacher
 from confide.jobs.learning.pate.votes import Aggregation, NoisyVotes, calibrated, moved_by
 from confide.learning.columns import (
     Bounds,
     Feature,
     encoded,
     label,
+    made_up_rows,
 )
 from confide.learning.estimator import ROW_BY_ROW, Estimator, Floats, stacked
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
@@ -47,6 +49,8 @@ from confide.tables.relation import Relation
 from confide.workspace import Workspace
 
 HOSPITAL = "hospital"
+MADE_UP = 2000
+"""Rows on which a teacher is tried."""
 HOPELESS = 0.25
 """Where unanimous teachers are outvoted by noise more often, a fit is refused."""
 
@@ -175,7 +179,7 @@ class PATEClassifier(Estimator):
         features = self._declared(X)
         terms = stacked(public, features=features, terms=encoded)
         learns = _choice(Learns, self.learns, name="learns")
-        check_student(self.teacher if self.student is None else self.student, learns=learns)
+        self._try(features, terms=terms, learns=learns)
         frame = frame_of(X, {OUTCOME: column_of(y)}, units, features=features)
         if entity is Entity.HOSPITAL:
             frame = frame.rename_columns([*frame.column_names[:-1], HOSPITAL])
@@ -220,6 +224,15 @@ class PATEClassifier(Estimator):
     def _exactly(self, X: Any, y: Any) -> float:  # noqa: N803
         """Return the share of rows that are predicted right."""
         return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    def _try(self, features: tuple[Feature, ...], *, terms: Floats, learns: Learns) -> None:
+        """Refuse a teacher or student that cannot learn, on made-up rows and votes."""
+        student = self.teacher if self.student is None else self.student
+        check_student(student, learns=learns)
+        check_teacher(self.teacher)
+        made_up = made_up_rows(features, count=MADE_UP)
+        try_teacher(self.teacher, rows=made_up, classes=len(self.classes))
+        try_student(student, terms=terms, classes=len(self.classes), learns=learns)
 
     def _take(self, terms: Floats, *, learns: Learns) -> None:
         answers = read_votes(self.release_.answer.files[VOTES])

@@ -189,7 +189,7 @@ def test_searches_and_learnt_steps_are_refused(model):
     from sklearn.preprocessing import StandardScaler
 
     X, y, one = rows(np.random.default_rng(1), 60), outcomes(model), model()
-    with pytest.raises(ContractError, match="fits many models"):
+    with pytest.raises(ContractError, match="Fit once"):
         cross_val_score(one, X, y, cv=2, error_score="raise")
     with pytest.raises(ContractError, match="learns from the patients"):
         make_pipeline(StandardScaler(), one).fit(X, y, patients="rows")
@@ -271,7 +271,7 @@ def test_auto_takes_one_look_for_few_rows_and_rounds_for_many_by_public_numbers_
         DPLogisticRegression(**given, workspace=TemporaryLedger()).fit(X, y, patients="rows")
     with pytest.raises(UnknownNameError, match="one-shoot"):
         DPLogisticRegression(**{**given, "method": "one-shoot"}, workspace=TemporaryLedger()).fit(
-            X, y
+            X, y, patients="rows"
         )
     with pytest.raises(ContractError, match="in rounds"):
         several(method="one-shot").fit(X, np.full(600, "mild"), patients="rows")

@@ -95,13 +95,16 @@ def with_kinks(program: RowProgram) -> Any:
     class Watching(torch.fx.Interpreter):  # type: ignore[misc]
         """Runs operation by operation; ``near`` is of the row that it is run on."""
 
+        near: Any
+
         def run_node(self, n: Any) -> Any:
             name = operation(n)
             if name in _AT_ZERO:
                 self.near = self.near | _near(self.fetch_args_kwargs_from_env(n)[0][0])
             elif name == "softplus":  # a straight line from there on
                 argument, *given = self.fetch_args_kwargs_from_env(n)[0]
-                beta, edge = (*given, *_SOFTPLUS[len(given) :])
+                said = [*given, *_SOFTPLUS[len(given) :]]
+                beta, edge = said[0], said[1]
                 self.near = self.near | _near(argument * beta - edge)
             return super().run_node(n)
 
