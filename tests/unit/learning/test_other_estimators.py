@@ -192,7 +192,7 @@ def test_searches_and_learnt_steps_are_refused(model):
     with pytest.raises(ContractError, match="Fit once"):
         cross_val_score(one, X, y, cv=2, error_score="raise")
     with pytest.raises(ContractError, match="learns from the patients"):
-        make_pipeline(StandardScaler(), one).fit(X, y, patients="rows")
+        make_pipeline(StandardScaler(), one).fit(X, y)
     other = clone(one)
     assert other.get_params() == one.get_params()
     assert is_classifier(one) is (model is several)
