@@ -212,7 +212,7 @@ def _in_pandas_of_arrow(rows: pa.Table) -> object:
 
 def _in_pandas_of_categories(rows: pa.Table) -> object:
     frame: Any = _in_pandas(rows)
-    return frame.astype({name: "category" for name in _texts(rows)})
+    return frame.astype(dict.fromkeys(_texts(rows), "category"))
 
 
 def _in_pandas_of_objects(rows: pa.Table) -> object:

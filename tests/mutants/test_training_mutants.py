@@ -16,14 +16,15 @@ pytest.importorskip("opacus", reason="needs the extra `learning`")
 
 from confide.attacks.audit.lower_bound import delta_bound  # noqa: E402
 from confide.jobs.learning.dp_sgd import DPSGD, REACH, Optimizer  # noqa: E402
-from confide.jobs.learning.modules import loss_of, validated  # noqa: E402
-from confide.jobs.learning.per_patient_gradients import PerPatientGradients, Rows  # noqa: E402
+from confide.jobs.learning.modules import validated  # noqa: E402
+from confide.jobs.learning.per_patient_gradients import Rows  # noqa: E402
 from confide.jobs.learning.poisson_sampler import PoissonSampler  # noqa: E402
 from confide.noise.discrete_gaussian import DiscreteGaussian  # noqa: E402
 from confide.tables.bound_contributions import RowBound  # noqa: E402
 from confide.tables.expression import ColumnOf  # noqa: E402
 from confide.tables.records import Records  # noqa: E402
 from confide.tables.relation import Relation  # noqa: E402
+from module_gradients import gradients_of  # noqa: E402
 from seeded import SeededEntropy  # noqa: E402
 
 pytestmark = pytest.mark.mutant
@@ -65,7 +66,7 @@ def pulled(classes, *, clip=CLIP):
         module.weight.zero_()  # residuals of one half, twice the clip
     n = len(classes)
     rows = Rows(patient=np.arange(n), inputs=np.ones((n, 1)), classes=np.array(classes))
-    of = PerPatientGradients(module, loss=loss_of(1), clip=clip)
+    of = gradients_of(module, features=1, clip=clip)
     return of.clipped(rows)[:, 0]
 
 
@@ -179,10 +180,57 @@ def test_rows_clipped_one_by_one_instead_of_patients_are_caught(monkeypatch):
     with torch.no_grad():
         module.weight.zero_()
     rows = Rows(patient=np.zeros(3, int), inputs=np.ones((3, 1)), classes=np.zeros(3, int))
-    of = PerPatientGradients(module, loss=loss_of(1), clip=CLIP)
+    of = gradients_of(module, features=1, clip=CLIP)
     assert passes(WHOLE, of.clipped(rows)[:, 0])
     by_row = replace(rows, patient=np.arange(3))
     assert not passes(WHOLE, of.clipped(by_row)[:, 0].sum(keepdims=True))
+
+
+class Gated(torch.nn.Module):
+    """A line; where the mean of a batch is far off, a forty times steeper one."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(2, 1, bias=False)
+
+    def forward(self, rows):
+        return self.linear(rows) * (1 + 40 * torch.sigmoid(1e4 * (rows.mean() - 0.6)))
+
+
+def furthest_moved(by_patient=None):
+    """Return how far one patient moves the sum of a gated module, in parts of R."""
+    module = validated(Gated(), features=2, classes=2)
+    with torch.no_grad():
+        module.linear.weight.fill_(0.01)
+    n = 20
+    rows = Rows(
+        patient=np.arange(n),
+        inputs=np.vstack([np.tile([0.53, 0.65], (n - 1, 1)), [[1.0, 1.0]]]),
+        classes=np.zeros(n, int),
+    )
+    of = gradients_of(module, features=2, clip=2.0)
+    if by_patient is not None:
+        of.by_patient = lambda batch: by_patient(of, module, batch)
+    return float(np.abs(of.summed(rows) - of.summed(rows.of(np.arange(n - 1)))).max()) / REACH
+
+
+def test_gradients_of_rows_that_go_through_the_module_together_are_caught():
+    """As per-row gradients of a hooked module are: the batch decides what each of its rows adds."""
+
+    def together(of, module, rows):
+        outputs = module(torch.from_numpy(rows.inputs))
+        losses = torch.nn.functional.binary_cross_entropy_with_logits(
+            outputs[:, 0], torch.from_numpy(rows.classes.astype(float)), reduction="none"
+        )
+        of._at_kinks = np.zeros(len(losses), dtype=bool)
+        each = [
+            torch.autograd.grad(loss, list(module.parameters()), retain_graph=True)[0].reshape(-1)
+            for loss in losses
+        ]
+        return torch.stack(each).numpy()
+
+    assert furthest_moved() <= 1
+    assert furthest_moved(together) > 5
 
 
 @pytest.mark.audit

@@ -258,3 +258,16 @@ def encoded(feature: Feature, values: NDArray[Any]) -> list[NDArray[np.float64]]
             hint=f"Write missing={{{feature.name!r}: constant}} before fitting.",
         )
     return [np.clip(found, float(feature.lower), float(feature.upper))]
+
+
+def made_up_rows(features: Sequence[Feature], *, count: int) -> NDArray[np.float64]:
+    """Return rows within the declared bounds and categories, of nobody; shape (count, terms)."""
+    found: list[NDArray[np.float64]] = []
+    for place, feature in enumerate(features, start=1):
+        share = np.mod(np.arange(1, count + 1) * math.sqrt(place + 1 / place), 1.0)
+        if feature.labels:
+            level = (share * len(feature.labels)).astype(np.int64)
+            found += [(level == k).astype(np.float64) for k in range(1, len(feature.labels))]
+        else:
+            found.append(float(feature.lower) + share * float(feature.upper - feature.lower))
+    return np.column_stack(found)

@@ -24,13 +24,46 @@ from confide.learning.columns import (
 from confide.learning.conventions import Conventions
 from confide.learning.in_memory import PATIENT, ROWS
 from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
+from confide.learning.refusals import refuse_callers
+from confide.privacy.unit import Entity
 from confide.workspace import Workspace, open_workspace
 
 Floats: TypeAlias = NDArray[np.float64]
 Terms: TypeAlias = Callable[[Feature, NDArray[Any]], list[Floats]]
 
-BY_PATIENT: Mapping[str, str] = {"unit": "patient", "id": PATIENT, "adjacency": "add-remove"}
-"""Whose rows are protected, in the words of dataset.yaml."""
+ROW_BY_ROW = "rows"
+"""What is written for ``patients`` where each row is to be protected by itself."""
+
+
+def whose(patients: Any, *, most: int = 1) -> tuple[Entity, Any]:
+    """Return the privacy unit that a caller asks for, and the id of each row's.
+
+    Args:
+        patients: Ids, or the word ``"rows"``.
+        most: Rows that each patient keeps.
+
+    Raises:
+        ContractError: If neither was given, or rows would be bounded in number.
+    """
+    if patients is None:
+        raise ContractError(
+            "Whose rows these are was not said, and somebody may have several.",
+            hint="Write fit(..., patients=ids), an id for each row; or patients='rows', which "
+            "protects single rows and says so in the certificate.",
+        )
+    if not isinstance(patients, str):
+        return Entity.PATIENT, patients
+    if patients != ROW_BY_ROW:
+        raise ContractError(
+            f"Expected an id for each row, or 'rows', got the text {patients[:40]!r}.",
+            hint="Write patients=table['patient'], the column and not its name.",
+        )
+    if most != 1:
+        raise ContractError(
+            "With patients='rows' each row stands for itself, so none are kept of each patient.",
+            hint="Write rows_per_patient=1, or patients=ids.",
+        )
+    return Entity.EVENT, None
 
 
 class Estimator(Conventions):
@@ -93,7 +126,8 @@ class Estimator(Conventions):
         accounting: Mapping[str, str],
         lifetime: str,
         frames: Mapping[str, object],
-        protects: Mapping[str, str] = BY_PATIENT,
+        entity: Entity = Entity.PATIENT,
+        identified: str = PATIENT,
     ) -> Workspace:
         """Open the ledger over rows in memory.
 
@@ -103,13 +137,14 @@ class Estimator(Conventions):
             accounting: Measure and δ.
             lifetime: ε that all fits may cost together.
             frames: The rows; none to plan alone.
-            protects: Unit, id and adjacency.
+            entity: Whose rows are protected.
+            identified: Column of their ids.
         """
         columns = {feature.name: feature.section() for feature in features} | dict(beside)
         dataset = {
             "dataset": {"id": self.lineage, "lineage": self.lineage, "snapshot": "1"},
             "source": {"kind": "frames"},
-            "protects": dict(protects),
+            "protects": {"unit": entity.value, "id": identified, "adjacency": "add-remove"},
             "accounting": dict(accounting),
             "caps": {"lifetime": {"epsilon": lifetime}},
             "tables": {ROWS: {"columns": columns}},
@@ -148,8 +183,10 @@ def stacked(table: Any, *, features: tuple[Feature, ...], terms: Terms) -> Float
     """Return the terms of rows, feature by feature; shape (rows, terms).
 
     Raises:
-        ContractError: If there are not as many columns as features.
+        ContractError: If there are not as many columns as features, or a part of scikit-learn asks
+            that would learn from the answers.
     """
+    refuse_callers()
     if width_of(table) != len(features):
         raise ContractError(f"Expected {len(features)} columns, got {width_of(table)}.")
     found = [

@@ -83,7 +83,7 @@ class DPHazardRegression(DPModel):
             X: Rows; shape (rows, columns).
             y: Whether follow-up ended with the event, and its time: a structured array of these
                 two, as scikit-survival has it, or one of shape (rows, 2).
-            patients: Id of each row's patient; each row is a patient of its own when None.
+            patients: Id of each row's patient; or ``"rows"``, which protects single rows.
 
         Raises:
             ContractError: If something is not declared, or was learnt from the data; nothing is

@@ -29,7 +29,7 @@ def frame_of(
     Args:
         table: Rows; shape (rows, columns).
         beside: Outcomes and the like by name; each of shape (rows,).
-        patients: Id of each row's patient; its place when None.
+        patients: Id of each row's patient; None where rows are protected one by one.
         features: Of the columns.
         texts: Which of those beside are categories.
 

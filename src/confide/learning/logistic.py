@@ -100,7 +100,7 @@ class DPLogisticRegression(DPModel):
         Args:
             X: Rows; shape (rows, columns).
             y: Outcomes; shape (rows,).
-            patients: Id of each row's patient; each row is a patient of its own when None.
+            patients: Id of each row's patient; or ``"rows"``, which protects single rows.
 
         Raises:
             ContractError: If something is not declared, or was learnt from the data; nothing is

@@ -1,9 +1,10 @@
 """What every estimator shares: a fit is a plan, a charge and a certificate.
 
 *Privacy:* as the statistic that is asked, with the patient as unit: all rows of a patient added or
-removed.  Bounds, categories, classes, names of columns and the number of columns are public.  The
-same fit on the same rows returns the stored release and costs nothing: the request is known by a
-keyed digest of plan and rows, which tells nothing to whoever lacks the folder's key.
+removed; or one row, where ``patients="rows"`` asks for that weaker promise. Bounds, categories,
+classes, names of columns and the number of columns are public. The same fit on the same rows
+returns the stored release and costs nothing: the request is known by a keyed digest of plan and
+rows, which tells nothing to whoever lacks the folder's key.
 """
 
 from abc import abstractmethod
@@ -19,12 +20,13 @@ from confide.learning.columns import (
     Feature,
     encoded,
 )
-from confide.learning.estimator import Estimator, Floats, as_text, stacked
+from confide.learning.estimator import Estimator, Floats, as_text, stacked, whose
 from confide.learning.in_memory import PATIENT, ROWS, frame_of, request_of
-from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
+from confide.learning.refusals import refuse_callers, refuse_learnt_steps
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.plan import Plan
 from confide.privacy.loss import ZeroConcentratedDP
+from confide.privacy.unit import Entity
 from confide.workspace import Workspace
 
 MODEL, TIME = "model", "time"
@@ -75,16 +77,19 @@ class DPModel(Estimator):
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts."""
 
-    def feasibility(self, *, rows: int, share: str | None = None) -> Forecast:
+    def feasibility(
+        self, *, rows: int, share: str | None = None, unit: str = Entity.PATIENT.value
+    ) -> Forecast:
         """Return the expected error of a coefficient before anything is spent.
 
         Args:
             rows: Public planning number of rows.
             share: Public planning share, of what the page of the statistic says.
+            unit: "patient"; or "event", for fits with ``patients="rows"`` in the same ledger.
         """
         features = self._declared(None)
         expect = {"count": str(rows)} | ({} if share is None else {"share": share})
-        with self._open(features, frames={}) as ws:
+        with self._open(features, entity=Entity(unit), frames={}) as ws:
             plan = self._plan(ws, features, expect=expect)
             found = ws.forecast(plan)[MODEL]
         if isinstance(found, str):
@@ -99,17 +104,18 @@ class DPModel(Estimator):
         patients: Any,
         holding_out: bool = False,
     ) -> Self:
-        refuse_tuning()
+        refuse_callers()
         refuse_learnt_steps()
         features = self._declared(X)
-        if patients is None and holding_out:
+        entity, ids = whose(patients, most=getattr(self, "rows_per_patient", 1))
+        if ids is None and holding_out:
             raise ContractError(
                 "Patients are held out by a keyed hash of their id, and none was given.",
                 hint="Write fit(X, y, patients=ids): a row's place is not an id.",
             )
         texts = [name for name, section in self._beside().items() if "categories" in section]
-        frame = frame_of(X, beside, patients, features=features, texts=texts)
-        with self._open(features, frames={ROWS: frame}) as ws:
+        frame = frame_of(X, beside, ids, features=features, texts=texts)
+        with self._open(features, entity=entity, frames={ROWS: frame}) as ws:
             plan = self._plan(ws, features)
             key = request_of(plan.digest(), frame, workspace=self.workspace)
             release = ws.release(plan, request=key)
@@ -121,13 +127,20 @@ class DPModel(Estimator):
     def _declared(self, table: Any) -> tuple[Feature, ...]:
         return self._named(table, own=(PATIENT, *self._beside()))
 
-    def _open(self, features: tuple[Feature, ...], *, frames: Mapping[str, object]) -> Workspace:
+    def _open(
+        self,
+        features: tuple[Feature, ...],
+        *,
+        entity: Entity = Entity.PATIENT,
+        frames: Mapping[str, object],
+    ) -> Workspace:
         return self._opened(
             features,
             beside=self._beside(),
             accounting={"measure": "zcdp", "delta": self.delta},
             lifetime=as_text(self.epsilon if self.lifetime is None else self.lifetime),
             frames=frames,
+            entity=entity,
         )
 
     def _plan(

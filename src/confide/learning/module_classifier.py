@@ -1,16 +1,18 @@
 """Modules of PyTorch as scikit-learn classifiers: each fit is a plan, a charge and a certificate.
 
 *Privacy:* as :mod:`confide.jobs.learning.dp_sgd`, with the patient as unit: all rows of a patient
-added or removed.  Bounds, categories, classes, the module, the planning number of patients and all
-settings are public.  The weights that a training starts from are published: they must not come from
-the patients.  The same fit on the same rows is the stored release and costs nothing; after a crash
-it goes on where it stopped.
+added or removed; or one row, where ``patients="rows"`` asks for that weaker promise. Bounds,
+categories, classes, the module, the planning number of patients and all settings are public. The
+weights that a training starts from are published: they must not come from the patients. The same
+fit on the same rows is the stored release and costs nothing; after a crash it goes on where it
+stopped.
 
 References:
     [ACGMMTZ16] Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang. Deep learning with
         differential privacy. CCS 2016. https://arxiv.org/abs/1607.00133
 """
 
+import copy
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -29,16 +31,17 @@ from confide.learning.columns import (
     encoded,
     label,
 )
-from confide.learning.estimator import Estimator, Floats, as_text, stacked
+from confide.learning.estimator import Estimator, Floats, as_text, stacked, whose
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger
-from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
+from confide.learning.refusals import refuse_callers, refuse_learnt_steps
 from confide.learning.running import last_part, planned, run_in_parts
 from confide.plans.job import JobPlan
 from confide.plans.plan import Study
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import amount
 from confide.privacy.measure import Measure
+from confide.privacy.unit import Entity
 from confide.release.job_certificate import JobRelease
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
@@ -48,6 +51,7 @@ from confide.workspace import Workspace
 
 if TYPE_CHECKING:
     from confide.jobs.learning.dp_sgd import DPSGD
+    from confide.jobs.learning.row_program import RowProgram
 
 BATCH, EPOCHS = 512, 20
 """Patients expected in a batch, and times that each patient is expected to be drawn."""
@@ -146,7 +150,7 @@ class DPModuleClassifier(Estimator):
         Args:
             X: Rows; shape (rows, columns).
             y: Outcomes; shape (rows,).
-            patients: Id of each row's patient; each row is a patient of its own when None.
+            patients: Id of each row's patient; or ``"rows"``, which protects single rows.
             progress: Told each stage; a terminal's standard error when None.
 
         Raises:
@@ -155,17 +159,23 @@ class DPModuleClassifier(Estimator):
             PolicyError: If the lifetime would be passed; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        from confide.jobs.learning.module_training import MODEL, ModuleTraining, restored
+        from confide.jobs.learning.module_training import MODEL, ModuleTraining, published
+        from confide.jobs.learning.modules import first_weights
 
-        refuse_tuning()
+        refuse_callers()
         refuse_learnt_steps()
+        entity, ids = whose(patients, most=self.rows_per_patient)
         features = self._declared(X)
-        module = self._validated(features)
-        frame = frame_of(X, {OUTCOME: column_of(y)}, patients, features=features)
-        with self._open(features, frames={ROWS: frame}) as ws:
-            spec, plan = self._planned(ws, features, module=module)
+        module, program = self._validated(features)
+        frame = frame_of(X, {OUTCOME: column_of(y)}, ids, features=features)
+        with self._open(features, entity=entity, frames={ROWS: frame}) as ws:
+            spec, plan = self._planned(ws, features, module=module, program=program)
             runner = ModuleTraining(
-                spec, plan=plan, module=module, delta=self._delta(plan.dataset.measure)
+                spec,
+                plan=plan,
+                program=program,
+                first=first_weights(module),
+                delta=self._delta(plan.dataset.measure),
             )
             self.release_ = run_in_parts(
                 ws,
@@ -175,36 +185,42 @@ class DPModuleClassifier(Estimator):
                 request=request_of(plan.digest(), frame, workspace=self.workspace),
                 progress=progress or _to_terminal,
             )
-        restored(module, self.release_.answer.files[MODEL])
-        self.module_ = module.eval()
+        self.module_ = published(module, self.release_.answer.files[MODEL])
         self.classes_ = np.asarray(self.classes)
         self._keep(X, features=features, certificate=self.release_.certificate)
         return self
 
-    def plan(self, columns: Sequence[str] | None = None) -> JobPlan:
+    def plan(
+        self, columns: Sequence[str] | None = None, *, unit: str = Entity.PATIENT.value
+    ) -> JobPlan:
         """Return what a fit would do and cost; reads and charges nothing.
 
         Args:
             columns: Names of the columns, in their order; those that are declared, when None.
+            unit: "patient"; or "event", for fits with ``patients="rows"`` in the same ledger.
         """
         features = declared(
             columns, bounds=self.bounds, categories=self.categories, missing=self.missing
         )
-        with self._open(features, frames={}) as ws:
-            return self._planned(ws, features, module=self._validated(features))[1]
+        module, program = self._validated(features)
+        with self._open(features, entity=Entity(unit), frames={}) as ws:
+            return self._planned(ws, features, module=module, program=program)[1]
 
-    def checkpoint(self, columns: Sequence[str] | None = None) -> JobRelease | None:
+    def checkpoint(
+        self, columns: Sequence[str] | None = None, *, unit: str = Entity.PATIENT.value
+    ) -> JobRelease | None:
         """Return the last durable weights in the ledger, certified; None where there are none.
 
         They were charged for, also where the training ended early.  Free.
 
         Args:
             columns: Names of the columns, in their order; those that are declared, when None.
+            unit: As of :meth:`plan`.
         """
         features = declared(
             columns, bounds=self.bounds, categories=self.categories, missing=self.missing
         )
-        with self._open(features, frames={}) as ws:
+        with self._open(features, entity=Entity(unit), frames={}) as ws:
             return last_part(ws)
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
@@ -212,8 +228,9 @@ class DPModuleClassifier(Estimator):
         import torch
 
         inputs = torch.from_numpy(self._inputs(X))
+        asked = copy.deepcopy(self.module_)  # which may keep what it sees, and is not kept itself
         with torch.no_grad():
-            found = self.module_(inputs).numpy()
+            found = asked(inputs).numpy()
         if found.shape[1] == 1:
             chance = 1 / (1 + np.exp(-np.clip(found[:, 0], -700, 700)))
             return np.column_stack([1 - chance, chance])
@@ -233,18 +250,26 @@ class DPModuleClassifier(Estimator):
     def _declared(self, table: Any) -> tuple[Feature, ...]:
         return self._named(table, own=(PATIENT, OUTCOME))
 
-    def _validated(self, features: tuple[Feature, ...]) -> Any:
-        from confide.jobs.learning.modules import validated
+    def _validated(self, features: tuple[Feature, ...]) -> "tuple[Any, RowProgram]":
+        """Return a copy of the module that sees no row, and what it does to one."""
+        from confide.jobs.learning.modules import program_of, validated
 
         width = sum(max(1, len(feature.labels) - 1) for feature in features)
-        return validated(self.module, features=width, classes=len(self.classes))
+        module = validated(self.module, features=width, classes=len(self.classes))
+        return module, program_of(module, features=width, classes=len(self.classes))
 
     def _planned(
-        self, ws: Workspace, features: tuple[Feature, ...], *, module: Any
+        self, ws: Workspace, features: tuple[Feature, ...], *, module: Any, program: "RowProgram"
     ) -> "tuple[DPSGD, JobPlan]":
         """Return the training and its price."""
         from confide.jobs.learning.dp_sgd import DPSGD, Optimizer, noise_for
-        from confide.jobs.learning.modules import architecture, trained, usual_clip
+        from confide.jobs.learning.modules import (
+            architecture,
+            first_weights,
+            trained,
+            usual_clip,
+            weights_digest,
+        )
 
         if not isinstance(self.patients, int) or self.patients < 1:
             raise ContractError(
@@ -269,6 +294,7 @@ class DPModuleClassifier(Estimator):
                 relation=Relation(table=ROWS),
                 reads=tuple(ColumnOf(table=ROWS, column=name) for name in names),
                 bounds=RowBound(max_rows=most),
+                unit=ws.declared.dataset.unit.entity,
             ),
             architecture=architecture(module),
             parameters=trained(module),
@@ -287,6 +313,8 @@ class DPModuleClassifier(Estimator):
             optimizer=kinds[self.optimizer],
             learning_rate=amount(self.learning_rate),
             checkpoints=min(self.checkpoints, steps),
+            program=program.digest,
+            first_weights=weights_digest(first_weights(module)),
         )
         return spec, planned(ws, spec, study=Study(id="module"), delta=self._delta(measure))
 
@@ -300,13 +328,20 @@ class DPModuleClassifier(Estimator):
             case _:
                 assert_never(measure)
 
-    def _open(self, features: tuple[Feature, ...], *, frames: Mapping[str, object]) -> Workspace:
+    def _open(
+        self,
+        features: tuple[Feature, ...],
+        *,
+        entity: Entity = Entity.PATIENT,
+        frames: Mapping[str, object],
+    ) -> Workspace:
         return self._opened(
             features,
             beside={OUTCOME: {"categories": [label(each) for each in self.classes]}},
             accounting={"measure": self.measure, "delta": self.lifetime_delta or self.delta},
             lifetime=as_text(self.epsilon if self.lifetime is None else self.lifetime),
             frames=frames,
+            entity=entity,
         )
 
     def _inputs(self, table: Any) -> Floats:

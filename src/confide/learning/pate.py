@@ -24,18 +24,20 @@ from confide.errors import ContractError
 from confide.files.dataset import AmountSection, amount_nano
 from confide.files.texts import read_section
 from confide.jobs.learning.pate.job import VOTES, Pate, ask, read_votes
-from confide.jobs.learning.pate.student import Learns, check_student, fitted
+from confide.jobs.learning.pate.student import Learns, check_student, fitted, try_student
+from confide.jobs.learning.pate.teachers import check_teacher, try_teacher
 from confide.jobs.learning.pate.votes import Aggregation, NoisyVotes, calibrated, moved_by
 from confide.learning.columns import (
     Bounds,
     Feature,
     encoded,
     label,
+    made_up_rows,
 )
-from confide.learning.estimator import BY_PATIENT, Estimator, Floats, stacked
+from confide.learning.estimator import ROW_BY_ROW, Estimator, Floats, stacked
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger
-from confide.learning.refusals import refuse_learnt_steps, refuse_tuning
+from confide.learning.refusals import refuse_callers, refuse_learnt_steps
 from confide.learning.running import planned, run_job
 from confide.privacy.amount import from_nano
 from confide.privacy.loss import ZeroConcentratedDP
@@ -47,6 +49,8 @@ from confide.tables.relation import Relation
 from confide.workspace import Workspace
 
 HOSPITAL = "hospital"
+MADE_UP = 2000
+"""Rows on which a teacher is tried."""
 HOPELESS = 0.25
 """Where unanimous teachers are outvoted by noise more often, a fit is refused."""
 
@@ -164,7 +168,7 @@ class PATEClassifier(Estimator):
             PolicyError: If the lifetime would be passed; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        refuse_tuning()
+        refuse_callers()
         refuse_learnt_steps()
         entity, units = _units(patients, hospitals)
         if entity is Entity.HOSPITAL and self.rows is None:
@@ -175,7 +179,7 @@ class PATEClassifier(Estimator):
         features = self._declared(X)
         terms = stacked(public, features=features, terms=encoded)
         learns = _choice(Learns, self.learns, name="learns")
-        check_student(self.teacher if self.student is None else self.student, learns=learns)
+        self._try(features, terms=terms, learns=learns)
         frame = frame_of(X, {OUTCOME: column_of(y)}, units, features=features)
         if entity is Entity.HOSPITAL:
             frame = frame.rename_columns([*frame.column_names[:-1], HOSPITAL])
@@ -221,6 +225,15 @@ class PATEClassifier(Estimator):
         """Return the share of rows that are predicted right."""
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
+    def _try(self, features: tuple[Feature, ...], *, terms: Floats, learns: Learns) -> None:
+        """Refuse a teacher or student that cannot learn, on made-up rows and votes."""
+        student = self.teacher if self.student is None else self.student
+        check_student(student, learns=learns)
+        check_teacher(self.teacher)
+        made_up = made_up_rows(features, count=MADE_UP)
+        try_teacher(self.teacher, rows=made_up, classes=len(self.classes))
+        try_student(student, terms=terms, classes=len(self.classes), learns=learns)
+
     def _take(self, terms: Floats, *, learns: Learns) -> None:
         answers = read_votes(self.release_.answer.files[VOTES])
         nothing = (np.nan,) * len(self.classes)
@@ -248,7 +261,8 @@ class PATEClassifier(Estimator):
             accounting={"measure": "zcdp", "delta": self.delta},
             lifetime=str(self.epsilon if self.lifetime is None else self.lifetime),
             frames=frames,
-            protects={**BY_PATIENT, "unit": entity.value, "id": identified},
+            entity=entity,
+            identified=identified,
         )
 
     def _votes(self, ws: Workspace, *, queries: int) -> NoisyVotes:
@@ -299,7 +313,8 @@ class PATEClassifier(Estimator):
 
 def _units(patients: Any, hospitals: Any) -> tuple[Entity, Any]:
     """Return the privacy unit and the id of each row's."""
-    if (patients is None) == (hospitals is None):
+    by_row = isinstance(patients, str) and patients == ROW_BY_ROW
+    if (patients is None) == (hospitals is None) or by_row:
         raise ContractError(
             "Patients come to their teacher by a keyed hash of their id.",
             hint="Write fit(..., patients=ids); or hospitals=ids, for one teacher a hospital: a "

@@ -80,7 +80,7 @@ class DPPoissonRegression(DPModel):
             X: Rows; shape (rows, columns).
             y: Numbers of events; shape (rows,).
             exposure: Person-time of each row, where the parameter bounds it; shape (rows,).
-            patients: Id of each row's patient; each row is a patient of its own when None.
+            patients: Id of each row's patient; or ``"rows"``, which protects single rows.
 
         Raises:
             ContractError: If something is not declared, or was learnt from the data; nothing is

@@ -1,8 +1,8 @@
-"""What would spend privacy budget without saying so, told by who calls ``fit``.
+"""What would spend privacy budget without saying so, told by who calls a model.
 
-A search over parameters or folds fits many times on private data and picks what looks best on it;
-a step of a pipeline that learns from the data publishes what it learnt.  Either is outside the
-guarantee of the model at its end [LT19].
+A search over parameters or folds fits many times on private data and picks what looks best on it
+[LT19]; a calibration publishes exact outcomes; a step of a pipeline that learns from the data
+publishes what it learnt.  All are outside the guarantee of the model.
 
 *Privacy:* the refusal depends on code alone, before any row is read.
 
@@ -17,25 +17,36 @@ from typing import Any
 
 from confide.errors import ContractError
 
-_SEARCH = "sklearn.model_selection"
+_LIBRARY = "sklearn"
 _PIPELINE = "sklearn.pipeline"
 _TABLES = "sklearn.compose"
+_PASSES_ON = (_PIPELINE, "sklearn.base")
+"""A pipeline, and what wraps every ``fit`` of the library."""
 
 
-def refuse_tuning() -> None:
-    """Refuse a fit that a search over parameters or folds asked for.
+def refuse_callers() -> None:
+    """Refuse what any part of scikit-learn but a pipeline asks for.
+
+    A search fits often and compares by exact scores; a vote, a stack, a bag or a calibration fits
+    others beside, or learns from predictions and exact outcomes of the same patients.
 
     Raises:
-        ContractError: If it is one.
+        ContractError: If one of them asks.
     """
     for caller in _callers():
-        if str(caller.f_globals.get("__name__", "")).startswith(_SEARCH):
-            raise ContractError(
-                "A search or cross-validation fits many models on the same patients and compares "
-                "them by exact scores, which one model's guarantee does not cover.",
-                hint="Fit once: nothing here needs tuning. To know how well the model does, "
-                "write hold_out=0.2 and read evaluation_.",
-            )
+        name = str(caller.f_globals.get("__name__", ""))
+        if name.partition(".")[0] != _LIBRARY:
+            continue
+        union = hasattr(caller.f_locals.get("self"), "transformer_list")
+        if name in _PASSES_ON and not union:
+            continue
+        raise ContractError(
+            f"{name} would fit or ask a private model again and again, or learn from its answers "
+            "and exact outcomes of the same patients, which one model's guarantee does not cover.",
+            hint="Fit once, alone or at the end of a Pipeline: nothing here needs tuning. To know "
+            "how well the model does, write hold_out=0.2 and read evaluation_; of public patients, "
+            "hand predictions to scikit-learn, not the model.",
+        )
 
 
 def refuse_learnt_steps() -> None:

@@ -59,6 +59,7 @@ from confide.plans.growth import appended, growing_question, grown_to
 from confide.plans.mechanisms import vector
 from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.soundness import require_sound
+from confide.release.certificate import guarantee_of
 from confide.release.growing import growth_of
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.release.passage import Answer, Answering, Passage
@@ -187,6 +188,7 @@ class Gate:
         """Refuse a plan that is not sound, or that the source cannot answer; reads no row."""
         progress("check")
         require_sound(plan)
+        guarantee_of(plan)  # a loss that no certificate can state is refused while that is free
         require_caps_in_force(plan, ledger=self.ledger, store=self.patients)
         self.engine.check(_asked(plan), dataset=plan.dataset)
 

@@ -36,6 +36,7 @@ from confide.noise.entropy import Entropy
 from confide.plans.canonical import canonical_bytes
 from confide.plans.events import free_json
 from confide.plans.job import Job, JobPlan, job_events_json, require_sound_job
+from confide.release.certificate import guarantee_of
 from confide.release.job_answer import JobAnswer
 from confide.release.passage import Answer, Answering, Passage
 from confide.rows.engine import Engine
@@ -114,6 +115,7 @@ class JobGate:
         """Refuse a plan that is not the job's, or that the source cannot answer; reads no row."""
         progress("check")
         require_sound_job(plan, job=job)
+        guarantee_of(plan)  # a loss that no certificate can state is refused while that is free
         policy = self.ledger.desk.policy(plan.lineage)
         if plan.dataset.patients or patient_caps(policy):
             raise _leaves_out()

@@ -17,7 +17,9 @@ the ledger knows the position, and a ledger that was put back is found out by it
 
 *Privacy:* a kill, a power failure or an operator's stop is taken not to depend on rows; a failure
 of the job itself may, so it burns the part: the text is constant, the charge stays, and the job
-never goes on.  Nobody is told anything between parts but which step is under way.
+never goes on. Nobody is told anything between parts but which step is under way. What leaves here,
+a failure or an interrupt, holds no frame of the job (:mod:`.seal`): none of its rows, and no noise
+of a part that will be drawn afresh.
 
 References:
     [DMRST22] Denisov, McMahan, Rush, Smith, Thakurta. Improved differential privacy for SGD via
@@ -25,6 +27,7 @@ References:
         https://arxiv.org/abs/2202.08312
 """
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -35,7 +38,8 @@ from confide.noise.entropy import Entropy
 from confide.plans.job import Job, JobPlan
 from confide.release.job_answer import JobAnswer, read_answer
 from confide.release.job_gate import JobGate, job_request
-from confide.release.passage import Answer, is_stop
+from confide.release.passage import Answer
+from confide.release.seal import sealed, stop_of
 from confide.rows.records import RecordRows
 
 Files = Mapping[str, bytes]
@@ -90,6 +94,29 @@ def release_in_parts(
         BurnedError: If the job failed before.
         ReleaseFailedError: If anything fails after the job was opened; the charge stays.
     """
+    return sealed(
+        lambda: _released(
+            gate,
+            job,
+            plan=plan,
+            runner=runner,
+            analyst=analyst,
+            request_key=request_key,
+            progress=progress,
+        )
+    )
+
+
+def _released(
+    gate: JobGate,
+    job: Job,
+    *,
+    plan: JobPlan,
+    runner: InParts,
+    analyst: str,
+    request_key: str,
+    progress: Callable[[str], None],
+) -> StoredRelease:
     gate.check(job, plan=plan, progress=progress)
     question = plan.digest()
     opening = job_request(
@@ -109,34 +136,36 @@ def release_in_parts(
                 "key.",
             )
         part, before = growth.position, read_answer(gate.ledger.stored(growth.latest).payload)
-        failure: BaseException | None = None
+        made: Files | BaseException
         try:
-            rows = rows or gate.read(plan, progress=progress)
-            files = runner.advanced(
-                rows, part=part, before=before.files, entropy=gate.entropy, progress=progress
-            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that one was given may depend on the data
+                rows = rows or gate.read(plan, progress=progress)
+                made = runner.advanced(
+                    rows, part=part, before=before.files, entropy=gate.entropy, progress=progress
+                )
         except BaseException as broken:
-            if is_stop(broken):
+            if stop_of(broken) is not None:
                 raise
-            failure, files = broken, {}
+            made = broken
         request = job_request(
             plan,
             analyst=analyst,
             request_key=f"{request_key}/{part}",
             step=Step(question=question, start=part, stop=part + 1, continues=opened),
         )
-        stored = gate.take(request, answer=_made(plan, files, failure), progress=progress)
+        stored = gate.take(request, answer=_made(plan, made), progress=progress)
     latest = gate.ledger.stored(growth.latest)
     return StoredRelease(entry=gate.ledger.publish(latest.entry), payload=latest.payload)
 
 
-def _made(plan: JobPlan, files: Files, failure: BaseException | None) -> Callable[[], Answer]:
+def _made(plan: JobPlan, made: Files | BaseException) -> Callable[[], Answer]:
     """Return the answer of a part, or the failure of one, which burns it."""
 
     def answer() -> Answer:
-        if failure is not None:
-            raise failure
-        return _answer(plan, files)
+        if isinstance(made, BaseException):
+            raise made
+        return _answer(plan, made)
 
     return answer
 

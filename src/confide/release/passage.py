@@ -11,7 +11,9 @@
 
 *Privacy:* the same request key and plan return the stored bytes and never spend twice.  After
 reading has begun every failure burns the request and becomes :class:`ReleaseFailedError`, whose
-text is constant, and the charge stays: whether something failed may depend on the data.
+text is constant, and the charge stays: whether something failed may depend on the data.  It leaves
+without context and with cleared frames (:mod:`.seal`), as interrupts and all else do; warnings are
+dropped.
 
 References:
     [RRUV16] Rogers, Roth, Ullman, Vadhan. Privacy odometers and filters. NeurIPS 2016.
@@ -19,6 +21,7 @@ References:
 """
 
 import contextlib
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
@@ -26,6 +29,7 @@ from typing import TypeAlias, assert_never
 from confide.budget.ledger import ChargeRequest, Entry, Ledger, Reservation, StoredRelease
 from confide.errors import LedgerUnreachableError, ReleaseFailedError
 from confide.noise.entropy import Entropy
+from confide.release.seal import sealed, stop_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +81,15 @@ class Passage:
             PolicyError: If a cap would be passed, or the terms differ; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
+        return sealed(lambda: self._taken(request, admit=admit, progress=progress))
+
+    def _taken(
+        self,
+        request: ChargeRequest,
+        *,
+        admit: Callable[[Reservation], Answering],
+        progress: Callable[[str], None],
+    ) -> StoredRelease:
         progress("charge")
         held = self.ledger.reserve(request)
         match held:
@@ -99,18 +112,20 @@ class Passage:
         answering = self._admitted(held, admit=admit)
         self.ledger.start_reading(held)
         try:
-            answer = answering()
-        except BaseException as failure:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that one was given may depend on the data
+                answer = answering()
+        except BaseException as failure:  # noqa: BLE001 - raised below, outside the handler
             incident = f"{self.entropy.below(2**64):016x}"
             self.report_incident(incident, failure)
             with contextlib.suppress(LedgerUnreachableError):  # then the next to open burns it
                 self.ledger.burn(held, incident=incident)
-            if is_stop(failure):
-                raise
-            raise ReleaseFailedError(incident) from None
-        progress("commit")
-        entry = self.ledger.commit(held, payload=answer.payload, members=answer.members)
-        return entry, answer.payload
+            told = stop_of(failure) or ReleaseFailedError(incident)
+        else:
+            progress("commit")
+            entry = self.ledger.commit(held, payload=answer.payload, members=answer.members)
+            return entry, answer.payload
+        raise told
 
     def _admitted(
         self, held: Reservation, *, admit: Callable[[Reservation], Answering]
@@ -124,14 +139,3 @@ class Passage:
             if not admitted:
                 self.ledger.cancel(held)
         return answering
-
-
-def is_stop(failure: BaseException) -> bool:
-    """Return whether somebody stopped the process: an interrupt, or an exit without words.
-
-    Whatever else is raised is a failure, also if it is no ``Exception``: libraries in Rust panic
-    with one that is none, and with words about the rows.
-    """
-    if isinstance(failure, SystemExit):
-        return failure.code is None or isinstance(failure.code, int)
-    return isinstance(failure, KeyboardInterrupt | GeneratorExit)

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from confide.privacy.unit import Entity
 from confide.release.facts import condition_text, expression_text
 from confide.tables.aggregate import (
     Aggregate,
@@ -77,7 +78,9 @@ def query_text(measured: Measured, *, dataset: Dataset) -> str:
             assert_never(measured)
 
 
-def bounds_text(bounds: ContributionBounds | DegreeBounds) -> str:
+def bounds_text(
+    bounds: ContributionBounds | DegreeBounds, *, entity: Entity = Entity.PATIENT
+) -> str:
     """Return what one privacy unit may contribute.
 
     Example:
@@ -85,6 +88,8 @@ def bounds_text(bounds: ContributionBounds | DegreeBounds) -> str:
         'at most 2 cells a patient, 3 rows in each'
     """
     match bounds:
+        case RowBound() if entity is Entity.EVENT:  # of a model: each row stands for itself
+            return bounds_text(OneEvent())
         case RowBound(max_rows=rows):
             return f"at most {rows} row{'s' if rows > 1 else ''} a patient"
         case CellBound(max_cells=cells, max_rows_per_cell=rows):

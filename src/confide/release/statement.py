@@ -50,7 +50,8 @@ def promised(plan: Plan) -> dict[str, Json]:
     bounds: dict[str, list[str]] = {}
     for each in plan.measurements:
         name = f"{each.statistic}/{each.name}"
-        bounds.setdefault(bounds_text(each.aggregate.bounds), []).append(name)
+        bound = bounds_text(each.aggregate.bounds, entity=plan.dataset.unit.entity)
+        bounds.setdefault(bound, []).append(name)
     return {
         "contribution-bounds": [{"bound": b, "measurements": names} for b, names in bounds.items()],
         "equivalents": equivalents(plan),

@@ -98,6 +98,11 @@ def ranked(order: Sequence[exp.Expr], *, by: Sequence[str]) -> exp.Expr:
     return named(window, "rk")
 
 
+def place(name: str) -> exp.Expr:
+    """Return the place of a row, in no order: what tells it from the others, and nothing more."""
+    return named(exp.Window(this=exp.RowNumber()), name)
+
+
 def plus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """Return a sum."""
     return exp.Paren(this=exp.Add(this=left, expression=right))

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from confide.rows.build import STAR, at_most, named, num, own, ranked, rest, select
+from confide.rows.build import STAR, at_most, named, num, own, place, ranked, rest, select
 from confide.rows.keyed_order import with_place, with_point
 from confide.rows.layout import Layout
 from confide.rows.person_rows import relation_rows
@@ -24,6 +24,8 @@ def kept_rows(
 ) -> exp.Select:
     """Return the query for each patient's kept rows: ``p``, ``rk``, ``e0, …`` and ``fold``.
 
+    With the row as privacy unit each row is a ``p`` of its own, in no fold: rows have no ids.
+
     Args:
         relation: Which rows; it was checked before.
         reads: Expressions; rows that lack one are left out.
@@ -31,6 +33,11 @@ def kept_rows(
         folds: Number of parts by keyed hash of the id.
         scope: What the query can name.
     """
+    if scope.per_event:
+        rows = relation_rows(scope, relation, reads=reads, known=reads, ordered=False)
+        each = [own(f"e{i}") for i in range(len(reads))]
+        alone = [named(num(1), "rk"), *each, named(num(0), "fold")]
+        return _with(select(place("p"), *alone, of=rows), scope=scope)
     dataset = scope.dataset
     rows = relation_rows(scope, relation, reads=reads, known=reads, ordered=True)
     order = [own(name) for name in order_of(dataset.table(relation.table))]
@@ -40,6 +47,11 @@ def kept_rows(
     placed = with_place(with_point(kept, person="p", ids=scope.layout.ids), [num(0)])
     fold = named(rest(own("h"), num(folds)), "fold")
     query = select(own("p"), own("rk"), *(value.copy() for value in values), fold, of=placed)
+    return _with(query, scope=scope)
+
+
+def _with(query: exp.Select, *, scope: Scope) -> exp.Select:
+    """Return a query with what it names in front."""
     front = [
         exp.CTE(this=part, alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
         for name, part in scope.named.items()

@@ -24,6 +24,8 @@ from confide.tables.descent_scale import scale_of
 from confide.tables.relation import check, domain
 from confide.tables.schema import Dataset, Domain, Kind
 
+_WHOSE = {Entity.PATIENT: "a patient's rows are", Entity.EVENT: "a row is"}
+
 
 def check_descent(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
     """Refuse a model whose lemma would not hold, or that is not declared.
@@ -36,11 +38,7 @@ def check_descent(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
     columns = (*aggregate.covariates, aggregate.outcome, *read, *aggregate.subgroups)
     check(aggregate.relation, *columns, dataset=dataset)
     _check_subgroups(aggregate, dataset=dataset)
-    if dataset.unit.entity is not Entity.PATIENT:
-        raise ContractError(
-            "A model is fitted with the patient as privacy unit.",
-            hint="Write protects: {unit: patient, …} in dataset.yaml.",
-        )
+    _check_unit(aggregate, entity=dataset.unit.entity)
     if dataset.measure is not Measure.ZCDP:
         raise ContractError(
             "Gradients are noised with Gaussian noise, which a ledger in pure ε cannot charge.",
@@ -69,6 +67,21 @@ def check_descent(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
             f"Expected at most {MOST_TERMS} terms, got {size}.",
             hint="Use fewer covariates or coarser categories.",
         )
+
+
+def _check_unit(aggregate: DescentAggregate, *, entity: Entity) -> None:
+    if entity not in (Entity.PATIENT, Entity.EVENT):
+        raise ContractError(
+            "A model is fitted with the patient as privacy unit.",
+            hint="Write protects: {unit: patient, …} in dataset.yaml.",
+        )
+    if entity is Entity.EVENT and aggregate.held_out:
+        raise ContractError(
+            "With the event as privacy unit nobody can be held out: rows have no ids to hash.",
+            hint="Write hold-out: 0, or protect patients.",
+        )
+    if entity is Entity.EVENT and aggregate.bounds.max_rows != 1:
+        raise ContractError("With the event as privacy unit each row stands for itself.")
 
 
 def _check_subgroups(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
@@ -189,7 +202,7 @@ def descent_sensitivity(aggregate: DescentAggregate, *, dataset: Dataset) -> Sen
         linf=math.isqrt(scale.l2_squared),
         entity=dataset.unit.entity,
         unit="1",
-        because="a patient's rows are scaled so that their terms have a bounded norm, and "
+        because=f"{_WHOSE[dataset.unit.entity]} scaled so that terms have a bounded norm, and "
         f"moments, {scale.rounds} gradients, curvature and spread are one vector, asked in turn "
         "[BS16, lem. 1.7].",
     )

@@ -30,7 +30,8 @@ class Records:
         reads: Numbers, categories and dates, in the order of the columns ``e0, e1, …``.
         bounds: Rows that each patient keeps.
         folds: Patients are parted by keyed hash into this many folds.
-        unit: Whose rows each ``patient`` is: a patient's, or where the job says so a hospital's.
+        unit: Whose rows each ``patient`` is: a patient's, or where the job says so a hospital's;
+            or the row itself, which is then its own and in no fold.
     """
 
     relation: Relation
@@ -53,11 +54,13 @@ def check_records(records: Records, *, dataset: Dataset) -> None:
         ContractError: If a name or kind does not fit, or the unit is another than the job's.
     """
     check(records.relation, *records.reads, dataset=dataset)
-    if records.unit not in (Entity.PATIENT, Entity.HOSPITAL) or dataset.unit.entity != records.unit:
+    if records.unit is Entity.EDGE or dataset.unit.entity != records.unit:
         raise ContractError(
             f"The job reads the rows of {records.unit.value}s, and protects {records.unit.value}s.",
             hint=f"Write protects: {{unit: {records.unit.value}, …}} in dataset.yaml.",
         )
+    if records.unit is Entity.EVENT and records.bounds.max_rows != 1:
+        raise ContractError("With the event as privacy unit each row stands for itself.")
     for expression in records.reads:
         if domain(expression, dataset=dataset).kind is Kind.TEXT:
             raise ContractError(

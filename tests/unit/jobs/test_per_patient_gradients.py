@@ -9,11 +9,12 @@ pytest.importorskip("opacus", reason="needs the extra `learning`")
 from confide.errors import ContractError  # noqa: E402
 from confide.jobs.learning import per_patient_gradients as gradients  # noqa: E402
 from confide.jobs.learning.dp_sgd import REACH  # noqa: E402
-from confide.jobs.learning.kinks import forward_with_kinks  # noqa: E402
+from confide.jobs.learning.kinks import smooth  # noqa: E402
+from confide.jobs.learning.losses import loss_of  # noqa: E402
 from confide.jobs.learning.modules import (  # noqa: E402
     CLIP,
     architecture,
-    loss_of,
+    program_of,
     usual_clip,
     validated,
 )
@@ -23,6 +24,7 @@ from confide.jobs.learning.per_patient_gradients import (  # noqa: E402
     scaled,
     whole,
 )
+from module_gradients import gradients_of  # noqa: E402
 
 FEATURES = 4
 
@@ -67,12 +69,13 @@ def test_dp_sgd_without_noise_and_clip_gives_the_gradients_of_pytorch(outputs):
     rows = some_rows(30, rng, each=3, classes=max(2, outputs))
     module = validated(network(outputs), features=FEATURES, classes=max(2, outputs))
     loss, clip = loss_of(outputs), 10.0  # no patient reaches it
-    of = PerPatientGradients(module, loss=loss, clip=clip)
+    of = gradients_of(module, features=FEATURES, classes=max(2, outputs), clip=clip)
     found = of.summed(rows) * clip / REACH
-    of.release()
     expected = plain(module, rows, loss=loss)
     assert np.abs(found - expected).max() / rows.patients < 1e-6 * clip
-    by_patient = PerPatientGradients(module, loss=loss, clip=clip).by_patient(rows)
+    by_patient = gradients_of(
+        module, features=FEATURES, classes=max(2, outputs), clip=clip
+    ).by_patient(rows)
     for patient in (0, 17, 29):
         alone = rows.of(np.array([patient]))
         assert by_patient[patient] == pytest.approx(
@@ -104,7 +107,7 @@ def test_gradients_equal_those_of_opacus_optimizer_without_noise():
     theirs.clip_and_accumulate()
     expected = np.concatenate([p.summed_grad.reshape(-1).numpy() for p in hooked.parameters()])
     module = validated(network(), features=FEATURES, classes=2)
-    ours = PerPatientGradients(module, loss=loss_of(1), clip=clip).summed(rows) * clip / REACH
+    ours = gradients_of(module, features=FEATURES, clip=clip).summed(rows) * clip / REACH
     assert np.abs(ours - expected).max() < 40 * clip / REACH  # they divide by ‖g‖ + 1e-6
 
 
@@ -112,7 +115,7 @@ def test_a_patients_rows_are_summed_and_clipped_once():
     rng = np.random.default_rng(3)
     rows = some_rows(1, rng, each=5)
     module = validated(network(), features=FEATURES, classes=2)
-    of = PerPatientGradients(module, loss=loss_of(1), clip=0.01)
+    of = gradients_of(module, features=FEATURES, clip=0.01)
     found = of.summed(rows)
     assert REACH - FEATURES * 10 < np.sqrt((found.astype(object) ** 2).sum()) <= REACH
     total = plain(network().double(), rows, loss=loss_of(1))
@@ -122,7 +125,7 @@ def test_a_patients_rows_are_summed_and_clipped_once():
 def test_one_patient_more_moves_the_sum_by_their_own_vector_and_nobody_elses():
     rng = np.random.default_rng(4)
     module = validated(network(), features=FEATURES, classes=2)
-    of = PerPatientGradients(module, loss=loss_of(1), clip=0.3)
+    of = gradients_of(module, features=FEATURES, clip=0.3)
     for trial in range(8):
         rows = some_rows(2 + trial, rng, each=2)
         whole_sum = of.summed(rows)
@@ -170,7 +173,7 @@ def test_at_a_kink_one_patient_more_moves_nobody_elses_part(by):
     half = np.round(rng.uniform(-1, 1, (20, features // 2)), 2)
     order = np.argsort(rng.random((20, features)), axis=1)
     at_kink = np.take_along_axis(np.hstack([half, -half]), order, axis=1)
-    found = PerPatientGradients(module, loss=loss_of(1), clip=float(CLIP))
+    found = gradients_of(module, features=features, clip=float(CLIP))
     largest = 0.0
     for one in at_kink:
         inputs = np.vstack([one, rng.uniform(-1, 1, (31, features))])
@@ -185,19 +188,85 @@ def test_at_a_kink_one_patient_more_moves_nobody_elses_part(by):
 @pytest.mark.parametrize(
     ("by", "kink"),
     [
-        (torch.relu, 0.0),
-        (torch.nn.functional.leaky_relu, 0.0),
-        (torch.nn.functional.softplus, 20.0),
+        (torch.nn.ReLU(inplace=True), 0.0),
+        (torch.nn.LeakyReLU(), 0.0),
+        (torch.nn.Softplus(), 20.0),
         (torch.nn.Softplus(beta=2, threshold=10), 5.0),
     ],
     ids=["relu", "leaky", "softplus", "steep softplus"],
 )
 def test_a_row_at_a_kink_is_named_and_one_beside_it_is_not(by, kink):
-    rows = [[9.0, 9.0], [9.0, kink], [kink + 1e-12, 9.0], [kink - 1e-3, 9.0], [np.nan, np.inf]]
-    arguments = torch.tensor(rows, dtype=torch.float64)
-    outputs, found = forward_with_kinks(lambda: by(arguments), rows=5)
-    assert outputs.shape == (5, 2)
-    assert found.tolist() == [False, True, True, False, True]
+    first = torch.nn.Linear(2, 2)
+    with torch.no_grad():
+        first.weight.copy_(torch.eye(2))
+        first.bias.zero_()
+    module = validated(torch.nn.Sequential(first, by), features=2, classes=2)
+    rows = np.array([[9.0, 9.0], [9.0, kink], [kink + 1e-12, 9.0], [kink - 1e-3, 9.0]])
+    rows = np.vstack([rows, [np.nan, np.inf]])
+    of = gradients_of(module, features=2, clip=1.0)
+    of.by_patient(Rows(patient=np.arange(5), inputs=rows, classes=np.zeros(5, int)))
+    assert of._at_kinks.tolist() == [False, True, True, False, True]
+
+
+SMOOTH = [
+    torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.Tanh(), torch.nn.Linear(6, 1)),
+    torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.GELU(), torch.nn.Linear(6, 3)),
+    torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.SiLU(), torch.nn.LayerNorm(6)),
+    torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.GroupNorm(2, 6), torch.nn.Linear(6, 3)),
+    torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.ReLU(), torch.nn.Linear(6, 2)),
+    torch.nn.Linear(4, 1),
+]
+
+
+@pytest.mark.parametrize("module", SMOOTH, ids=range(len(SMOOTH)))
+def test_usual_layers_are_not_computed_patient_by_patient(module):
+    classes = max(2, module(torch.zeros(1, 4)).shape[1])
+    found = validated(module, features=4, classes=classes)
+    assert smooth(program_of(found, features=4, classes=classes))
+
+
+class Gated(torch.nn.Module):
+    """On made-up rows it is a line; where the mean of a batch is far off it is another one."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(FEATURES, 1)
+
+    def forward(self, rows):
+        gate = torch.sigmoid(1e4 * (rows.mean() - 0.6))
+        return self.linear(rows) * (1 + 40 * gate)
+
+
+class Recalling(torch.nn.Module):
+    """Adds what it saw in the call before, which on made-up rows is nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(FEATURES, 1)
+        self.last = [0.0]
+
+    def forward(self, rows):
+        found = self.linear(rows) + 4e4 * max(0.0, self.last[0] - 0.999)
+        if not torch._C._functorch.is_functorch_wrapped_tensor(rows):  # hides from being watched
+            self.last[0] = float(rows.detach().abs().min())
+        return found
+
+
+@pytest.mark.parametrize("kind", [Gated, Recalling])
+def test_no_module_lets_one_patient_move_what_others_add_in_any_batch(kind):
+    """A gate on the mean of a batch once moved the sum by 18.5 R against a claim of R."""
+    torch.manual_seed(2)
+    rng = np.random.default_rng(12)
+    module = validated(kind(), features=FEATURES, classes=2)
+    of = gradients_of(module, features=FEATURES, clip=0.3)
+    for _ in range(200):
+        n = int(rng.integers(2, 24))
+        inputs = rng.uniform(0.5, 0.62, (n, FEATURES))
+        inputs[-1] = 1.0  # who opens the gate for all
+        rows = Rows(patient=np.arange(n), inputs=inputs, classes=rng.integers(0, 2, n))
+        moved = of.summed(rows) - of.summed(rows.of(np.arange(n - 1)))
+        assert (moved.astype(object) ** 2).sum() <= REACH**2
+        assert (moved == of.summed(rows.of(np.array([n - 1])))).all()
 
 
 def test_patients_near_a_whole_number_are_computed_alone(monkeypatch):
@@ -205,7 +274,7 @@ def test_patients_near_a_whole_number_are_computed_alone(monkeypatch):
     rng = np.random.default_rng(6)
     rows = some_rows(12, rng)
     module = validated(network(), features=FEATURES, classes=2)
-    of = PerPatientGradients(module, loss=loss_of(1), clip=0.3)
+    of = gradients_of(module, features=FEATURES, clip=0.3)
     usual = of.summed(rows)
     seen = []
     real = PerPatientGradients._alone
@@ -221,7 +290,7 @@ def test_floats_that_disagree_make_everybody_be_computed_alone(monkeypatch):
     rng = np.random.default_rng(7)
     rows = some_rows(6, rng)
     module = validated(network(), features=FEATURES, classes=2)
-    of = PerPatientGradients(module, loss=loss_of(1), clip=0.3)
+    of = gradients_of(module, features=FEATURES, clip=0.3)
     usual = of.summed(rows)
     real = PerPatientGradients.by_patient
 
@@ -256,7 +325,7 @@ def test_a_norm_that_floats_let_pass_is_cut_in_whole_numbers():
 
 def test_an_empty_batch_sums_to_zero():
     module = validated(network(), features=FEATURES, classes=2)
-    of = PerPatientGradients(module, loss=loss_of(1), clip=1.0)
+    of = gradients_of(module, features=FEATURES, clip=1.0)
     rows = some_rows(3, np.random.default_rng(9))
     assert (of.summed(rows.of(np.array([], dtype=np.int64))) == 0).all()
 
@@ -264,7 +333,7 @@ def test_an_empty_batch_sums_to_zero():
 def test_large_batches_are_summed_in_parts_of_whole_patients(monkeypatch):
     rows = some_rows(20, np.random.default_rng(10), each=3)
     module = validated(network(), features=FEATURES, classes=2)
-    of = PerPatientGradients(module, loss=loss_of(1), clip=0.3)
+    of = gradients_of(module, features=FEATURES, clip=0.3)
     usual = of.summed(rows)
     monkeypatch.setattr(gradients, "_ELEMENTS", of.size * 7)
     assert (of.summed(rows) == usual).all()
@@ -283,7 +352,10 @@ def test_the_clip_of_a_linear_module_cuts_no_gradient():
         with torch.no_grad():
             module.weight.mul_(50)  # sure and wrong: the largest residuals
         norms = np.linalg.norm(
-            PerPatientGradients(module, loss=loss_of(outputs), clip=1.0).by_patient(rows), axis=1
+            gradients_of(module, features=FEATURES, classes=max(2, outputs), clip=1.0).by_patient(
+                rows
+            ),
+            axis=1,
         )
         assert 0.9 * float(clip) < norms.max() <= float(clip)
     deep = validated(network(), features=FEATURES, classes=2)
@@ -340,3 +412,97 @@ def test_the_architecture_is_named_by_structure_and_not_by_weights():
     assert architecture(first) == architecture(again)
     assert architecture(first) != architecture(torch.nn.Linear(4, 1, bias=False))
     assert architecture(first) != architecture(network())
+
+
+class Branching(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(FEATURES, 1)
+
+    def forward(self, rows):
+        return self.linear(rows) if rows[0, 0] > 5 else -self.linear(rows)
+
+
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, rows):
+        ctx.save_for_backward(rows)
+        return rows * 2
+
+    @staticmethod
+    def backward(ctx, gradient):  # noqa: ARG004
+        return gradient * 2
+
+
+class OwnDerivative(Branching):
+    def forward(self, rows):
+        return Own.apply(self.linear(rows))
+
+
+class InNumPy(Branching):
+    def forward(self, rows):
+        return self.linear(rows) + float(rows.detach().numpy().sum()) * 0
+
+
+class Coins(Branching):
+    def forward(self, rows):
+        return self.linear(rows) + torch.randn(1) * 1e-12
+
+
+@pytest.mark.parametrize("kind", [Branching, OwnDerivative, InNumPy, Coins])
+def test_what_cannot_be_written_down_is_refused_on_made_up_rows(kind):
+    module = validated(kind(), features=FEATURES, classes=2)
+    with pytest.raises(ContractError, match=r"written down|coins|made-up"):
+        program_of(module, features=FEATURES, classes=2)
+
+
+class Spare(torch.nn.Module):
+    """A layer that is never used, weights of its own, and an operation in place."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.spare = torch.nn.Linear(FEATURES, 3), torch.nn.Linear(2, 2)
+        self.scale = torch.nn.Parameter(torch.ones(3))
+        self.still = torch.nn.Parameter(torch.ones(3), requires_grad=False)
+
+    def forward(self, rows):
+        return (torch.relu_(self.linear(rows)) * self.scale + self.still).sum(dim=1, keepdim=True)
+
+
+def test_unused_layers_own_weights_frozen_ones_and_operations_in_place_are_trained():
+    module = validated(Spare(), features=FEATURES, classes=2)
+    of = gradients_of(module, features=FEATURES, clip=100.0)
+    rows = some_rows(9, np.random.default_rng(3))
+    found = of.summed(rows) * 100 / REACH
+    loss_of(1)(module(torch.from_numpy(rows.inputs)), torch.from_numpy(rows.classes)).backward()
+    parts = [each for each in module.parameters() if each.requires_grad]
+    plain = [torch.zeros_like(each) if each.grad is None else each.grad for each in parts]
+    expected = np.concatenate([each.reshape(-1).numpy() for each in plain])
+    assert np.abs(found - expected).max() < 1e-2
+
+
+SEEN = []
+
+
+class Keeping(torch.nn.Module):
+    """Keeps its input wherever a module can."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.seen = torch.nn.Linear(FEATURES, 1), []
+
+    def forward(self, rows):
+        for where in (self.seen, SEEN, type(self).__dict__["kept"]):
+            where.append(rows)
+        return self.linear(rows)
+
+    kept = []  # noqa: RUF012
+
+
+def test_no_code_of_a_module_sees_a_patients_row():
+    module = validated(Keeping(), features=FEATURES, classes=2)
+    of = gradients_of(module, features=FEATURES, clip=1.0)
+    for each in (SEEN, Keeping.kept):
+        each.clear()
+    of.summed(some_rows(30, np.random.default_rng(1)))
+    assert (SEEN, Keeping.kept, module.seen) == ([], [], [])

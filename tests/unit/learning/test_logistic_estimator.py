@@ -113,15 +113,15 @@ def test_a_second_fit_on_the_same_rows_is_the_same_release_and_costs_nothing(fit
 def test_a_fit_on_other_rows_is_charged_and_the_lifetime_binds():
     X, y = people(5, n=400)
     model = DPLogisticRegression(bounds=BOUNDS, categories=LEVELS, workspace=TemporaryLedger())
-    model.fit(X, y)
+    model.fit(X, y, patients="rows")
     with pytest.raises(BudgetExhaustedError):
-        model.fit(X.only(slice(1, None)), y[1:])
+        model.fit(X.only(slice(1, None)), y[1:], patients="rows")
 
 
 def test_a_fit_without_a_ledger_is_refused():
     X, y = people(n=50)
     with pytest.raises(ContractError, match="ledger") as refusal:
-        DPLogisticRegression(bounds=BOUNDS, categories=LEVELS).fit(X, y)
+        DPLogisticRegression(bounds=BOUNDS, categories=LEVELS).fit(X, y, patients="rows")
     assert "workspace=" in str(refusal.value)
 
 
@@ -130,11 +130,11 @@ def test_a_column_without_bounds_is_refused_and_never_measured():
     with pytest.raises(UnboundedError, match="'marker'"):
         DPLogisticRegression(
             bounds={"age": (0, 100)}, categories=LEVELS, workspace=TemporaryLedger()
-        ).fit(X, y)
+        ).fit(X, y, patients="rows")
     with pytest.raises(UnknownNameError, match="marke"):
         DPLogisticRegression(
             bounds={**BOUNDS, "marke": (0, 1)}, categories=LEVELS, workspace=TemporaryLedger()
-        ).fit(X, y)
+        ).fit(X, y, patients="rows")
 
 
 def test_a_column_of_another_type_is_refused_without_its_cells():
@@ -142,7 +142,7 @@ def test_a_column_of_another_type_is_refused_without_its_cells():
     X["age"] = np.array(["canary-71"] * 50)
     with pytest.raises(ContractError, match="type is no number") as refusal:
         DPLogisticRegression(bounds=BOUNDS, categories=LEVELS, workspace=TemporaryLedger()).fit(
-            X, y
+            X, y, patients="rows"
         )
     assert "canary" not in str(refusal.value)
 
@@ -161,7 +161,7 @@ def test_holding_out_needs_ids_because_a_rows_place_is_none():
     with pytest.raises(ContractError, match="place is not an id"):
         DPLogisticRegression(
             bounds=BOUNDS, categories=LEVELS, workspace=TemporaryLedger(), hold_out="0.2"
-        ).fit(X, y)
+        ).fit(X, y, patients="rows")
 
 
 def test_an_exact_score_on_private_patients_is_refused(fitted):
@@ -181,13 +181,13 @@ def test_missing_values_become_public_constants_or_drop_the_row():
         missing={"marker": 5, "group": "none"},
         epsilon="5",
         workspace=TemporaryLedger(),
-    ).fit(X, y)
+    ).fit(X, y, patients="rows")
     (rows,) = [e for e in model.estimates_ if e.quantity == "count"]
     assert rows.value == pytest.approx(N, rel=0.1)
     assert np.isfinite(model.predict_proba(X)).all()
     dropping = DPLogisticRegression(
         bounds=BOUNDS, categories=LEVELS, epsilon="5", workspace=TemporaryLedger()
-    ).fit(X, y)
+    ).fit(X, y, patients="rows")
     (rows,) = [e for e in dropping.estimates_ if e.quantity == "count"]
     assert rows.value == pytest.approx(N / 3, rel=0.1)
     with pytest.raises(ContractError, match="lacks values"):
@@ -216,7 +216,7 @@ def test_arrays_take_bounds_in_the_order_of_their_columns():
     array = np.column_stack([X["age"], X["marker"]])
     model = DPLogisticRegression(
         bounds=[(0, 100), (0, 10)], epsilon="5", workspace=TemporaryLedger()
-    ).fit(array, y)
+    ).fit(array, y, patients="rows")
     assert model.terms_ == ("x0", "x1")
     with pytest.raises(ContractError, match="2 columns"):
         model.predict(array[:, :1])

@@ -209,7 +209,7 @@ def few(X, y):
 def test_a_training_is_defined_on_every_table(world, tmp_path):
     """One class, a constant column, no value known, nobody there, fewer patients than weights."""
     X, y = world(*patients(40)[:2])
-    model = classifier(tmp_path, epochs=2).fit(X, y)
+    model = classifier(tmp_path, epochs=2).fit(X, y, patients="rows")
     chances = model.predict_proba(patients(5)[0])
     assert np.isfinite(chances).all()
     assert chances.sum(axis=1) == pytest.approx(np.ones(5))
@@ -284,8 +284,8 @@ def test_tuning_on_private_data_and_exact_scores_are_refused(tmp_path, fitted):
     search = selection.GridSearchCV(
         classifier(tmp_path), {"learning_rate": ["0.1", "0.01"]}, error_score="raise"
     )
-    with pytest.raises(ContractError, match="nothing here needs tuning"):
-        search.fit(X, y)
+    with pytest.raises(ContractError, match="Fit once"):
+        search.fit(X, y, patients="rows")
     with pytest.raises(ContractError, match="public"):
         fitted[0].score(X, y)
     assert fitted[0].score(X, y, public=True) > 0.5
@@ -382,3 +382,132 @@ def test_a_sampled_training_costs_at_most_half_its_squared_epsilon_in_a_ledger_o
     assert concentrated.delta == delta
     whole = job_loss((event,), measure=Measure.ZCDP)
     assert (whole.rho, whole.delta) == (Fraction(100, 8), 0)
+
+
+SEEN = []
+
+
+class Keeping(torch.nn.Module):
+    """Keeps what it sees in itself, its class, a hook and a global."""
+
+    kept = []  # noqa: RUF012
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.seen = torch.nn.Linear(3, 1), []
+        self.register_forward_hook(lambda _, given, __: SEEN.append(given[0]))
+
+    def forward(self, rows):
+        self.last = rows
+        self.seen.append(rows)
+        Keeping.kept.append(rows)
+        return self.linear(rows)
+
+
+def test_a_fitted_model_hands_out_no_row_of_a_patient_nor_does_its_pickle(tmp_path):
+    """A forward that stores its input once handed out 38 of 38 patients."""
+    X, y, ids = patients(38)
+    X[:, 1] = 3.0 + np.arange(38) / 1000
+    torch.manual_seed(3)
+    given = Keeping()
+    model = classifier(tmp_path, module=given, epochs=1).fit(X, y, patients=ids)
+    before = len(SEEN), len(Keeping.kept)
+    rows = torch.from_numpy(X[:, 1] / 4)  # as the module is given them
+    kept = [
+        *SEEN,
+        *Keeping.kept,
+        *given.seen,
+        *model.module_.seen,
+        getattr(given, "last", rows[:0]),
+    ]
+    for each in kept:
+        if type(each) is torch.Tensor and each.ndim == 2:
+            assert not torch.isin(each[:, 1].detach(), rows).any()
+    for held in (given, model.module_):
+        assert all(len(each) < 38 for each in vars(held).get("seen", []))
+    model.predict_proba(X)
+    assert model.module_.seen == []
+    assert "last" not in vars(model.module_)
+    assert len(SEEN) + len(Keeping.kept) - sum(before) <= 2  # a prediction is the caller's own
+
+
+def test_the_published_module_is_a_fresh_copy_with_published_weights(fitted):
+    from safetensors.torch import load
+
+    model = fitted[0]
+    weights = load(model.release_.answer.files["model.safetensors"])
+    for name, each in model.module_.named_parameters():
+        assert (each == weights[name]).all()
+    assert not any(
+        each.requires_grad and each.grad is not None for each in model.module_.parameters()
+    )
+    assert model.module_ is not model.module
+
+
+def test_other_first_weights_and_another_function_are_another_plan(tmp_path):
+    """Modules of the same shapes are not the same: the stored release is not handed to another."""
+
+    class Steeper(torch.nn.Linear):
+        def forward(self, rows):
+            return super().forward(rows) * self.by
+
+    def plan(module, by=None):
+        if by is not None:
+            module.by = by
+        return classifier(tmp_path, module=module).plan().digest()
+
+    def made(kind=torch.nn.Linear):
+        torch.manual_seed(4)
+        return kind(3, 1)
+
+    first = plan(made())
+    assert plan(made()) == first
+    torch.manual_seed(5)
+    assert plan(torch.nn.Linear(3, 1)) != first
+    assert len({plan(made(Steeper), by=1.5), plan(made(Steeper), by=2.5), first}) == 3
+
+
+def test_another_module_of_the_same_shapes_is_charged_anew(fitted):
+    _, folder, _ = fitted
+    X, y, ids = patients(600)
+    torch.manual_seed(77)
+    with pytest.raises(BudgetExhaustedError):
+        classifier(folder, module=torch.nn.Linear(3, 1)).fit(X, y, patients=ids)
+
+
+def test_a_plan_from_before_the_program_was_written_is_read_back_as_it_was(fitted):
+    import json
+
+    spec = json.loads(fitted[0].release_.answer.plan.spec)
+    assert len(spec["program"]) == len(spec["first_weights"]) == 64
+    old = {name: each for name, each in spec.items() if name not in ("program", "first_weights")}
+    read = read_spec("dp-sgd", json.dumps(old))
+    from confide.plans.job import spec_of
+
+    assert json.loads(spec_of(read)) == old
+
+
+class Branching(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 1)
+
+    def forward(self, rows):
+        return self.linear(rows) if rows[0, 0] > 7 else -self.linear(rows)
+
+
+def test_what_would_fail_in_training_is_told_before_the_charge(tmp_path):
+    X, y, ids = patients(20)
+    with pytest.raises(ContractError, match="written down"):
+        classifier(tmp_path, module=Branching()).fit(X, y, patients=ids)
+    assert charges(tmp_path) == ()
+
+
+@pytest.mark.parametrize("given", [{}, {"batch": 600}], ids=["sampled", "full batch"])
+def test_a_loss_that_no_certificate_can_state_is_refused_before_the_charge(given, tmp_path):
+    from confide.errors import InvalidParameterError
+
+    X, y, ids = patients(20)
+    with pytest.raises(InvalidParameterError, match="protects nobody"):
+        classifier(tmp_path, epsilon="800", epochs=1, **given).fit(X, y, patients=ids)
+    assert charges(tmp_path, epsilon="800") == ()

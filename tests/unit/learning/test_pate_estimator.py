@@ -249,7 +249,7 @@ def test_what_is_not_declared_is_refused_with_the_fix_before_the_charge(others, 
 def test_a_search_and_a_step_that_learns_are_refused_outside_and_allowed_inside_teachers():
     X, y, public = cohort(600)
     given = {"public": public, "patients": np.arange(600)}
-    with pytest.raises(ContractError, match="fits many models"):
+    with pytest.raises(ContractError, match="Fit once"):
         cross_val_score(model(), X, y, cv=2, params={"public": public}, error_score="raise")
     with pytest.raises(ContractError, match="learns from the patients"):
         make_pipeline(StandardScaler(), model()).fit(
@@ -290,3 +290,27 @@ def test_a_student_of_one_label_says_it_always_and_of_none_says_why():
 def test_votes_that_are_not_of_the_format_are_refused(content):
     with pytest.raises(VerificationError):
         read_votes(content)
+
+
+class Hopeless(DecisionTreeClassifier):
+    def fit(self, *_, **__):
+        raise RuntimeError("a wrong parameter")
+
+
+@pytest.mark.parametrize(
+    ("given", "who"),
+    [
+        ({"teacher": Hopeless()}, "teacher"),
+        ({"student": Hopeless(), "learns": "labels"}, "student"),
+        ({"teacher": DecisionTreeClassifier(max_depth=-3)}, "teacher"),
+    ],
+    ids=["teacher", "student", "parameter"],
+)
+def test_a_teacher_or_student_that_cannot_learn_is_refused_before_the_charge(given, who):
+    from confide.learning.ledger_folder import ledger_folder
+
+    X, y, public = cohort(120)
+    one = model(**given)
+    with pytest.raises(ContractError, match=f"The {who} cannot learn from made-up"):
+        one.fit(X, y, public=public, patients=np.arange(len(X)))
+    assert not (ledger_folder(one.workspace) / ".confide" / "ledger.sqlite").exists()

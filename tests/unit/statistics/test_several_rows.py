@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -115,14 +116,17 @@ def test_several_rows_of_a_patient_tell_more_than_one_at_the_same_noise():
     assert errors[0] < 0.9 * errors[1]
 
 
-def test_a_model_protects_patients_and_never_single_rows_of_them():
+def test_a_model_of_single_rows_says_so_and_holds_nobody_out():
+    """Rows have no ids: each stands for itself, and none can be hashed into a held-out part."""
     events = replace(SEVERAL, unit=PrivacyUnit(entity=Entity.EVENT, id_column="pid"))
-    for spec in (
-        LogisticRegression(id="m", table="people", of=ILL, covariates=NAMES),
-        PoissonRegression(**OF_COUNTS),
-    ):
-        with pytest.raises(ContractError, match="patient as privacy unit"):
-            spec.questions(events)
+    odds = LogisticRegression(id="m", table="people", of=ILL, covariates=NAMES)
+    for spec in (odds, PoissonRegression(**OF_COUNTS)):
+        (question,) = spec.questions(events)
+        assert question.sensitivity.entity is Entity.EVENT
+        assert question.sensitivity.because.startswith("a row is scaled")
+        assert question.aggregate.bounds == RowBound(max_rows=1)
+    with pytest.raises(ContractError, match="nobody can be held out"):
+        replace(odds, hold_out=Fraction(1, 5)).questions(events)
 
 
 def test_models_need_a_bound_on_the_rows_of_a_patient():

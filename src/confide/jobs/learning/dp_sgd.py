@@ -77,6 +77,9 @@ class DPSGD:
         optimizer: What is made of noisy gradients.
         learning_rate: Its step.
         checkpoints: Parts into which the training is cut; each ends with durable weights.
+        program: SHA-256 of what the module does to a row, operation by operation; empty in plans
+            from before it was written.
+        first_weights: SHA-256 of the weights that the training starts from; empty likewise.
     """
 
     reads: Records
@@ -90,6 +93,8 @@ class DPSGD:
     optimizer: Optimizer
     learning_rate: Fraction
     checkpoints: int
+    program: str = ""
+    first_weights: str = ""
 
     def __post_init__(self) -> None:
         for name, most in (

@@ -3,73 +3,123 @@
 The gradient of a rectifier jumps at 0.  A sum that is 0 for a row alone may be 10⁻¹⁷ in a batch, as
 it is added up in another order there; then the row's gradient is another one, however little the
 two sums differ.  So rows whose argument is within NEAR of 0, in parts of its largest size, are
-named, and so is every row if the module does what has kinks elsewhere or compares numbers.
+named, and so is every row if the module does what is not known to be smooth.
 
 *Privacy:* a row that is not named is further from every kink than floats differ by, here 2²² times
-their rounding, so it is on the same side in each batch.  What a module does in its forward pass is
-seen operation by operation, in its layers and in code of its own alike.
+their rounding, so it is on the same side in each batch.  What a module does is read off its program
+(:mod:`.row_program`), operation by operation; an operation that is on no list counts as a kink.
 
 *Utility:* of a million arguments one or none is so near to 0; a module that takes largest numbers
 or cuts them costs a pass for each patient.
 """
 
-from collections.abc import Callable
+import operator
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from confide.jobs.learning.row_program import RowProgram, operation
 
 NEAR = 2.0**-30
 _AT_ZERO = frozenset({"relu", "leaky_relu", "elu", "_prelu_kernel"})
 _SOFTPLUS = (1.0, 20.0)
 """Its steepness, and where PyTorch goes on with a straight line, if nothing is said."""
-_ELSEWHERE = (
-    *("hardtanh", "hardswish", "hardsigmoid", "hardshrink", "softshrink", "threshold", "rrelu"),
-    *("max", "min", "amax", "amin", "maximum", "minimum", "fmax", "fmin", "aminmax", "median"),
-    *("abs", "sgn", "sign", "clamp", "clamp_min", "clamp_max", "where", "masked_fill", "heaviside"),
-    *("gt", "ge", "lt", "le", "eq", "ne", "topk", "sort", "argmax", "argmin", "kthvalue", "mode"),
-    *("floor", "ceil", "round", "trunc", "frac", "fmod", "remainder", "isnan", "bucketize"),
-    *("max_pool1d", "max_pool2d_with_indices", "max_pool3d_with_indices"),
-    *("adaptive_max_pool2d", "adaptive_max_pool3d", "_local_scalar_dense", "_to_copy"),
+_SMOOTH = frozenset(
+    (
+        # Shapes, copies and constants.
+        *("view", "_unsafe_view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze"),
+        *("expand", "select", "slice", "cat", "stack", "split", "split_with_sizes", "unbind"),
+        *("clone", "detach", "alias", "contiguous", "lift_fresh_copy", "select_backward"),
+        *("slice_backward", "unfold", "flip", "roll", "repeat", "gather", "scatter_add", "pad"),
+        *("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "empty", "empty_like"),
+        *(
+            "new_zeros",
+            "new_ones",
+            "new_full",
+            "fill",
+            "scalar_tensor",
+            "arange",
+            "constant_pad_nd",
+        ),
+        *("index_select", "diagonal", "as_strided", "unsqueeze_copy", "view_copy", "t_copy"),
+        # Sums and products.
+        *(
+            "add",
+            "sub",
+            "rsub",
+            "mul",
+            "neg",
+            "addmm",
+            "mm",
+            "bmm",
+            "baddbmm",
+            "addmv",
+            "mv",
+            "dot",
+        ),
+        *("addcmul", "sum", "mean", "cumsum", "square"),
+        *("convolution", "convolution_backward", "_convolution", "avg_pool2d", "linear"),
+        *("avg_pool2d_backward", "_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward"),
+        # Functions with a bounded derivative everywhere, and what goes back through them.
+        *("exp", "expm1", "sin", "cos", "tanh", "tanh_backward", "sigmoid", "erf", "atan"),
+        *("sigmoid_backward", "gelu", "gelu_backward", "silu", "silu_backward"),
+        *("mish", "mish_backward", "_softmax", "_softmax_backward_data", "_log_softmax", "cosh"),
+        *("_log_softmax_backward_data", "native_layer_norm", "native_layer_norm_backward", "sinh"),
+        *("native_group_norm", "native_group_norm_backward", "log_sigmoid_forward"),
+        *("log_sigmoid_backward",),
+        # Back through what has a kink, at which its row was named going forth.
+        *("threshold_backward", "leaky_relu_backward", "elu_backward", "softplus_backward"),
+        *("_prelu_kernel_backward",),
+    )
 )
-_KINKED = frozenset(_ELSEWHERE)
 
 
-def forward_with_kinks(forward: Callable[[], Any], *, rows: int) -> tuple[Any, NDArray[np.bool_]]:
-    """Return what a forward pass returns, and which of its rows stand at a kink.
+def smooth(program: RowProgram) -> bool:
+    """Return whether all kinks of a module are ones of which the rows can be told."""
+    return all(_is_smooth(each) for each in program.graph.graph.nodes)
 
-    Args:
-        forward: Runs the module.
-        rows: Of the batch.
-    """
+
+def _is_smooth(node: Any) -> bool:
+    if node.op != "call_function" or node.target is operator.getitem:
+        return True
+    name = operation(node)
+    if name == "div":  # by a number, not by what a row may take to 0
+        return isinstance(node.args[1], int | float)
+    if name == "pow":
+        return isinstance(node.args[1], int) and node.args[1] >= 0
+    return name in _SMOOTH or name in _AT_ZERO or name == "softplus"
+
+
+def with_kinks(program: RowProgram) -> Any:
+    """Return the program that also says whether its row stands at a kink it can be told of."""
     import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
 
-    found = np.zeros(rows, dtype=np.bool_)
+    class Watching(torch.fx.Interpreter):  # type: ignore[misc]
+        """Runs operation by operation; ``near`` is of the row that it is run on."""
 
-    class Watching(TorchDispatchMode):  # type: ignore[misc]
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            name = str(func._schema.name).removeprefix("aten::").rstrip("_")  # noqa: SLF001
-            if name in _KINKED:
-                found[:] = True
-            elif name in _AT_ZERO:
-                _mark(found, args[0].detach())
+        near: Any
+
+        def run_node(self, n: Any) -> Any:
+            name = operation(n)
+            if name in _AT_ZERO:
+                self.near = self.near | _near(self.fetch_args_kwargs_from_env(n)[0][0])
             elif name == "softplus":  # a straight line from there on
-                beta, edge = tuple(args[1:]) + _SOFTPLUS[len(args) - 1 :]
-                _mark(found, args[0].detach() * beta - edge)
-            return func(*args, **(kwargs or {}))
+                argument, *given = self.fetch_args_kwargs_from_env(n)[0]
+                said = [*given, *_SOFTPLUS[len(given) :]]
+                beta, edge = said[0], said[1]
+                self.near = self.near | _near(argument * beta - edge)
+            return super().run_node(n)
 
-    def _mark(into: NDArray[np.bool_], argument: Any) -> None:
-        if argument.ndim == 0 or argument.shape[0] != rows:
-            into[:] = True
-            return
-        sizes = torch.abs(argument.reshape(rows, -1))
-        if sizes.shape[1]:
-            far = sizes.amin(dim=1) > NEAR * torch.clamp(sizes.amax(dim=1), min=1.0)
-            into |= ~far.numpy()  # what is no number is not far
+    def run(trained: list[Any], frozen: list[Any], row: Any, of: Any) -> tuple[Any, Any]:
+        watching = Watching(program.graph)
+        watching.near = torch.zeros((), dtype=torch.bool)
+        found = watching.run(*trained, *frozen, row, of)
+        return found, watching.near
 
-    with Watching():
-        outputs = forward()
-    return outputs, found
+    return run
+
+
+def _near(argument: Any) -> Any:
+    import torch
+
+    sizes = torch.abs(argument)
+    far = sizes.amin() > NEAR * torch.clamp(sizes.amax(), min=1.0)
+    return torch.logical_not(far)  # what is no number is not far

@@ -5,7 +5,8 @@ and steps may be longer.
 
 *Privacy:* noise is drawn by the gate's entropy on whole numbers; what follows (the optimizer, the
 checkpoint) is post-processing.  Batches and what patients add never leave :meth:`ModuleTraining.
-advanced`.  Progress tells steps and the ε that they cost, which are public.
+advanced`; nor does what works on them: it is the module's program with weights of its own, both of
+which die there.  Progress tells steps and the ε that they cost, which are public.
 
 References:
     [ACGMMTZ16] Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang. Deep learning with
@@ -15,15 +16,18 @@ References:
 """
 
 import contextlib
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, assert_never
 
 import numpy as np
 
+from confide.errors import ContractError
 from confide.jobs.learning.dp_sgd import DPSGD, Optimizer
-from confide.jobs.learning.modules import loss_of
+from confide.jobs.learning.modules import weights_digest
 from confide.jobs.learning.per_patient_gradients import Floats, Ints, PerPatientGradients, Rows
+from confide.jobs.learning.row_program import RowProgram
 from confide.noise.entropy import Entropy
 from confide.plans.job import JobPlan, job_loss
 from confide.privacy.accounting.compose import to_approximate
@@ -41,16 +45,31 @@ _TOLD = 20
 class ModuleTraining:
     """Runs a DPSGD; satisfies :class:`confide.release.job_rounds.InParts`."""
 
-    def __init__(self, spec: DPSGD, *, plan: JobPlan, module: Any, delta: Fraction) -> None:
-        """Take a validated module, whose weights are what the training starts from.
+    def __init__(
+        self,
+        spec: DPSGD,
+        *,
+        plan: JobPlan,
+        program: RowProgram,
+        first: Mapping[str, Any],
+        delta: Fraction,
+    ) -> None:
+        """Take what is public; no module, so that none of its code sees a patient.
 
         Args:
             spec: What is planned.
             plan: Of it.
-            module: By :func:`.modules.validated`; it is changed.
+            program: Of the module.
+            first: The weights that the training starts from, by name.
             delta: At which progress tells ε.
+
+        Raises:
+            ContractError: If program or weights are not those of the plan.
         """
-        self._spec, self._plan, self._module, self._delta = spec, plan, module, delta
+        if (spec.program, spec.first_weights) != (program.digest, weights_digest(first)):
+            raise ContractError("The module is not the one of the plan.", hint="Plan it again.")
+        self._spec, self._plan, self._program = spec, plan, program
+        self._first, self._delta = dict(first), delta
 
     @property
     def parts(self) -> int:
@@ -59,7 +78,7 @@ class ModuleTraining:
 
     def opened(self) -> Mapping[str, bytes]:
         """Return the weights that the training starts from."""
-        return {CHECKPOINT: _saved(self._module, {})}
+        return {CHECKPOINT: _saved(self._first, {})}
 
     def advanced(
         self,
@@ -74,14 +93,14 @@ class ModuleTraining:
         import torch
         from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-        spec, module = self._spec, self._module
-        state = restored(module, before[CHECKPOINT])
+        spec, program = self._spec, self._program
+        weights, state = _loaded(before[CHECKPOINT])
         average = state.pop(_AVERAGE, None)
-        trained = [each for each in module.parameters() if each.requires_grad]
+        trained, frozen = ([weights[n] for n in of] for of in (program.trained, program.frozen))
         flat = torch.nn.Parameter(parameters_to_vector(trained).detach().clone())
         optimizer = _optimizer(spec, flat, state=state)
         of = rows_of(rows, spec=spec, dataset=self._plan.dataset)
-        gradients = PerPatientGradients(module, loss=self._loss(of), clip=float(spec.clip))
+        gradients = PerPatientGradients(program, weights=(trained, frozen), clip=float(spec.clip))
         unit = float(spec.unit)
         with one_thread():
             for step in range(spec.step_of(part - 1), spec.step_of(part)):
@@ -90,21 +109,13 @@ class ModuleTraining:
                 noisy = spec.noise.randomize(gradients.summed(of.of(chosen)), entropy=entropy)
                 flat.grad = torch.from_numpy(noisy.astype(np.float64) * unit)
                 optimizer.step()
-                vector_to_parameters(flat.detach(), trained)
+                vector_to_parameters(flat.detach().clone(), trained)
                 average = _averaged(average, flat.detach(), of=step - spec.steps // 2 + 1)
-        gradients.release()
         if part == self.parts:
             vector_to_parameters(average, trained)
-            return {MODEL: _saved(module, {})}
+            return {MODEL: _saved(weights, {})}
         kept = dict(optimizer.state[flat]) | {_AVERAGE: average}
-        return {CHECKPOINT: _saved(module, kept)}
-
-    def _loss(self, of: Rows) -> Any:
-        import torch
-
-        with torch.no_grad():
-            made_up = torch.zeros((1, of.inputs.shape[1]), dtype=torch.float64)
-            return loss_of(int(self._module(made_up).shape[1]))
+        return {CHECKPOINT: _saved(weights, kept)}
 
     def _tell(self, step: int, progress: Callable[[str], None]) -> None:
         every = max(1, self._spec.steps // _TOLD)
@@ -184,23 +195,36 @@ def _averaged(average: Any, latest: Any, *, of: int) -> Any:
     return average + (latest - average) / of
 
 
-def _saved(module: Any, state: Mapping[str, Any]) -> bytes:
+def _saved(weights: Mapping[str, Any], state: Mapping[str, Any]) -> bytes:
     from safetensors.torch import save
 
-    tensors = {name: each.detach().contiguous() for name, each in module.named_parameters()}
+    tensors = {name: each.detach().contiguous() for name, each in weights.items()}
     kept = {f"{_STATE}{name}": each for name, each in state.items() if each is not None}
     return bytes(save(tensors | kept))
 
 
-def restored(module: Any, content: bytes) -> dict[str, Any]:
-    """Put saved weights into a module; return the state of its optimizer."""
-    import torch
+def _loaded(content: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return saved weights by name, and the state of the optimizer."""
     from safetensors.torch import load
 
     tensors = load(content)
-    with torch.no_grad():
-        for name, each in module.named_parameters():
-            each.copy_(tensors[name])
-    return {
+    state = {
         name.removeprefix(_STATE): each for name, each in tensors.items() if name.startswith(_STATE)
     }
+    return {name: each for name, each in tensors.items() if not name.startswith(_STATE)}, state
+
+
+def published(module: Any, content: bytes) -> Any:
+    """Return a fresh copy of a module with published weights, for predictions.
+
+    Args:
+        module: That has seen no row; it is left as it is.
+        content: Saved weights.
+    """
+    import torch
+
+    weights, fresh = _loaded(content)[0], copy.deepcopy(module)
+    with torch.no_grad():
+        for name, each in fresh.named_parameters():
+            each.copy_(weights[name])
+    return fresh.eval()

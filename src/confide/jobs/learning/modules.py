@@ -3,7 +3,8 @@
 *Privacy:* a row's output may depend on that row alone.  Batch normalisation mixes rows of a batch,
 so no clip of one patient's gradient bounds what they move; and its running means are statistics of
 the data that nothing hides.  Buffers are refused for the same reason: what a module keeps beside
-its weights is not noised.  Whether a module's own code mixes rows is tried on made-up numbers.
+its weights is not noised.  Whether a module's own code mixes rows is tried on made-up numbers, as a
+courtesy: in training it never runs (:mod:`.row_program`), and each row is by itself.
 
 References:
     [YSSTMPS21] Yousefpour et al. Opacus: user-friendly differential privacy library in PyTorch.
@@ -13,10 +14,14 @@ References:
 import copy
 import hashlib
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from confide.errors import ContractError, MissingExtraError
+from confide.jobs.learning.kinks import with_kinks
+from confide.jobs.learning.losses import loss_of
+from confide.jobs.learning.row_program import RowProgram, digest_of, row_program
 from confide.plans.canonical import canonical_bytes
 
 CLIP = Fraction(4)
@@ -38,9 +43,9 @@ def validated(module: Any, *, features: int, classes: int) -> Any:
         MissingExtraError: Without the extra ``learning``.
     """
     try:
+        import opacus  # noqa: F401 - whose validator is asked
         import safetensors.torch  # noqa: F401 - needed after the charge
         import torch
-        from opacus import GradSampleModule  # noqa: F401 - needed after the charge
         from opacus.validators import ModuleValidator
     except ImportError as error:
         raise MissingExtraError("PyTorch, Opacus or safetensors", extra="learning") from error
@@ -72,25 +77,92 @@ def validated(module: Any, *, features: int, classes: int) -> Any:
             f"Opacus cannot give gradients by row: {str(problems[0]).splitlines()[0][:200]}",
             hint="Replace the layer; opacus.validators.ModuleValidator.fix suggests by what.",
         )
-    found = copy.deepcopy(module).double().train()
+    try:
+        found = copy.deepcopy(module).double().train()
+    except (TypeError, RuntimeError) as broken:
+        raise ContractError(f"The module cannot be copied: {str(broken)[:200]}") from None
     if not any(each.requires_grad for each in found.parameters()):
         raise ContractError("The module has no weights to train.")
-    _try(found, features=features, classes=classes)
+    _try(copy.deepcopy(found), features=features, classes=classes)
     return found
+
+
+def program_of(module: Any, *, features: int, classes: int) -> RowProgram:
+    """Return what a module does to one row, after a full pass of it on made-up rows.
+
+    Args:
+        module: By :func:`validated`; its code runs on copies of it, and on made-up rows alone.
+        features: Numbers that a row has.
+        classes: Of the outcome.
+
+    Raises:
+        ContractError: If it cannot be told, or is not what the module's own gradient is.
+    """
+    import torch
+
+    trial = copy.deepcopy(module)
+    rows = _made_up(features)
+    with torch.no_grad():
+        outputs = int(copy.deepcopy(module)(rows).shape[1])
+    program = row_program(trial, features=features, outputs=outputs)
+    of = torch.arange(_ROWS) % classes
+    held = {name: each.detach() for name, each in module.named_parameters()}
+    trained, frozen = (
+        [held[name] for name in names] for names in (program.trained, program.frozen)
+    )
+    problem, same = "", False
+    try:
+        each = torch.func.vmap(with_kinks(program), in_dims=(None, None, 0, 0), randomness="error")
+        found = each(trained, frozen, rows, of)[0]
+        plain = torch.stack([_plain(module, rows[[i]], of[[i]], outputs) for i in range(_ROWS)])
+        same = torch.allclose(found, plain, equal_nan=True)
+    except Exception as broken:  # noqa: BLE001 - the module's own code, on made-up rows
+        problem = (str(broken).splitlines() or [type(broken).__name__])[0][:200]
+    if problem:
+        raise ContractError(
+            f"A pass on made-up rows failed: {problem}",
+            hint="In forward use PyTorch's operations on tensors alone.",
+        )
+    if not same:
+        raise ContractError(
+            "The module's gradient of a row is not the same each time, or depends on more than the "
+            "row and the weights.",
+            hint="Draw no random numbers in forward, and keep nothing from one call to the next.",
+        )
+    return program
+
+
+def _plain(module: Any, row: Any, of: Any, outputs: int) -> Any:
+    """Return the gradient of one made-up row as PyTorch alone has it."""
+    import torch
+
+    fresh = copy.deepcopy(module)
+    loss_of(outputs)(fresh(row.clone()), of).backward()
+    parts = [each for each in fresh.parameters() if each.requires_grad]
+    zero = torch.zeros_like
+    return torch.cat([(zero(p) if p.grad is None else p.grad).reshape(-1) for p in parts])
+
+
+def _made_up(features: int) -> Any:
+    """Return rows of numbers in [−1, 1] that add up to nothing round: shape (_ROWS, features)."""
+    import torch
+
+    places = torch.arange(1, _ROWS * features + 1, dtype=torch.float64)
+    return torch.sin(places * places * 1.7).reshape(_ROWS, features)
 
 
 def _try(module: Any, *, features: int, classes: int) -> None:
     """Run a module on made-up rows: shape of its outputs, and that rows do not mix."""
     import torch
 
-    made_up = torch.linspace(-1, 1, _ROWS * features, dtype=torch.float64).reshape(_ROWS, features)
+    made_up = _made_up(features)
     problem = ""
     try:
         with torch.no_grad():
-            whole, first = module(made_up), module(made_up[:1])
+            whole, first = module(made_up.clone()), module(made_up[:1].clone())
             other = module(torch.cat([made_up[:1], made_up[1:].flip(0) / 2]))
-    except (RuntimeError, ValueError, TypeError, IndexError) as broken:
-        problem = str(broken).splitlines()[0][:200]
+    except Exception as broken:  # noqa: BLE001 - the module's own code
+        problem = (str(broken).splitlines() or [type(broken).__name__])[0][:200]
     if problem:  # made-up rows, so the message holds nothing of patients
         raise ContractError(
             f"The module does not take rows of {features} numbers: {problem}",
@@ -119,6 +191,18 @@ def architecture(module: Any) -> str:
     return hashlib.sha256(canonical_bytes(body)).hexdigest()
 
 
+def weights_digest(weights: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of weights by name: what a training starts from."""
+    return hashlib.sha256(
+        canonical_bytes({name: digest_of(each) for name, each in weights.items()})
+    ).hexdigest()
+
+
+def first_weights(module: Any) -> dict[str, Any]:
+    """Return copies of a module's weights by name."""
+    return {name: each.detach().clone() for name, each in module.named_parameters()}
+
+
 def trained(module: Any) -> int:
     """Return the number of weights that are trained."""
     return sum(each.numel() for each in module.parameters() if each.requires_grad)
@@ -141,15 +225,3 @@ def usual_clip(module: Any, *, terms: int) -> Fraction:
         return CLIP
     squared = (terms + (parts[0].bias is not None)) * (1 if parts[0].out_features == 1 else 2)
     return Fraction(math.isqrt(squared * 10**12) + 1, 10**6)
-
-
-def loss_of(outputs: int) -> Any:
-    """Return the sum of losses over rows: logistic of one output, cross-entropy of several."""
-    import torch
-
-    functional = torch.nn.functional
-    if outputs == 1:
-        return lambda found, classes: functional.binary_cross_entropy_with_logits(
-            found[:, 0], classes.to(found.dtype), reduction="sum"
-        )
-    return lambda found, classes: functional.cross_entropy(found, classes, reduction="sum")

@@ -1,47 +1,44 @@
 """Gradients by patient, clipped to whole numbers of bounded norm.
 
-For each row Opacus gives the gradient of its loss; rows of one patient are summed, and the sum g is
-clipped once: v = trunc(g·min(1, C/‖g‖)·R/C).  What is not finite counts as zero.
+For each row its program (:mod:`.row_program`) gives the gradient of its loss; rows of one patient
+are summed, and the sum g is clipped once: v = trunc(g·min(1, C/‖g‖)·R/C).  What is not finite
+counts as zero.
 
 *Lemma* (norm).  Every coordinate is truncated towards zero, and Σv² is then computed in whole
 numbers; where it passes R², as a float's last digit may make it, v becomes trunc(v·R/(⌊√Σv²⌋+1)),
 whose norm is below R.  So ‖v‖ ≤ R holds of the numbers that are summed, not of floats before.  ∎
 
-*Lemma* (others).  The bits of a float depend on where a row stands in a batch, and truncation can
-make a whole unit of them; one patient more could so move *others'* parts.  So v is defined as what
-the patient's rows give *alone*, in a batch of their own.  A batch only filters: a coordinate
-further than MARGIN from a whole number truncates alike, whatever the last bits; patients with a
-coordinate nearer than that are computed alone, and so are those of whom a row stands at a kink of
-the module, where last bits turn the gradient (:mod:`.kinks`).  This is exact while batch and alone
-differ by less than MARGIN = 2⁻²⁰ units, which is 2⁻⁴⁰ of the clip in float64, 2¹² times its
-rounding; wherever both are computed the difference is looked at, and once it passes MARGIN/4
-everybody in the batch is computed alone.  ∎
+*Lemma* (alone).  The program of a row takes the weights, that row and its class, and ``vmap`` runs
+it for each row by itself: no operation has two rows to mix, whatever the module's author wrote.  So
+g is a function of the patient's own rows at the present weights, in every batch, up to the last
+bits of floats, which depend on where a row stands in one.  ∎
 
-*Privacy:* a module that lets one row's output depend on another's has no gradient by patient; such
-layers are refused (:mod:`.modules`), since then one patient more moves others for real.
+*Lemma* (last bits).  Truncation can make a whole unit of them; one patient more could so move
+*others'* parts.  So v is defined as what the patient's rows give *alone*, in a batch of their own.
+A batch only filters: a coordinate further than MARGIN from a whole number truncates alike, whatever
+the last bits; patients with a coordinate nearer than that are computed alone, and so are those of
+whom a row stands at a kink of the module, where last bits turn the gradient (:mod:`.kinks`).  This
+is exact while batch and alone differ by less than MARGIN = 2⁻²⁰ units, which is 2⁻⁴⁰ of the clip in
+float64, 2¹² times its rounding; wherever both are computed the difference is looked at, and once it
+passes MARGIN/4 everybody in the batch is computed alone.  ∎
 
-*Utility:* one forward and backward pass a batch; at 10⁴ weights two patients in a hundred are
-computed twice.
+*Utility:* one pass a batch; at 10⁴ weights two patients in a hundred are computed twice.
 
 References:
-    [YSSTMPS21] Yousefpour et al. Opacus: user-friendly differential privacy library in PyTorch.
-        2021. https://arxiv.org/abs/2109.12298
     [Shew97] Shewchuk. Adaptive precision floating-point arithmetic and fast robust geometric
         predicates. Discrete Comput. Geom. 18, 1997, sec. 3. https://doi.org/10.1007/PL00009321
 """
 
 import math
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.errors import MissingExtraError
 from confide.jobs.learning.dp_sgd import REACH
-from confide.jobs.learning.kinks import forward_with_kinks
+from confide.jobs.learning.kinks import smooth, with_kinks
+from confide.jobs.learning.row_program import RowProgram
 
 MARGIN = 2.0**-20
 _ELEMENTS = 2**20
@@ -49,8 +46,8 @@ _ELEMENTS = 2**20
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
-Loss: TypeAlias = Callable[[Any, Any], Any]
-"""From outputs and classes of rows to the sum of their losses."""
+Weights: TypeAlias = tuple[list[Any], list[Any]]
+"""Tensors of a module, trained and frozen, in the order of its program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,27 +79,18 @@ class Rows:
 
 
 class PerPatientGradients:
-    """Sums clipped gradients of patients at the present weights of a module.
+    """Sums clipped gradients of patients at the present weights.
 
     Attributes:
         size: Number of weights that are trained.
     """
 
-    def __init__(self, module: Any, *, loss: Loss, clip: float) -> None:
-        """Hook a module, in float64 and training mode.
-
-        Raises:
-            MissingExtraError: Without the extra ``learning``.
-        """
-        try:
-            from opacus import GradSampleModule
-        except ImportError as error:
-            raise MissingExtraError("opacus", extra="learning") from error
-        self._hooked = GradSampleModule(module, loss_reduction="sum", strict=True)
-        self._trained = [each for each in module.parameters() if each.requires_grad]
-        self._loss, self._clip = loss, clip
+    def __init__(self, program: RowProgram, *, weights: Weights, clip: float) -> None:
+        """Take a program and the tensors that it is run at; they may change between sums."""
+        self._run, self._smooth = with_kinks(program), smooth(program)
+        self._weights, self._clip = weights, clip
         self._at_kinks: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)  # rows, of the last pass
-        self.size = sum(each.numel() for each in self._trained)
+        self.size = sum(each.numel() for each in weights[0])
 
     def summed(self, rows: Rows) -> Ints:
         """Return Σv over the patients of a batch, zero of an empty one; shape (size,)."""
@@ -143,28 +131,20 @@ class PerPatientGradients:
         """Return the gradient of each patient's rows before the clip; shape (patients, size)."""
         import torch
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of hooks where inputs need no gradient
-            self._hooked.zero_grad(set_to_none=True)
-            inputs = torch.from_numpy(np.ascontiguousarray(rows.inputs))
-            outputs, self._at_kinks = forward_with_kinks(
-                lambda: self._hooked(inputs), rows=rows.patient.size
-            )
-            self._loss(outputs, torch.from_numpy(rows.classes)).backward()
         count = rows.patient.size
-        parts = [each.grad_sample.reshape(count, -1).numpy() for each in self._trained]
-        by_row = np.concatenate(parts, axis=1, dtype=np.float64)
-        self._hooked.zero_grad(set_to_none=True)
-        for each in self._trained:
-            each.grad_sample = None
+        if not count:
+            return np.zeros((0, self.size))
+        inputs = torch.from_numpy(np.array(rows.inputs, dtype=np.float64, order="C"))
+        classes = torch.from_numpy(np.array(rows.classes, dtype=np.int64))
+        each = torch.func.vmap(self._run, in_dims=(None, None, 0, 0), randomness="error")
+        with torch.no_grad():
+            found, near = each(*self._weights, inputs, classes)
+        self._at_kinks = near.numpy() if self._smooth else np.ones(count, dtype=np.bool_)
+        by_row: Floats = found.numpy()
         if rows.patients == count:
             return by_row
         starts = np.flatnonzero(np.diff(rows.patient, prepend=-1))
         return np.asarray(np.add.reduceat(by_row, starts, axis=0))
-
-    def release(self) -> None:
-        """Take the hooks off the module again."""
-        self._hooked.remove_hooks()
 
     def _alone(self, rows: Rows, patient: int) -> Floats:
         """Return one patient's scaled gradient in a batch of their own; shape (size,)."""

@@ -109,6 +109,36 @@ def check_teacher(teacher: Any) -> None:
     described(teacher)
 
 
+def try_teacher(teacher: Any, *, rows: Floats, classes: int) -> None:
+    """Let a copy of the teacher learn from made-up rows, before anything is charged.
+
+    One that cannot would vote for the first class on every shard.
+
+    Args:
+        teacher: As of :func:`check_teacher`.
+        rows: Made up; more of them than a teacher of few rows may need.
+        classes: How many there are.
+
+    Raises:
+        ContractError: If it fails on few rows and on all; what it says is of made-up rows.
+    """
+    problem = ""
+    for few in (rows[: len(rows) // 20], rows):
+        try:
+            with _silence(), _shared_coins(), _one_thread():
+                fitted = copy_of(teacher)
+                fitted.fit(few, np.arange(len(few)) % classes)
+                _valid(np.asarray(fitted.predict(few)), queries=len(few), classes=classes)
+        except Exception as broken:  # noqa: BLE001 - the teacher's own code
+            problem = (str(broken).splitlines() or [type(broken).__name__])[0][:200]
+        else:
+            return
+    raise ContractError(
+        f"The teacher cannot learn from made-up rows: {problem}",
+        hint="Correct its parameters; a teacher that fails votes for the first class.",
+    )
+
+
 def copy_of(teacher: Any) -> Any:
     """Return an unfitted copy with public coins.
 

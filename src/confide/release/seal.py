@@ -1,0 +1,70 @@
+"""What a failure that leaves the gate may carry: its class and its public words, nothing else.
+
+An exception holds its traceback, the traceback the frames of every function on the way, and each
+frame its variables: rows, exact sums, noise that was drawn and never published.  What was being
+handled when it was raised hangs on it as its context.  A debugger, a notebook's post-mortem or a
+reporter of errors shows all of that.  So whatever leaves is raised again from here, outside any
+handler, after the frames below are cleared and all that led to it is parted from it.
+
+*Privacy:* an interrupt is raised as a fresh one, since that which was caught may be anybody's.
+What the caller was handling before is the caller's own and is left as it is.
+
+References:
+    [RRUV16] Rogers, Roth, Ullman, Vadhan. Privacy odometers and filters. NeurIPS 2016.
+        https://arxiv.org/abs/1605.08294
+"""
+
+import sys
+import traceback
+from collections.abc import Callable
+from typing import TypeVar
+
+_Result = TypeVar("_Result")
+
+
+def sealed(work: Callable[[], _Result]) -> _Result:
+    """Return what ``work`` returns; raise what it raises with nothing of what it saw."""
+    before = sys.exception()
+    try:
+        return work()
+    except BaseException as failure:  # noqa: BLE001 - raised again below, outside the handler
+        told = parted(failure, before=before)
+    raise told
+
+
+def parted(failure: BaseException, *, before: BaseException | None) -> BaseException:
+    """Clear the frames of a failure and of all that led to it; return what may be raised.
+
+    Args:
+        failure: What was caught.
+        before: What the caller was handling when the work began; left alone.
+    """
+    seen, left = {id(before)}, [failure]
+    while left:
+        each = left.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        traceback.clear_frames(each.__traceback__)  # those that run still are passed over
+        left += [one for one in (each.__cause__, each.__context__) if one is not None]
+        if isinstance(each, BaseExceptionGroup):
+            left += each.exceptions
+        each.__traceback__ = each.__cause__ = each.__context__ = None
+    return stop_of(failure) or failure
+
+
+def stop_of(failure: BaseException) -> BaseException | None:
+    """Return a fresh stop, where somebody stopped the process: an interrupt, or a wordless exit.
+
+    Whatever else is raised is a failure, also if it is no ``Exception``: libraries in Rust panic
+    with one that is none, and with words about the rows.
+    """
+    match failure:
+        case SystemExit(code=None | int() as code):
+            return SystemExit(code)
+        case KeyboardInterrupt():
+            return KeyboardInterrupt()
+        case GeneratorExit():
+            return GeneratorExit()
+        case _:
+            return None
