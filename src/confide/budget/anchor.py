@@ -18,6 +18,7 @@ from pathlib import Path
 
 from confide.budget.chain import SignedHead, canonical, head_of
 from confide.errors import LedgerFrozenError
+from confide.regular_file import descriptor, read_bytes, reading, sync_folder, write_all
 
 
 class Anchor:
@@ -29,7 +30,7 @@ class Anchor:
     def heads(self) -> tuple[SignedHead | None, ...]:
         """Return every complete line, oldest first; ``None`` for one that cannot be read."""
         try:
-            text = self._path.read_bytes()
+            text = read_bytes(self._path, largest=None)
         except FileNotFoundError:
             return ()
         return tuple(_parse(line) for line in _complete(text).splitlines())
@@ -41,7 +42,7 @@ class Anchor:
             LedgerFrozenError: If that line cannot be read.
         """
         try:
-            with self._path.open("rb") as file:
+            with reading(self._path) as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - 65_536))
                 lines = _complete(file.read()).splitlines()
@@ -56,12 +57,10 @@ class Anchor:
         """Add lines, durably; what a crash left of a line is cut off first."""
         lines = "".join(canonical(head.to_fields()) + "\n" for head in heads)
         is_new = not self._path.exists()
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        file = descriptor(self._path, os.O_RDWR | os.O_CREAT)
         try:
             os.lseek(file, _cut_torn_line(file), os.SEEK_SET)
-            rest = memoryview(lines.encode("utf-8"))
-            while rest:
-                rest = rest[os.write(file, rest) :]
+            write_all(file, lines.encode("utf-8"))
             os.fsync(file)
         finally:
             os.close(file)
@@ -87,12 +86,3 @@ def _cut_torn_line(file: int) -> int:
     if end < size:
         os.ftruncate(file, end)
     return end
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -27,6 +27,7 @@ from pathlib import Path
 
 from confide.errors import ContractError
 from confide.plans.canonical import Json, canonical_bytes
+from confide.regular_file import descriptor, read_bytes, reading, require_regular, write_all
 
 SCHEME = "SHA-256(32-byte nonce ‖ SHA-256 of the snapshot)"
 OPENINGS, DIGESTS = "commitments.jsonl", "snapshots.json"
@@ -71,6 +72,17 @@ def standing(files: Iterable[Path]) -> tuple[tuple[str, int, int], ...]:
     return tuple(sorted(found))
 
 
+def require_place(folder: Path) -> None:
+    """Refuse a folder in which a commitment could not be kept, before anything is charged.
+
+    Raises:
+        NotAFileError: If something else stands in the place of one of the two files.
+    """
+    for name in (OPENINGS, DIGESTS):
+        with contextlib.suppress(FileNotFoundError):
+            require_regular(folder / name)
+
+
 def snapshot_digest(files: Iterable[Path], *, folder: Path) -> bytes | None:
     """Return the SHA-256 of a snapshot's files, or None if there are none or they change meanwhile.
 
@@ -97,13 +109,13 @@ def snapshot_digest(files: Iterable[Path], *, folder: Path) -> bytes | None:
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with reading(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _known(folder: Path) -> dict[str, list[int | str]]:
     with contextlib.suppress(OSError, ValueError):
-        held = json.loads((folder / DIGESTS).read_bytes())
+        held = json.loads(read_bytes(folder / DIGESTS))
         if isinstance(held, dict):
             return {path: each for path, each in held.items() if isinstance(each, list)}
     return {}
@@ -124,9 +136,9 @@ def commit(folder: Path, *, entry: str, snapshot: bytes) -> Opening:
         "snapshot-sha256": snapshot.hex(),
         "value": opening.value(),
     }
-    file = os.open(folder / OPENINGS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    file = descriptor(folder / OPENINGS, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
-        os.write(file, b"\n" + json.dumps(line).encode() + b"\n")  # after a torn line, if any
+        write_all(file, b"\n" + json.dumps(line).encode() + b"\n")  # after a torn line, if any
         os.fsync(file)
     finally:
         os.close(file)
@@ -136,7 +148,7 @@ def commit(folder: Path, *, entry: str, snapshot: bytes) -> Opening:
 def opening_of(folder: Path, *, entry: str) -> Opening | None:
     """Return what is kept for an entry; None if it was never committed to."""
     try:
-        lines = (folder / OPENINGS).read_text("utf-8").splitlines()
+        lines = read_bytes(folder / OPENINGS, largest=None).splitlines()
     except FileNotFoundError:
         return None
     for line in lines:
@@ -153,7 +165,7 @@ def opening_of(folder: Path, *, entry: str) -> Opening | None:
 
 def _replace(path: Path, content: bytes) -> None:
     part = path.with_name(f".{path.name}.part")
-    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    file = descriptor(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     with os.fdopen(file, "wb") as out:
         out.write(content)
     part.replace(path)

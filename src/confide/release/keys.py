@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -21,11 +21,19 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
-from confide.budget.anchor import sync_folder
 from confide.errors import ContractError
+from confide.regular_file import (
+    descriptor,
+    read_bytes,
+    read_text,
+    require_regular,
+    sync_folder,
+    write_all,
+)
 
 SIGNING, PUBLIC, ORDER = "signing.key", "signing.pub", "hash.key"
 PENDING, OLD = "signing.key.new", "signing.old.pub"
+_LARGEST_KEY = 2**16
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -108,7 +116,9 @@ def read_person_key(path: Path) -> SigningKey:
 
     try:
         private = load_pem_private_key(_read(path, make="confide request key --out"), password=None)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        if isinstance(error, ContractError):
+            raise
         private = None
     if not isinstance(private, Ed25519PrivateKey):
         raise ContractError(
@@ -152,9 +162,14 @@ def install_pending_key(folder: Path) -> None:
 def retired_keys(folder: Path) -> tuple[str, ...]:
     """Return the public keys that this site signed with before, oldest first."""
     try:
-        return tuple((folder / OLD).read_text("ascii").split())
+        return tuple(read_text(folder / OLD, encoding="ascii").split())
     except FileNotFoundError:
         return ()
+    except UnicodeDecodeError:
+        raise ContractError(
+            f"{OLD} is damaged.",
+            hint="Put it back from a backup.",
+        ) from None
 
 
 def _pem(private: Ed25519PrivateKey) -> bytes:
@@ -170,9 +185,9 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    file = descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
-        os.write(file, content)
+        write_all(file, content)
         os.fsync(file)
     finally:
         os.close(file)
@@ -190,9 +205,17 @@ def read_signing_key(folder: Path) -> SigningKey:
 def _signing_key(path: Path) -> SigningKey:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    private = load_pem_private_key(_read(path), password=None)
+    try:
+        private = load_pem_private_key(_read(path), password=None)
+    except (TypeError, ValueError, UnsupportedAlgorithm) as error:
+        if isinstance(error, ContractError):
+            raise
+        private = None
     if not isinstance(private, Ed25519PrivateKey):
-        raise ContractError("The signing key is not an Ed25519 key.")
+        raise ContractError(
+            f"{path.name} holds no Ed25519 key: it is empty or damaged.",
+            hint="Put it back from a backup: certificates and the ledger are signed with it.",
+        )
     return SigningKey(private)
 
 
@@ -202,15 +225,23 @@ def read_order_key(folder: Path) -> bytes:
     Raises:
         ContractError: If they are missing or readable by others.
     """
-    key = bytes.fromhex(_read(folder / ORDER).decode().strip())
+    try:
+        key = bytes.fromhex(_read(folder / ORDER).decode("ascii").strip())
+    except (UnicodeDecodeError, ValueError) as error:
+        if isinstance(error, ContractError):
+            raise
+        key = b""
     if len(key) != 32:
-        raise ContractError("Expected 32 bytes in the row-order key.")
+        raise ContractError(
+            f"{ORDER} holds no key of 32 bytes in hexadecimal: it is empty or damaged.",
+            hint="Put it back from a backup: growing releases and patients' budgets hang on it.",
+        )
     return key
 
 
 def _read(path: Path, *, make: str = "confide init") -> bytes:
     try:
-        mode = path.stat().st_mode
+        mode = require_regular(path).st_mode
     except FileNotFoundError:
         hint = f"Run: {make}" + (f" {path.name}" if make.endswith("--out") else "")
         raise ContractError(f"There is no {path.name}.", hint=hint) from None
@@ -218,4 +249,4 @@ def _read(path: Path, *, make: str = "confide init") -> bytes:
         raise ContractError(
             f"{path.name} can be read by others.", hint=f"Run: chmod 600 {path.name}"
         )
-    return path.read_bytes()
+    return read_bytes(path, largest=_LARGEST_KEY)
