@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from confide.errors import ContractError
+from confide.errors import NotAFileError
 
 LARGEST = 256 * 2**20
 """Bytes of the largest text or certificate that is read as a whole."""
@@ -30,10 +30,6 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
     (stat.S_ISLNK, "a symbolic link"),
 )
-
-
-class NotAFileError(ContractError, OSError):
-    """Something that is no regular file, or is too large, stands where one is needed."""
 
 
 def require_regular(path: Path) -> os.stat_result:

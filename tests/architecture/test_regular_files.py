@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from confide.errors import ContractError
-from confide.regular_file import NotAFileError, descriptor, read_bytes, shared_folder, write_bytes
+from confide.errors import ContractError, NotAFileError
+from confide.regular_file import descriptor, read_bytes, shared_folder, write_bytes
 from pages import ROOT
 
 SOURCE = ROOT / "src" / "confide"

@@ -14,13 +14,14 @@ from pydantic import Field
 from confide.errors import (
     ContractError,
     InvalidParameterError,
+    NotAFileError,
     UnboundedError,
     UnknownNameError,
 )
 from confide.files.private_places import PrivatePlaces, declared_places
 from confide.files.public_table import public_table
 from confide.files.texts import Bound, Positive, Section, beside
-from confide.regular_file import NotAFileError, reading_text
+from confide.regular_file import reading_text
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
 

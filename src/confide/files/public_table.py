@@ -3,9 +3,9 @@
 import csv
 from pathlib import Path
 
-from confide.errors import ContractError
+from confide.errors import ContractError, NotAFileError
 from confide.files.private_places import PrivatePlaces
-from confide.regular_file import NotAFileError, reading_text
+from confide.regular_file import reading_text
 
 LARGEST_FILE = 64 * 2**20
 

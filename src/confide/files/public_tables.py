@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from confide.errors import ContractError
+from confide.errors import ContractError, NotAFileError
 from confide.files.private_places import PrivatePlaces
 from confide.files.texts import beside, exact
-from confide.regular_file import NotAFileError, reading_text
+from confide.regular_file import reading_text
 
 _KEYS = ("standard", "reference", "population")
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from confide.errors import ContractError
-from confide.regular_file import NotAFileError, read_text
+from confide.errors import ContractError, NotAFileError
+from confide.regular_file import read_text
 
 LARGEST_FILE = 4 * 2**20
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ def _pipe(path):
 
 def _socket(path):
     with socket.socket(socket.AF_UNIX) as one:
-        here = os.getcwd()
+        here = Path.cwd()
         os.chdir(path.parent)  # names of sockets are short
         try:
             one.bind(path.name)
