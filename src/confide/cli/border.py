@@ -21,6 +21,7 @@ exit   meaning
 import datetime as dt
 import errno
 import os
+import sqlite3
 import sys
 import traceback
 import uuid
@@ -111,6 +112,8 @@ class Border(TyperGroup):
                 code = INTERRUPTED
             except OSError as error:
                 code = _file(error, out=out)
+            except sqlite3.OperationalError as error:
+                code = _ledger_file(error, out=out)
             except Exception as error:  # noqa: BLE001 - the one place
                 code = _bug(error, out=out)
             code = _unheard(result, code=code if isinstance(code, int) else 0, out=out)
@@ -162,6 +165,18 @@ def _file(error: OSError, *, out: Output) -> int:
         f"Cannot use {name}: {reason}.", kind="FileError", hint=f"{hint} {done}".strip(), code=code
     )
     return code
+
+
+def _ledger_file(error: sqlite3.OperationalError, *, out: Output) -> int:
+    """Say what SQLite says of its file: a full disk, a lock; these texts hold no value."""
+    out.error(
+        f"The ledger's file cannot be used: {error}.",
+        kind="FileError",
+        hint="Make room on its disk, then run the same again; confide ledger show says what is "
+        f"charged. {_noted(error)}".strip(),
+        code=BUG,
+    )
+    return BUG
 
 
 def _bug(error: Exception, *, out: Output) -> int:
