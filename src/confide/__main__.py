@@ -3,6 +3,9 @@
 
 def main() -> None:
     """Run the command line."""
+    from confide.cli.streams import keep_standard_descriptors
+
+    keep_standard_descriptors()
     from confide.cli import app
 
     app()

@@ -6,7 +6,8 @@
     ├── InvalidParameterError (ValueError)    a number or name is outside its domain
     ├── ContractError (ValueError)            a file, schema or plan breaks its contract
     │   ├── UnknownNameError (KeyError)       a name that was not declared; suggests the nearest
-    │   └── UnboundedError                    a bound is missing, so no finite noise would do
+    │   ├── UnboundedError                    a bound is missing, so no finite noise would do
+    │   └── NotAFileError (OSError)           a pipe, device or folder where a file is needed
     ├── UnsupportedError (TypeError)          an unknown kind of thing (fail closed)
     ├── MissingExtraError (ImportError)       an optional library; says which pip install brings it
     ├── PolicyError (PermissionError)
@@ -81,6 +82,10 @@ class UnknownNameError(ContractError, KeyError):
 
 class UnboundedError(ContractError):
     """A clip bound, contribution bound or category list is missing."""
+
+
+class NotAFileError(ContractError, OSError):
+    """Something that is no regular file, or is too large, stands where one is needed."""
 
 
 class UnsupportedError(ConfideError, TypeError):

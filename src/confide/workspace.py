@@ -32,7 +32,7 @@ from confide.release.certificate import Issuer
 from confide.release.commitment import published
 from confide.release.gate import Gate
 from confide.release.growing import refuse_growable
-from confide.release.incidents import log_incident
+from confide.release.incidents import log_incident, stored_already
 from confide.release.keys import read_order_key
 from confide.release.ledger_pin import make_keys, may_begin
 from confide.release.refusal import told_in_epsilon
@@ -198,14 +198,15 @@ class Workspace:
         return Snapshot(files=files, folder=self._folder)
 
     def _certified(self, stored: StoredRelease, *, snapshot: Snapshot) -> Release:
-        opening = snapshot.opening(stored.entry)
-        return certified(
-            stored,
-            issuer=self._issuer(),
-            signer=self._signer,
-            authority=authority_of(self.ledger, stored.entry),
-            commitment=None if opening is None else published(opening),
-        )
+        with stored_already(stored.entry.number):
+            opening = snapshot.opening(stored.entry)
+            return certified(
+                stored,
+                issuer=self._issuer(),
+                signer=self._signer,
+                authority=authority_of(self.ledger, stored.entry),
+                commitment=None if opening is None else published(opening),
+            )
 
     def _gate(self) -> Gate:
         leaves_out = bool(self.declared.dataset.patients) or (self._folder / PATIENTS).exists()

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from confide.budget.chain import SignedHead, canonical, head_of
 from confide.errors import LedgerFrozenError
+from confide.regular_file import descriptor, read_bytes, reading, sync_folder, write_all
 
 _BLOCK = 65_536
 
@@ -32,7 +33,7 @@ class Anchor:
     def heads(self) -> tuple[SignedHead | None, ...]:
         """Return every complete line, oldest first; ``None`` for one that cannot be read."""
         try:
-            text = self._path.read_bytes()
+            text = read_bytes(self._path, largest=None)
         except FileNotFoundError:
             return ()
         return tuple(_parse(line) for line in _complete(text).splitlines())
@@ -66,7 +67,7 @@ class Anchor:
     def count(self) -> int:
         """Return the number of complete lines."""
         try:
-            with self._path.open("rb") as file:
+            with reading(self._path) as file:
                 return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
         except FileNotFoundError:
             return 0
@@ -74,7 +75,7 @@ class Anchor:
     def _backwards(self) -> Iterator[bytes]:
         """Yield the complete lines, newest first, however long they are."""
         try:
-            file = os.open(self._path, os.O_RDONLY)
+            file = descriptor(self._path)
         except FileNotFoundError:
             return
         try:
@@ -86,12 +87,10 @@ class Anchor:
         """Add lines, durably; what a crash left of a line is cut off first."""
         lines = "".join(canonical(head.to_fields()) + "\n" for head in heads)
         is_new = not self._path.exists()
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        file = descriptor(self._path, os.O_RDWR | os.O_CREAT)
         try:
             os.lseek(file, _cut_torn_line(file), os.SEEK_SET)
-            rest = memoryview(lines.encode("utf-8"))
-            while rest:
-                rest = rest[os.write(file, rest) :]
+            write_all(file, lines.encode("utf-8"))
             os.fsync(file)
         finally:
             os.close(file)
@@ -144,12 +143,3 @@ def _cut_torn_line(file: int) -> int:
     if end < size:
         os.ftruncate(file, end)
     return end
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

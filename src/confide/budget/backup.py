@@ -24,13 +24,14 @@ from pathlib import Path
 from typing import Any
 
 from confide.budget.amount import Amount
-from confide.budget.anchor import Anchor, sync_folder
+from confide.budget.anchor import Anchor
 from confide.budget.book import Book
 from confide.budget.chain import Chain, Signer, canonical, is_valid
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.export import chain_text, check_chain, read_chain
 from confide.budget.store import Store, answers_of
 from confide.errors import ContractError, LedgerFrozenError, PolicyError, VerificationError
+from confide.regular_file import descriptor, read_bytes, sync_folder
 
 SCHEMA = "confide.ledger-backup/1"
 CHAIN, ANSWERS, MANIFEST = "chain.jsonl", "answers.jsonl", "manifest.json"
@@ -132,10 +133,10 @@ def read_backup(
         VerificationError: If it was changed, or signed by somebody else.
     """
     try:
-        manifest = json.loads((folder / MANIFEST).read_bytes())
+        manifest = json.loads(read_bytes(folder / MANIFEST))
         told, key = manifest["files"], str(manifest["key"])
         names = {CHAIN, ANSWERS, *(Path(name).name for name in told)}
-        texts = {name: (folder / name).read_bytes() for name in names}
+        texts = {name: read_bytes(folder / name, largest=None) for name in names}
         is_signed = is_valid(key, message=_message(manifest), signature=manifest["signature"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise ContractError(
@@ -279,7 +280,7 @@ def _message(manifest: Mapping[str, Any]) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    file = descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     with os.fdopen(file, "wb") as out:
         out.write(content)
         out.flush()

@@ -17,6 +17,8 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+from confide.regular_file import descriptor
+
 _NAME = re.compile(r"[0-9a-f]{32}")
 
 
@@ -25,7 +27,7 @@ class Door:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._file = os.open(folder / "writer.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        self._file = descriptor(folder / "writer.lock", os.O_RDWR | os.O_CREAT)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -52,7 +54,7 @@ class Lease:
         self.owner = uuid.uuid4().hex  # a name, not a secret
         with self.writing():  # so that nobody takes the new file for one left behind
             self._sweep()
-            self._file = os.open(self._path(self.owner), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            self._file = descriptor(self._path(self.owner), os.O_RDWR | os.O_CREAT | os.O_EXCL)
             fcntl.flock(self._file, fcntl.LOCK_EX)
 
     def writing(self) -> contextlib.AbstractContextManager[None]:
@@ -69,7 +71,7 @@ class Lease:
         if not _NAME.fullmatch(owner):
             return True
         try:
-            file = os.open(self._path(owner), os.O_RDWR)
+            file = descriptor(self._path(owner), os.O_RDWR)
         except FileNotFoundError:
             return False
         except OSError:

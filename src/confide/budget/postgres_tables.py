@@ -6,8 +6,9 @@ what the migrations make, which :file:`migrations/postgres/tables.txt` says.
 """
 
 from collections.abc import Callable
-from importlib import resources
 from typing import Any
+
+from confide.regular_file import own_text
 
 _CATALOGUE = """
 SELECT 'column ' || c.relname || '.' || a.attname || ' '
@@ -56,5 +57,4 @@ def tables_of(run: Callable[[str, dict[str, Any]], list[Any]], *, schema: str) -
 
 def expected_tables() -> list[str]:
     """Return what :func:`tables_of` says of what the migrations make."""
-    file = resources.files("confide.budget") / "migrations" / "postgres" / "tables.txt"
-    return file.read_text("utf-8").splitlines()
+    return own_text("confide.budget", "migrations/postgres/tables.txt").splitlines()

@@ -33,8 +33,10 @@ from confide.budget.store import (
     table_problems,
 )
 from confide.errors import ContractError, LedgerFrozenError, PolicyError
+from confide.regular_file import descriptor, require_regular
 
 _WAIT_MS = 120_000
+_COMPANIONS = ("-journal", "-wal", "-shm")
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {_WAIT_MS}",
     "PRAGMA foreign_keys = ON",
@@ -244,9 +246,12 @@ def open_database(path: Path) -> sqlite3.Connection:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _require_private(folder, mode="700")
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        os.close(descriptor(path, os.O_RDWR | os.O_CREAT | os.O_EXCL))
     except FileExistsError:
         _require_private(path, mode="600")
+        for file in (path, *(path.with_name(path.name + end) for end in _COMPANIONS)):
+            with contextlib.suppress(FileNotFoundError):
+                require_regular(file)  # SQLite would wait for a named pipe
     database = sqlite3.connect(path, isolation_level=None, timeout=_WAIT_MS / 1000)
     try:
         for pragma in _PRAGMAS:

@@ -20,6 +20,7 @@ from typing import Protocol
 from confide.budget.book import Book
 from confide.budget.chain import GENESIS, Event
 from confide.budget.ledger import Entry
+from confide.regular_file import own_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,5 +243,5 @@ def head_place(head: tuple[int, str, str] | None) -> tuple[int, str]:
 def migrations(kind: str) -> list[str]:
     """Return the SQL of every migration of one kind of database, in order."""
     folder = resources.files("confide.budget") / "migrations" / kind
-    scripts = [item for item in folder.iterdir() if item.name.endswith(".sql")]
-    return [each.read_text("utf-8") for each in sorted(scripts, key=lambda item: item.name)]
+    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
+    return [own_text("confide.budget", f"migrations/{kind}/{name}") for name in names]

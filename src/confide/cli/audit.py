@@ -10,6 +10,7 @@ import typer
 
 from confide.cli.output import Json, Output, Quiet, say, table
 from confide.errors import ContractError, MissingExtraError, UnsupportedError
+from confide.regular_file import write_bytes, write_text
 
 FAILED = 6
 _RUN = "confide.attacks.audit.run"
@@ -92,8 +93,8 @@ def _write(body: dict[str, Any], curves: Sequence[Any], *, out: Path) -> None:
             words=load_words("en"),
         )
     )
-    (out / "membership.svg").write_text(drawn.svg, "utf-8")
-    (out / "membership.png").write_bytes(drawn.png)
+    write_text(out / "membership.svg", drawn.svg)
+    write_bytes(out / "membership.png", drawn.png)
 
 
 def _show(body: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ might hold a value, goes to a local log that only this user can read, and a rand
 exit   meaning
 =====  ======================================================
 0      done
-1      bug, a release that failed after reading began, or no way to the ledger's database
+1      bug, a release that failed after it was charged, or no way to the ledger's database
 2      usage: an option, a path, a missing extra
 3      policy refuses
 4      approval missing
@@ -21,6 +21,7 @@ exit   meaning
 import datetime as dt
 import errno
 import os
+import sqlite3
 import sys
 import traceback
 import uuid
@@ -32,6 +33,7 @@ import typer
 from typer.core import TyperGroup
 
 from confide.cli.output import AS_JSON, Output
+from confide.cli.streams import Stream, unfailing
 from confide.errors import (
     ApprovalMissingError,
     BudgetExhaustedError,
@@ -44,6 +46,7 @@ from confide.errors import (
     ReleaseFailedError,
     VerificationError,
 )
+from confide.regular_file import descriptor, write_all
 
 UsageError: Any = typer.BadParameter.__mro__[1]  # click's, or the click inside typer
 
@@ -90,27 +93,50 @@ class Border(TyperGroup):
         del standalone_mode
         words = list(sys.argv[1:] if args is None else args)
         out = Output(json=AS_JSON in words)
-        try:
-            code = super().main(
-                args=words,
-                prog_name=prog_name or "confide",
-                complete_var=complete_var,
-                standalone_mode=False,
-                windows_expand_args=windows_expand_args,
-                **extra,
-            )
-        except UsageError as error:
-            sys.exit(_usage(error, out=out))
-        except ConfideError as error:
-            sys.exit(_refused(error, out=out))
-        except (KeyboardInterrupt, typer.Abort):
-            out.note("Interrupted.")
-            sys.exit(INTERRUPTED)
-        except OSError as error:
-            sys.exit(_file(error, out=out))
-        except Exception as error:  # noqa: BLE001 - the one place
-            sys.exit(_bug(error, out=out))
-        sys.exit(code if isinstance(code, int) else 0)
+        with unfailing() as (result, _):
+            try:
+                code = super().main(
+                    args=words,
+                    prog_name=prog_name or "confide",
+                    complete_var=complete_var,
+                    standalone_mode=False,
+                    windows_expand_args=windows_expand_args,
+                    **extra,
+                )
+            except UsageError as error:
+                code = _usage(error, out=out)
+            except ConfideError as error:
+                code = _refused(error, out=out)
+            except (KeyboardInterrupt, typer.Abort):
+                out.note("Interrupted.")
+                code = INTERRUPTED
+            except OSError as error:
+                code = _file(error, out=out)
+            except sqlite3.OperationalError as error:
+                code = _ledger_file(error, out=out)
+            except Exception as error:  # noqa: BLE001 - the one place
+                code = _bug(error, out=out)
+            code = _unheard(result, code=code if isinstance(code, int) else 0, out=out)
+        sys.exit(code)
+
+
+def _unheard(result: Stream, *, code: int, out: Output) -> int:
+    """Say that the result could not be printed; the reader of a pipe that went away knows."""
+    result.flush()
+    if result.lost is None or result.lost.errno == errno.EPIPE:
+        return code
+    out.error(
+        f"The result could not be printed: {os.strerror(result.lost.errno or errno.EIO)}.",
+        kind="FileError",
+        hint="What the command did is done; to print a release again costs nothing.",
+        code=code or USAGE,
+    )
+    return code or USAGE
+
+
+def _noted(error: BaseException) -> str:
+    """Return what was done before an error, such as a charge; the rooms below add it as notes."""
+    return " ".join(getattr(error, "__notes__", ()))
 
 
 def _usage(error: Any, *, out: Output) -> int:
@@ -123,23 +149,34 @@ def _usage(error: Any, *, out: Output) -> int:
 def _refused(error: ConfideError, *, out: Output) -> int:
     code = exit_code(error)
     message = str(error).removesuffix(error.hint).strip()
-    out.error(message, kind=type(error).__name__, hint=error.hint, code=code)
+    hint = f"{error.hint} {_noted(error)}".strip()
+    out.error(message, kind=type(error).__name__, hint=hint, code=code)
     return code
 
 
 def _file(error: OSError, *, out: Output) -> int:
-    if error.errno == errno.EPIPE:  # the reader of a pipe has gone
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
-        return 0
     name = Path(os.fsdecode(error.filename)).name if error.filename else "a file"
     reason = os.strerror(error.errno) if error.errno else "it cannot be used"
+    done = _noted(error)
+    code = BUG if done else USAGE
+    full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+    hint = "Make room on the disk." if full else "Check the path and its permissions."
     out.error(
-        f"Cannot use {name}: {reason}.",
-        kind="FileError",
-        hint="Check the path and its permissions.",
-        code=USAGE,
+        f"Cannot use {name}: {reason}.", kind="FileError", hint=f"{hint} {done}".strip(), code=code
     )
-    return USAGE
+    return code
+
+
+def _ledger_file(error: sqlite3.OperationalError, *, out: Output) -> int:
+    """Say what SQLite says of its file: a full disk, a lock; these texts hold no value."""
+    out.error(
+        f"The ledger's file cannot be used: {error}.",
+        kind="FileError",
+        hint="Make room on its disk, then run the same again; confide ledger show says what is "
+        f"charged. {_noted(error)}".strip(),
+        code=BUG,
+    )
+    return BUG
 
 
 def _bug(error: Exception, *, out: Output) -> int:
@@ -150,6 +187,7 @@ def _bug(error: Exception, *, out: Output) -> int:
         hint = f"Details, which may hold data, are in {log}; do not mail that file."
     except OSError:
         hint = f"{log} could not be written, so no details were kept."
+    hint = f"{hint} {_noted(error)}".strip()
     out.error(f"This is a bug (incident {incident}).", kind="Bug", hint=hint, code=BUG)
     return BUG
 
@@ -164,8 +202,8 @@ def _log(error: Exception, *, incident: str, log: Path) -> None:
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     trace = "".join(traceback.format_exception(error))
-    file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    file = descriptor(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
-        os.write(file, f"{now} incident {incident}\n{trace}\n".encode())
+        write_all(file, f"{now} incident {incident}\n{trace}\n".encode("utf-8", "replace"))
     finally:
         os.close(file)

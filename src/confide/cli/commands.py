@@ -15,6 +15,7 @@ from confide.cli.explain import explain
 from confide.cli.export import export
 from confide.cli.init import init
 from confide.cli.ledger import ledger
+from confide.cli.output import write
 from confide.cli.patients import patients
 from confide.cli.plan import plan
 from confide.cli.policy import policy
@@ -58,9 +59,9 @@ def confide(
     if version:
         from confide import __version__
 
-        typer.echo(f"confide {__version__}")
+        write(f"confide {__version__}\n")
     elif context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        write(f"{context.get_help()}\n")
 
 
 PREPARE, RELEASE, CHECK = "Prepare", "Release", "Check and understand"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from confide.cli.output import Output
 from confide.errors import ContractError, VerificationError
+from confide.regular_file import read_bytes
 
 if TYPE_CHECKING:
     from confide.plans.plan import Plan
@@ -66,6 +67,7 @@ def deliver(
         VerificationError: If what was saved does not verify.
     """
     from confide.files.shapes import outlines_for
+    from confide.release.incidents import stored_already
     from confide.release.verify import verify
     from confide.report.save import save
     from confide.workspace import open_study
@@ -82,14 +84,15 @@ def deliver(
                 _require_not_growing(workspace, plan=plan)
             go = workspace.release if way is None else way(workspace)
             release = go(plan, request=key, progress=progress)
-            save(release, out, progress=progress, outlines=outlines)
-            progress("verify")
-            checked = verify(
-                release.certificate,
-                folder=out,
-                pinned_key=workspace.public_key,
-                payload=release.noisy.payload(),
-            )
+            with stored_already(release.certificate["accounting"]["entry"]):
+                save(release, out, progress=progress, outlines=outlines)
+                progress("verify")
+                checked = verify(
+                    release.certificate,
+                    folder=out,
+                    pinned_key=workspace.public_key,
+                    payload=release.noisy.payload(),
+                )
     failed = [check.name for check in checked.checks if not check.holds]
     if failed:
         raise VerificationError(
@@ -141,7 +144,7 @@ def has_room(out: Path, *, plan: "Plan", request: str | None = None) -> bool:
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return True
     try:
-        held = json.loads(path.read_bytes())
+        held = json.loads(read_bytes(path))
         named = (held["plan"]["sha256"], held["authority"]["request"])
     except (OSError, ValueError, KeyError, TypeError):
         return False

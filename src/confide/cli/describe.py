@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from confide.cli.output import Json, Output, Quiet
+from confide.cli.output import Json, Output, Quiet, write
 from confide.errors import InvalidParameterError
 
 COMMON = "systolic,diastolic,bmi,hba1c,glucose,creatinine"
@@ -53,7 +53,7 @@ def describe(
     )
     output = Output(json=as_json, quiet=quiet)
     body = {"model": model.value, "dataset": text}
-    output.result("describe", body, show=lambda: typer.echo(text, nl=False))
+    output.result("describe", body, show=lambda: write(text))
     output.note("Save it as dataset.yaml, correct it, and set the caps of your policy.")
 
 

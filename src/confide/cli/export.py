@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from confide.cli.output import Json, Output, Quiet
+from confide.cli.output import Json, Output, Quiet, write
 from confide.errors import ContractError, VerificationError
+from confide.regular_file import read_bytes, write_text
 
 if TYPE_CHECKING:
     from confide.release.verify import Verification
@@ -49,18 +50,18 @@ def export(
 
     path = certificate_path(certificate)
     held = read_certificate(path)
-    payload = None if noisy is None else noisy.read_bytes()
+    payload = None if noisy is None else read_bytes(noisy, largest=None)
     if payload is None and ledger is not None:
         payload = stored_payload(held, ledger)
     _require(verify(held, folder=path.parent, payload=payload), path)
     text = _text(held, form=form, folder=path.parent, payload=payload, out=out)
     if out is not None:
-        out.write_text(text, "utf-8")
+        write_text(out, text)
     body: dict[str, Any] = {"form": form.value, "file": None if out is None else str(out)}
     body |= {} if out is not None else {"content": text}
 
     def show() -> None:
-        typer.echo(text.rstrip("\n") if out is None else f"Written to {out}.")
+        write(text.rstrip("\n") + "\n" if out is None else f"Written to {out}.\n")
 
     Output(json=as_json, quiet=quiet).result("export", body, show=show)
 
@@ -98,7 +99,7 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Pa
             return _json(deployment_record(held))
         case Form.ACRO:
             paths = [each["path"] for each in held["outputs"] if "columns" in each]
-            return _json(results(held, tables={p: (folder / p).read_bytes() for p in paths}))
+            return _json(results(held, tables={p: read_bytes(folder / p) for p in paths}))
         case Form.METHODS | Form.MODEL_CARD:
             return _written(held, form=form, folder=folder, payload=payload, out=out)
         case Form.NOISY:
@@ -136,7 +137,7 @@ def _job_card(held: Any, *, folder: Path) -> str:
 
 def _payload(folder: Path, payload: bytes | None) -> bytes:
     try:
-        return (folder / "noisy.json").read_bytes() if payload is None else payload
+        return read_bytes(folder / "noisy.json", largest=None) if payload is None else payload
     except FileNotFoundError:
         raise ContractError(
             "A house rule keeps noisy.json out of this folder.",

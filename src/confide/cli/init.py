@@ -4,7 +4,6 @@
 """
 
 import re
-from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import Annotated
@@ -13,6 +12,7 @@ import typer
 
 from confide.cli.output import Json, Output, Quiet, say
 from confide.errors import ContractError
+from confide.regular_file import create_text, own_text
 
 _NAME = re.compile(r"[^\W\d]\w{0,62}")
 _KINDS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".duckdb": "duckdb", ".db": "duckdb"}
@@ -106,9 +106,8 @@ def _texts(
         "columns": "".join(f"      {name}: {_TEXT.format()}\n" for name in names) or _SAMPLE,
         "examples": _LATER if names else _EXAMPLES + _LATER,
     }
-    folder = resources.files("confide.cli") / "starter"
     return {
-        name: Template((folder / name).read_text("utf-8")).substitute(parts)
+        name: Template(own_text("confide.cli", f"starter/{name}")).substitute(parts)
         for name in ("dataset.yaml", "study.yaml")
     }
 
@@ -124,8 +123,7 @@ def _quoted(text: str) -> str:
 def _write(path: Path, text: str) -> bool:
     """Write a file unless it exists; return whether it was written."""
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        create_text(path, text)
     except FileExistsError:
         return False
     return True

@@ -57,7 +57,7 @@ class Output:
     def result(self, schema: str, body: dict[str, Any], *, show: Callable[[], None]) -> None:
         """Print the result: as JSON of a versioned schema, or by ``show``."""
         if self.json:
-            typer.echo(json.dumps({"schema": f"confide.{schema}/1", **body}, ensure_ascii=False))
+            write(f"{_json({'schema': f'confide.{schema}/1', **body})}\n")
         else:
             show()
 
@@ -70,7 +70,7 @@ class Output:
         """Say what went wrong, in one line, and the fix in another."""
         if self.json:
             body = {"error": kind, "exit": code, "message": message, "hint": hint}
-            typer.echo(json.dumps({"schema": "confide.error/1", **body}, ensure_ascii=False))
+            write(f"{_json({'schema': 'confide.error/1', **body})}\n")
         console = _console(stderr=True)
         console.print(f"confide: {plain(message)}", style="red", soft_wrap=True)
         if hint:
@@ -100,6 +100,23 @@ def _console(*, stderr: bool = False) -> "Console":
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or os.environ.get("COLUMNS") else WIDE
     return Console(file=stream, markup=False, highlight=False, emoji=False, width=width)
+
+
+def write(text: str, *, to_people: bool = False) -> None:
+    """Write text as it is: to standard output, or to standard error for people."""
+    stream = sys.stderr if to_people else sys.stdout
+    stream.write(text)
+    stream.flush()
+
+
+def _json(body: dict[str, Any]) -> str:
+    """Return JSON that standard output can take: escaped where its encoding lacks a character."""
+    text = json.dumps(body, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(body)
+    return text
 
 
 def say(text: str, *, style: str | None = None) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from confide.cli.output import Json, Output, Quiet, say, table
+from confide.regular_file import read_bytes, reading_text
 
 NOISE, SAMPLING = "noise", "sampling and noise"
 
@@ -65,7 +66,7 @@ def _printed(certificate: Any, directory: Path) -> list[dict[str, Any]]:
     found = []
     for output in certificate["outputs"]:
         if "columns" in output:
-            with (directory / output["path"]).open(encoding="utf-8", newline="") as file:
+            with reading_text(directory / output["path"]) as file:
                 head, *rows = list(csv.reader(file))
             name = Path(output["path"]).stem
             found.append({"id": name, "title": name, "columns": head, "rows": rows})
@@ -82,7 +83,7 @@ def _published(
     if is_reuse(certificate):
         reused = read_reused(certificate, folder=directory)
         return reused.statistics, reused.estimates()
-    noisy = read_payload((directory / "noisy.json").read_bytes())
+    noisy = read_payload(read_bytes(directory / "noisy.json", largest=None))
     return noisy.plan.statistics, noisy.estimates()
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from confide.cli.output import Json, Output, Quiet, plain, say, table
+from confide.cli.output import Json, Output, Quiet, plain, say, table, write
 from confide.errors import ContractError
+from confide.regular_file import create_text, reading_text, write_bytes
 
 if TYPE_CHECKING:
     from confide.release.survey import Survey
@@ -80,8 +81,7 @@ def encode(
     reports, made = respond(declared, given, receipts=kept)
     lines = "".join(f"{line_of(report)}\n" for report in reports)
     if out is not None:
-        with out.open("x", encoding="utf-8") as file:
-            file.write(lines)
+        create_text(out, lines)
     body = {
         "survey": declared.digest(),
         "reports": len(reports),
@@ -123,7 +123,7 @@ def estimate(
     if out is not None:
         out.mkdir(parents=True)
         for name, content in contents(report, words=load_words("en")).items():
-            (out / name).write_bytes(content)
+            write_bytes(out / name, content)
     output = Output(json=as_json, quiet=quiet)
     output.result("survey-estimate", _shares(report), show=lambda: _show_shares(report))
     if out is not None:
@@ -204,14 +204,14 @@ def _ask(declared: "Survey") -> dict[str, str]:
 
     words = load_words("en")
     for sentence in promised(declared, words=words):
-        typer.echo(plain(sentence), err=True)
+        write(f"{plain(sentence)}\n", to_people=True)
     given = {}
     for question in declared.questions:
-        typer.echo(f"\n{plain(question.ask)}", err=True)
+        write(f"\n{plain(question.ask)}\n", to_people=True)
         for sentence in told(question.mechanism, words=words):
-            typer.echo(f"  {plain(sentence)}", err=True)
+            write(f"  {plain(sentence)}\n", to_people=True)
         for place, answer in enumerate(question.answers, start=1):
-            typer.echo(f"  {place}. {plain(answer)}", err=True)
+            write(f"  {place}. {plain(answer)}\n", to_people=True)
         given[question.id] = question.answers[_choice(len(question.answers)) - 1]
     return given
 
@@ -219,7 +219,7 @@ def _ask(declared: "Survey") -> dict[str, str]:
 def _choice(most: int) -> int:
     """Read a number from 1 to ``most``; the prompt goes to standard error."""
     while True:
-        typer.echo(f"1 to {most}: ", err=True, nl=False)
+        write(f"1 to {most}: ", to_people=True)
         line = typer.get_text_stream("stdin").readline()
         if not line:
             raise typer.Abort
@@ -229,7 +229,7 @@ def _choice(most: int) -> int:
 
 def _show_lines(lines: str, *, out: Path | None) -> None:
     if out is None:
-        typer.echo(lines, nl=False)
+        write(lines)
     else:
         say(f"Written to {out}.")
 
@@ -238,7 +238,7 @@ def _lines(paths: Sequence[Path]) -> Iterator[tuple[str, str]]:
     """Yield every line that is not blank, with the place that errors name."""
     for path in paths:
         try:
-            with path.open(encoding="utf-8") as file:
+            with reading_text(path, newline=None) as file:
                 for number, line in enumerate(file, start=1):
                     if line.strip():
                         yield f"{path.name} line {number}", line

@@ -8,6 +8,7 @@ import typer
 
 from confide.cli.output import Json, Output, Quiet, say
 from confide.errors import VerificationError
+from confide.regular_file import read_bytes, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -130,7 +131,7 @@ def _versions(certificate: Any, earlier: "Sequence[Path]") -> "Iterator[Check]":
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_bytes(path, largest=None)
     except OSError:
         raise VerificationError(f"{path.name} cannot be read.") from None
 
@@ -150,7 +151,7 @@ def pinned_keys(path: Path) -> list[str]:
         VerificationError: If it cannot be read as that.
     """
     try:
-        return path.read_text("ascii").split() or [""]
+        return read_text(path, encoding="ascii").split() or [""]
     except FileNotFoundError:
         raise VerificationError(
             f"{path.name} is missing.", hint="Give the signing.pub that the issuer handed you."

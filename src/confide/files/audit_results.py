@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confide.errors import ContractError
+from confide.regular_file import read_bytes, write_text
 from confide.report.legal.audited import AuditResults
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def audit_body(found: "AuditReport", *, quick: bool) -> dict[str, Any]:
 def write_audit(body: Mapping[str, Any], path: Path) -> None:
     """Write the results of :func:`audit_body` to a file."""
     text = json.dumps({"schema": SCHEMA, **body}, ensure_ascii=False, indent=2)
-    path.write_text(text + "\n", "utf-8")
+    write_text(path, text + "\n")
 
 
 def _check(check: "AuditCheck") -> dict[str, Any]:
@@ -61,7 +62,7 @@ def read_audit(path: Path) -> AuditResults:
         ContractError: If it is not what ``confide audit --json`` prints.
     """
     try:
-        body = json.loads(path.read_text("utf-8"))
+        body = json.loads(read_bytes(path))
         checks = [(str(each["layer"]), str(each["name"]), each["holds"]) for each in body["checks"]]
         schema, quick, holds = body["schema"], body["quick"], body["holds"]
     except (OSError, ValueError, KeyError, TypeError):

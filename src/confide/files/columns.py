@@ -14,11 +14,14 @@ from pydantic import Field
 from confide.errors import (
     ContractError,
     InvalidParameterError,
+    NotAFileError,
     UnboundedError,
     UnknownNameError,
 )
+from confide.files.private_places import PrivatePlaces, declared_places
 from confide.files.public_table import public_table
 from confide.files.texts import Bound, Positive, Section, beside
+from confide.regular_file import reading_text
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
 
@@ -64,28 +67,42 @@ def with_category_files(value: dict[str, Any], *, path: Path) -> dict[str, Any]:
         columns = table.get("columns") if isinstance(table, dict) else None
         for column in columns.values() if isinstance(columns, dict) else ():
             named = column.get("categories") if isinstance(column, dict) else None
-            if isinstance(named, dict) and set(named) == {"file"}:
-                column["categories"] = _category_file(beside(named["file"], of=path))
-            if isinstance(named, dict) and set(named) == {"file", "column"}:
-                column["categories"] = _category_column(
-                    beside(named["file"], of=path), named["column"]
+            if isinstance(named, dict) and set(named) in ({"file"}, {"file", "column"}):
+                file, private = beside(str(named["file"]), of=path), _private(value, path=path)
+                column["categories"] = (
+                    _category_column(file, str(named["column"]), private=private)
+                    if "column" in named
+                    else _category_file(file, private=private)
                 )
     return value
 
 
-def _category_column(path: Path, name: str) -> list[str]:
-    rows = public_table(path)
+def _private(value: dict[str, Any], *, path: Path) -> PrivatePlaces:
+    """Return what the text of a dataset.yaml declares to be data, as far as it can be read."""
+    source, tables = value.get("source"), value["tables"]
+    named = source.get("path", "") if isinstance(source, dict) else ""
+    froms = [t.get("from", name) if isinstance(t, dict) else name for name, t in tables.items()]
+    return declared_places(base=path.parent, source=str(named), tables=map(str, froms))
+
+
+def _category_column(path: Path, name: str, *, private: PrivatePlaces) -> list[str]:
+    rows = public_table(path, private=private)
     if name not in rows[0]:
         raise UnknownNameError(f"column of {path.name}", name, known=rows[0])
     return list(dict.fromkeys(row[name] for row in rows))
 
 
-def _category_file(path: Path) -> dict[str, str]:
+def _category_file(path: Path, *, private: PrivatePlaces) -> dict[str, str]:
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with reading_text(path) as file:
+            private.refuse(file, path=path)
             rows = [row for row in csv.reader(file) if row]
+    except NotAFileError:
+        raise
     except OSError:
         raise ContractError(f"There is no category file {path.name}.") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise ContractError(f"{path.name} cannot be read as CSV in UTF-8.") from None
     if rows and rows[0][0].strip().lower() == LABEL_OF_CODES:
         rows = rows[1:]
     if any(len(row) not in (1, 2) for row in rows):

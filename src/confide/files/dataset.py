@@ -17,6 +17,7 @@ from confide.budget.policy.policy import Policy
 from confide.errors import ContractError
 from confide.files.columns import TableSection, read_table, with_category_files
 from confide.files.ledger import LedgerSection, read_anchor, read_place
+from confide.files.private_places import PrivatePlaces, declared_places, with_source
 from confide.files.spines import ShapeFile, SpineSection, read_spines, shape_files
 from confide.files.texts import Counting, Exact, Positive, Section, beside, read_section
 from confide.files.values import DerivedSection, PerPatientSection, with_values
@@ -137,6 +138,16 @@ class DeclaredDataset:
     anchor: Path | None = None
     policy: Policy | None = None
 
+    def private(self) -> PrivatePlaces:
+        """Return which files a study may not take public numbers from."""
+        places = declared_places(
+            base=self.base,
+            source=self.source.path,
+            tables=[table.source for table in self.dataset.tables],
+            anchor=self.anchor,
+        )
+        return with_source(places, base=self.base, source=self.source.path)
+
     def terms(self) -> LedgerTerms:
         """Return what the ledger is told of the data set when it is opened."""
         return LedgerTerms(
@@ -182,7 +193,17 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         population_at_most=file.population_at_most,
         population=file.population,
         tables=tables,
-        spines=read_spines(file.spines, tables=tables, path=path),
+        spines=read_spines(
+            file.spines,
+            tables=tables,
+            path=path,
+            private=lambda: declared_places(
+                base=path.parent,
+                source=file.source.path,
+                tables=[table.source for table in tables],
+                anchor=read_anchor(file.ledger, base=path.parent),
+            ),
+        ),
         patients=patient_caps(policy),
     )
     dataset = with_values(dataset, per_patient=file.per_patient, derived=file.derived)

@@ -3,22 +3,26 @@
 import csv
 from pathlib import Path
 
-from confide.errors import ContractError
+from confide.errors import ContractError, NotAFileError
+from confide.files.private_places import PrivatePlaces
+from confide.regular_file import reading_text
 
 LARGEST_FILE = 64 * 2**20
 
 
-def public_table(path: Path) -> list[dict[str, str]]:
+def public_table(path: Path, *, private: PrivatePlaces) -> list[dict[str, str]]:
     """Return the rows of a public CSV file with a head, each by the names of its columns.
 
     Raises:
-        ContractError: If it is missing, too large, not UTF-8, has no rows, or one is short or long.
+        ContractError: If it is private, missing, too large, not UTF-8, has no rows, or a row is
+            short or long.
     """
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise ContractError(f"{path.name} is larger than 64 MB.")
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with reading_text(path, encoding="utf-8-sig", largest=LARGEST_FILE) as file:
+            private.refuse(file, path=path)
             head, *rows = [row for row in csv.reader(file) if row] or [[]]
+    except NotAFileError:
+        raise
     except OSError:
         raise ContractError(f"There is no {path.name}.") from None
     except (UnicodeDecodeError, csv.Error):

@@ -4,31 +4,48 @@ A line holds the labels, one a column, and the number in the last column; a head
 """
 
 import csv
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from confide.errors import ContractError
+from confide.errors import ContractError, NotAFileError
+from confide.files.private_places import PrivatePlaces
 from confide.files.texts import beside, exact
+from confide.regular_file import reading_text
 
 _KEYS = ("standard", "reference", "population")
 
 
-def with_public_files(value: dict[str, Any], *, path: Path) -> dict[str, Any]:
-    """Replace ``{file: x.csv}`` under standard, reference and population by what the file holds."""
+def with_public_files(
+    value: dict[str, Any], *, path: Path, private: Callable[[], PrivatePlaces]
+) -> dict[str, Any]:
+    """Replace ``{file: x.csv}`` under standard, reference and population by what the file holds.
+
+    Args:
+        value: Content of the study.
+        path: Of the study.
+        private: Asked, if a file is named, which files are not public.
+
+    Raises:
+        ContractError: If a file is private, or cannot be read as such a table.
+    """
     statistics = value.get("statistics")
     for item in statistics if isinstance(statistics, list) else ():
         for key in _KEYS if isinstance(item, dict) else ():
             named = item.get(key)
             if isinstance(named, dict) and set(named) == {"file"}:
-                item[key] = _nested(beside(str(named["file"]), of=path))
+                item[key] = _nested(beside(str(named["file"]), of=path), private=private())
     return value
 
 
-def _nested(path: Path) -> dict[str, Any]:
+def _nested(path: Path, *, private: PrivatePlaces) -> dict[str, Any]:
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with reading_text(path) as file:
+            private.refuse(file, path=path)
             lines = [line for line in csv.reader(file) if line]
-    except (OSError, UnicodeDecodeError):
+    except NotAFileError:
+        raise
+    except (OSError, UnicodeDecodeError, csv.Error):
         raise ContractError(f"There is no file {path.name} that can be read.") from None
     if lines and not _is_number(lines[0][-1]):
         lines = lines[1:]

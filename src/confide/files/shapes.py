@@ -27,6 +27,7 @@ from confide.errors import ContractError, MissingExtraError, UnknownNameError
 from confide.files.spines import ShapeFile
 from confide.files.well_known_binary import geopackage_rings
 from confide.plans.plan import Plan
+from confide.regular_file import read_bytes, require_regular
 from confide.report.outlines import Outlines, Ring
 from confide.statistics.area_rate.spec import AreaRate
 
@@ -60,7 +61,7 @@ def read_outlines(shape: ShapeFile) -> Outlines:
     path = shape.path
     if not path.exists():
         raise ContractError(f"There is no {path.name}.", hint="It is named under shapes.")
-    if path.stat().st_size > LARGEST_FILE:
+    if require_regular(path).st_size > LARGEST_FILE:
         raise ContractError(f"{path.name} is larger than 512 MB.")
     match path.suffix.lower():
         case ".geojson" | ".json":
@@ -97,7 +98,7 @@ def _key(attributes: Mapping[str, object], key: str, *, path: Path) -> str:
 
 def _geojson(path: Path, key: str) -> Iterator[tuple[str, list[Ring]]]:
     try:
-        features = json.loads(path.read_text("utf-8"))["features"]
+        features = json.loads(read_bytes(path, largest=LARGEST_FILE))["features"]
         for feature in features:
             geometry, attributes = feature["geometry"], feature["properties"] or {}
             label = _key(attributes, key, path=path)

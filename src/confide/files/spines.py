@@ -5,13 +5,14 @@ digest; only rows of declared categories are kept.  Shapes are for figures alone
 them, so another outline of the same areas costs nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field
 
 from confide.errors import ContractError, UnknownNameError
+from confide.files.private_places import PrivatePlaces
 from confide.files.public_table import public_table
 from confide.files.texts import Section, beside
 from confide.tables.schema import Kind, Table
@@ -50,15 +51,20 @@ class ShapeFile:
 
 
 def read_spines(
-    sections: Mapping[str, SpineSection], *, tables: Sequence[Table], path: Path
+    sections: Mapping[str, SpineSection],
+    *,
+    tables: Sequence[Table],
+    path: Path,
+    private: Callable[[], PrivatePlaces],
 ) -> tuple[Spine, ...]:
-    """Return the spines that a dataset.yaml at ``path`` declares.
+    """Return the spines that a dataset.yaml at ``path`` declares; ``private`` is not public.
 
     Raises:
         ContractError: If a file is missing or does not fit the levels and categories.
     """
     return tuple(
-        _spine(name, section, tables=tables, path=path) for name, section in sections.items()
+        _spine(name, section, tables=tables, path=path, private=private)
+        for name, section in sections.items()
     )
 
 
@@ -79,13 +85,20 @@ def shape_files(
     return found
 
 
-def _spine(name: str, section: SpineSection, *, tables: Sequence[Table], path: Path) -> Spine:
+def _spine(
+    name: str,
+    section: SpineSection,
+    *,
+    tables: Sequence[Table],
+    path: Path,
+    private: Callable[[], PrivatePlaces],
+) -> Spine:
     if not section.levels:
         raise ContractError(f"Spine {name!r} has no levels.", hint="Write levels: [tract, county].")
     known = _categories(name, section.levels[0], tables=tables)
     match section.file, section.areas:
         case str() as file, None:
-            rows, people = _from_file(name, section, beside(file, of=path))
+            rows, people = _from_file(name, section, beside(file, of=path), private=private())
         case None, dict() as areas if section.population is None:
             rows, people = [(label, *above) for label, above in areas.items()], []
         case _:
@@ -114,9 +127,9 @@ def _categories(name: str, finest: str, *, tables: Sequence[Table]) -> set[str]:
 
 
 def _from_file(
-    name: str, section: SpineSection, path: Path
+    name: str, section: SpineSection, path: Path, *, private: PrivatePlaces
 ) -> tuple[list[tuple[str, ...]], list[int]]:
-    lines = public_table(path)
+    lines = public_table(path, private=private)
     wanted = [*section.levels, *([section.population] if section.population else [])]
     for column in wanted:
         if lines and column not in lines[0]:

@@ -15,6 +15,7 @@ from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, r
 from confide.files.error_target import read_target
 from confide.files.kinds import AnyStatistic, StatisticSection
 from confide.files.period import PeriodSection, in_period, named_study
+from confide.files.private_places import PrivatePlaces
 from confide.files.public_tables import with_public_files
 from confide.files.superseded import superseded
 from confide.files.texts import Section, beside, read_section
@@ -28,6 +29,9 @@ from confide.tables.filter import All, Everything, Predicate
 from confide.tables.schema import Dataset
 
 HouseRuleName: TypeAlias = Literal["cms", "opensafely", "uk-llc", "acro"]
+
+
+_DATASET = "dataset.yaml"
 
 
 class AboutStudy(Section):
@@ -75,7 +79,7 @@ class StudyFile(Section):
     """The sections of study.yaml."""
 
     study: AboutStudy
-    dataset: str = "dataset.yaml"
+    dataset: str = _DATASET
     cohorts: dict[str, CohortSection] = Field(default_factory=dict)
     statistics: list[AnyStatistic]
     spend: SpendSection | None = None
@@ -109,7 +113,14 @@ def read_study(
     Raises:
         ContractError: If it breaks its contract; the message names the place.
     """
-    file = read_section(StudyFile, with_public_files(read_yaml(path), path=path), name=path.name)
+    value = read_yaml(path)
+
+    def private() -> PrivatePlaces:
+        named = beside(str(value.get("dataset", _DATASET)), of=path)
+        return (read_dataset(named) if declared is None else declared).private()
+
+    value = with_public_files(value, path=path, private=private)
+    file = read_section(StudyFile, value, name=path.name)
     if declared is None:
         declared = read_dataset(beside(file.dataset, of=path))
     dataset = declared.dataset

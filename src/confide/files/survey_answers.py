@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from confide.errors import ContractError
+from confide.regular_file import reading_text
 from confide.release.survey import Survey
 
 RESPONDENT = "respondent"
@@ -23,7 +24,7 @@ def read_answers(path: Path, *, survey: Survey) -> dict[str, Mapping[str, str]]:
     wanted = [RESPONDENT, *(question.id for question in survey.questions)]
     answers: dict[str, Mapping[str, str]] = {}
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with reading_text(path, encoding="utf-8-sig") as file:
             reader = csv.DictReader(file, strict=True)
             _require_columns(reader.fieldnames or (), wanted=wanted, name=path.name)
             for number, row in enumerate(reader, start=2):

@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from confide.errors import ContractError
+from confide.errors import ContractError, NotAFileError
+from confide.regular_file import read_text
 
 LARGEST_FILE = 4 * 2**20
 
@@ -47,11 +48,11 @@ def read_yaml(path: Path) -> dict[str, Any]:
         ContractError: If the file is missing, too large, not YAML, or not a mapping.
     """
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise ContractError(f"{path.name} is larger than 4 MB.")
-        text = path.read_text("utf-8")
+        text = read_text(path, largest=LARGEST_FILE)
     except FileNotFoundError:
         raise ContractError(f"There is no {path.name}.", hint="Run: confide init") from None
+    except NotAFileError:
+        raise
     except (OSError, UnicodeDecodeError):
         raise ContractError(f"{path.name} cannot be read as UTF-8 text.") from None
     return parse_yaml(text, name=path.name)

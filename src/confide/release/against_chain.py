@@ -16,6 +16,7 @@ from confide.budget.ledger import Scope
 from confide.errors import VerificationError
 from confide.plans.canonical import Json
 from confide.privacy.amount import ATTO, NANO, decimal_text
+from confide.regular_file import read_text
 from confide.release.checks import Check
 
 
@@ -27,7 +28,7 @@ def read_chain(path: Path) -> tuple[tuple[Event, ...], tuple[SignedHead, ...]]:
     """
     rows, heads = [], []
     try:
-        for line in path.read_text("utf-8").splitlines():
+        for line in read_text(path, largest=None).splitlines():
             value = json.loads(line) if line.strip() else None
             match value:
                 case None:

@@ -27,6 +27,7 @@ from pathlib import Path
 
 from confide.errors import ContractError
 from confide.plans.canonical import Json, canonical_bytes
+from confide.regular_file import descriptor, read_bytes, reading, require_regular, write_all
 from confide.rows.sources.fingerprint import fingerprints
 
 SCHEME = "SHA-256(32-byte nonce ‖ SHA-256 of the snapshot)"
@@ -61,6 +62,17 @@ def published(opening: Opening) -> Json:
     return {"scheme": SCHEME, "value": opening.value()}
 
 
+def require_place(folder: Path) -> None:
+    """Refuse a folder in which a commitment could not be kept, before anything is charged.
+
+    Raises:
+        NotAFileError: If something else stands in the place of one of the two files.
+    """
+    for name in (OPENINGS, DIGESTS):
+        with contextlib.suppress(FileNotFoundError):
+            require_regular(folder / name)
+
+
 def snapshot_digest(files: Iterable[Path], *, folder: Path) -> bytes | None:
     """Return the SHA-256 of a snapshot's files, or None if there are none or they change meanwhile.
 
@@ -86,13 +98,13 @@ def snapshot_digest(files: Iterable[Path], *, folder: Path) -> bytes | None:
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with reading(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _known(folder: Path) -> dict[str, list[int | str]]:
     with contextlib.suppress(OSError, ValueError):
-        held = json.loads((folder / DIGESTS).read_bytes())
+        held = json.loads(read_bytes(folder / DIGESTS))
         if isinstance(held, dict):
             return {path: each for path, each in held.items() if isinstance(each, list)}
     return {}
@@ -134,7 +146,7 @@ def opening_of(folder: Path, *, entry: str) -> Opening | None:
 def saved(folder: Path) -> dict[str, bytes]:
     """Return what a backup keeps, by name: without the nonces no commitment can be opened again."""
     return {
-        name: (folder / name).read_bytes()
+        name: read_bytes(folder / name, largest=None)
         for name in (OPENINGS, DIGESTS)
         if (folder / name).exists()
     }
@@ -154,23 +166,24 @@ def put_back(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def _lines(folder: Path) -> list[bytes]:
     try:
-        return (folder / OPENINGS).read_bytes().splitlines()
+        return read_bytes(folder / OPENINGS, largest=None).splitlines()
     except FileNotFoundError:
         return []
 
 
 def _append(folder: Path, lines: bytes) -> None:
     """Add lines, on disk before this returns."""
-    file = os.open(folder / OPENINGS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(file, "ab") as out:
-        out.write(lines)
-        out.flush()
-        os.fsync(out.fileno())
+    file = descriptor(folder / OPENINGS, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    try:
+        write_all(file, lines)
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def _replace(path: Path, content: bytes) -> None:
     part = path.with_name(f".{path.name}.part")
-    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    file = descriptor(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     with os.fdopen(file, "wb") as out:
         out.write(content)
     part.replace(path)

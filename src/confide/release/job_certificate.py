@@ -18,6 +18,7 @@ from pathlib import Path
 from confide.budget.ledger import Entry, StoredRelease
 from confide.plans.canonical import Json, canonical_bytes, encode
 from confide.plans.job import JobEvent
+from confide.regular_file import write_bytes
 from confide.release.authority import NO_AUTHORITY, Authority
 from confide.release.certificate import Issuer, accounting_of, guarantee_of, signed
 from confide.release.equivalents import equivalents
@@ -49,9 +50,9 @@ class JobRelease:
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         for name, content in self.answer.files.items():
-            (place / name).write_bytes(content)
-        (place / JOB_PATH).write_bytes(self.answer.head())
-        (place / CERTIFICATE_PATH).write_bytes(canonical_bytes(self.certificate))
+            write_bytes(place / name, content)
+        write_bytes(place / JOB_PATH, self.answer.head())
+        write_bytes(place / CERTIFICATE_PATH, canonical_bytes(self.certificate))
         return place
 
 

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -21,13 +21,21 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
-from confide.budget.anchor import sync_folder
 from confide.errors import ContractError
+from confide.regular_file import (
+    descriptor,
+    read_bytes,
+    read_text,
+    require_regular,
+    sync_folder,
+    write_all,
+)
 
 SIGNING, PUBLIC, ORDER = "signing.key", "signing.pub", "hash.key"
 PENDING, OLD = "signing.key.new", "signing.old.pub"
 _LOST = "Put {} back from its offline copy. Only if it was lost for good: confide init"
 _LOST_ORDER = "Put hash.key back from its offline copy."
+_LARGEST_KEY = 2**16
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -146,9 +154,14 @@ def install_pending_key(folder: Path) -> None:
 def retired_keys(folder: Path) -> tuple[str, ...]:
     """Return the public keys that this site signed with before, oldest first."""
     try:
-        return tuple((folder / OLD).read_text("ascii").split())
+        return tuple(read_text(folder / OLD, encoding="ascii").split())
     except FileNotFoundError:
         return ()
+    except UnicodeDecodeError:
+        raise ContractError(
+            f"{OLD} is damaged.",
+            hint="Put it back from a backup.",
+        ) from None
 
 
 def _pem(private: Ed25519PrivateKey) -> bytes:
@@ -164,9 +177,9 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    file = descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
-        os.write(file, content)
+        write_all(file, content)
         os.fsync(file)
     finally:
         os.close(file)
@@ -188,10 +201,10 @@ def _signing_key(path: Path, *, hint: str = "") -> SigningKey:
     content = _read(path, hint=hint)
     try:
         private = load_pem_private_key(content, password=None)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, UnsupportedAlgorithm):
         private = None
     if not isinstance(private, Ed25519PrivateKey):
-        raise ContractError(f"{path.name} is not an Ed25519 key.", hint=hint)
+        raise ContractError(f"{path.name} holds no Ed25519 key: it is empty or damaged.", hint=hint)
     return SigningKey(private)
 
 
@@ -208,17 +221,19 @@ def read_order_key(folder: Path) -> bytes:
     except ValueError:
         key = b""
     if len(key) != 32:
-        raise ContractError(f"{ORDER} is not 32 bytes in hexadecimal digits.", hint=hint)
+        raise ContractError(
+            f"{ORDER} holds no key of 32 bytes in hexadecimal: it is empty or damaged.", hint=hint
+        )
     return key
 
 
 def _read(path: Path, *, hint: str) -> bytes:
     try:
-        mode = path.stat().st_mode
+        mode = require_regular(path).st_mode
     except FileNotFoundError:
         raise ContractError(f"{path.name} is missing.", hint=hint) from None
     if mode & 0o077:
         raise ContractError(
             f"{path.name} can be read by others.", hint=f"Run: chmod 600 {path.name}"
         )
-    return path.read_bytes()
+    return read_bytes(path, largest=_LARGEST_KEY)

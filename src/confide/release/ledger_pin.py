@@ -10,8 +10,8 @@ begins one ledger.  Without ``ledger.new`` a ledger that is missing is lost, and
 import os
 from pathlib import Path
 
-from confide.budget.anchor import sync_folder
 from confide.budget.identity import fingerprint, new_ledger_id
+from confide.regular_file import sync_folder
 from confide.release.keys import ORDER, make_order_key, make_signing_key, read_order_key
 
 NEW, PIN = "ledger.new", "ledger.id"

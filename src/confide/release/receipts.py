@@ -24,6 +24,7 @@ import numpy as np
 
 from confide.errors import ContractError
 from confide.noise.entropy import Entropy, SystemEntropy
+from confide.regular_file import descriptor, read_bytes, sync_folder
 from confide.release.responses import body_of, read_report
 from confide.release.survey import Report, Survey, encode
 
@@ -91,7 +92,7 @@ def read_receipts(path: Path, *, survey: Survey) -> dict[str, Report]:
     if not path.exists():
         return {}
     try:
-        value = json.loads(path.read_text("utf-8"))
+        value = json.loads(read_bytes(path))
         reports = value["reports"].items() if value["schema"] == SCHEMA else ()
         if value["survey"] == survey.digest():
             return {name: read_report(report, survey=survey) for name, report in reports}
@@ -111,25 +112,19 @@ def _write(path: Path, reports: Mapping[str, Report], *, survey: Survey) -> None
         "reports": {name: body_of(report) for name, report in reports.items()},
     }
     beside = path.with_name(f".{path.name}.new")
-    file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    file = descriptor(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     with os.fdopen(file, "wb") as out:
         out.write(json.dumps(body, ensure_ascii=False).encode())
         out.flush()
         os.fsync(out.fileno())
     beside.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
 
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Let one process at a time read and replace a file of receipts."""
-    lock = os.open(
-        path.with_name(f".{path.name}.lock"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600
-    )
+    lock = descriptor(path.with_name(f".{path.name}.lock"), os.O_WRONLY | os.O_CREAT)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

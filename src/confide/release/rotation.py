@@ -19,6 +19,7 @@ from pathlib import Path
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.place import Place, exists, open_store
 from confide.errors import PolicyError
+from confide.regular_file import descriptor
 from confide.release.keys import (
     PENDING,
     SigningKey,
@@ -109,7 +110,7 @@ def _last_named(folder: Path, *, place: Place) -> str:
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Let one process at a time replace the key."""
-    lock = os.open(folder / "signing.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = descriptor(folder / "signing.lock", os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from confide.budget.ledger import Entry
-from confide.release.commitment import Opening, commit, opening_of, snapshot_digest
+from confide.release.commitment import Opening, commit, opening_of, require_place, snapshot_digest
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 
@@ -25,6 +25,7 @@ class Snapshot:
     """Files of a source while a release is made of them."""
 
     def __init__(self, *, files: tuple[Path, ...], folder: Path) -> None:
+        require_place(folder)
         self._files = files
         self._folder = folder
         self._digest: Future[bytes | None] | None = None

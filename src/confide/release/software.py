@@ -10,6 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from confide.plans.canonical import Json, digest
+from confide.regular_file import read_text
 
 CHECKS = (
     "before charging: measurements and sensitivities derived again from the statistics",
@@ -64,14 +65,14 @@ def commit(root: Path) -> str | None:
     try:
         place = root / ".git"
         if place.is_file():  # of a further worktree
-            place = root / place.read_text("utf-8").removeprefix("gitdir:").strip()
-        head = (place / "HEAD").read_text("utf-8").strip()
+            place = root / read_text(place).removeprefix("gitdir:").strip()
+        head = read_text(place / "HEAD").strip()
         name = head.removeprefix("ref:").strip()
         shared = place / "commondir"
-        stores = [place, place / shared.read_text("utf-8").strip()] if shared.exists() else [place]
+        stores = [place, place / read_text(shared).strip()] if shared.exists() else [place]
         for store in stores if head.startswith("ref:") else ():
             if (store / name).is_file():
-                head = (store / name).read_text("utf-8").strip()
+                head = read_text(store / name).strip()
     except (OSError, UnicodeDecodeError):
         return None
     return head if _COMMIT.fullmatch(head) else None

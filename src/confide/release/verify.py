@@ -20,11 +20,12 @@ from fractions import Fraction
 from pathlib import Path
 
 from confide.errors import ConfideError, VerificationError
-from confide.plans.canonical import Json
+from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.growth import grown_to
 from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Plan
 from confide.privacy.amount import ATTO, NANO
+from confide.regular_file import read_bytes
 from confide.release.arithmetic import arithmetic_checks, exact
 from confide.release.certificate import NOISY_PATH, derived, derived_first
 from confide.release.checks import (
@@ -118,7 +119,7 @@ def verify(
 
 def _payload(folder: Path) -> bytes | None:
     try:
-        return (folder / NOISY_PATH).read_bytes()
+        return read_bytes(folder / NOISY_PATH, largest=None)
     except FileNotFoundError:
         return None
 
@@ -253,9 +254,11 @@ def read_certificate(path: Path) -> Json:
         VerificationError: If it cannot be read.
     """
     try:
-        return json.loads(path.read_bytes(), object_pairs_hook=_distinct)
+        found: Json = json.loads(read_bytes(path), object_pairs_hook=_distinct)
+        canonical_bytes(found)  # what a signature is over: no surrogate, infinity or depth
     except (OSError, ValueError, RecursionError):
         raise VerificationError(f"{path.name} cannot be read as a certificate.") from None
+    return found
 
 
 def _distinct(pairs: list[tuple[str, Json]]) -> Json:

@@ -14,6 +14,7 @@ from confide.errors import ConfideError, VerificationError
 from confide.plans.canonical import Json
 from confide.plans.job import Job, job_underpriced, require_sound_job
 from confide.privacy.amount import ATTO, NANO
+from confide.regular_file import read_bytes
 from confide.release.checks import Check, charges_check, file_checks
 from confide.release.job_answer import JOB_PATH, JobAnswer, read_head
 from confide.release.job_certificate import JOB_VERSION, derived_job
@@ -71,10 +72,10 @@ def answer_in(folder: Path) -> JobAnswer:
         VerificationError: If they are not what they say.
         OSError: If one cannot be read.
     """
-    plan, listed = read_head((folder / JOB_PATH).read_bytes())
+    plan, listed = read_head(read_bytes(folder / JOB_PATH))
     files = {}
     for path, size, sha256 in listed:
-        content = (folder / path).read_bytes()
+        content = read_bytes(folder / path, largest=None)
         if len(content) != size or hashlib.sha256(content).hexdigest() != sha256:
             raise VerificationError(f"{path} was changed.")
         files[path] = content

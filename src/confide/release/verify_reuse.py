@@ -12,6 +12,7 @@ from pathlib import Path
 
 from confide.errors import ConfideError, VerificationError
 from confide.plans.canonical import Json
+from confide.regular_file import read_bytes
 from confide.release.checks import Check, file_checks, plan_checks
 from confide.release.noisy import read_payload
 from confide.release.reused import (
@@ -68,7 +69,7 @@ def read_reused(certificate: Json, *, folder: Path) -> Reused:
         ContractError: If they do not answer what is asked.
     """
     try:
-        body = json.loads((folder / REUSED_PATH).read_bytes())
+        body = json.loads(read_bytes(folder / REUSED_PATH))
         study, dataset, statistics = read_asked(body)
         if body["format"] != FORMAT:
             raise VerificationError(f"Expected {REUSED_PATH} of this format.")
@@ -95,7 +96,7 @@ def _source(stated: Json, *, folder: Path) -> Source:
     number = stated["entry"]
     if type(number) is not int:
         raise VerificationError("An entry of the ledger is a number.")
-    payload = (folder / "sources" / f"{number}.json").read_bytes()
+    payload = read_bytes(folder / "sources" / f"{number}.json", largest=None)
     if hashlib.sha256(payload).hexdigest() != stated["payload-sha256"]:
         raise VerificationError(f"The answer of entry {number} was changed.")
     return Source(

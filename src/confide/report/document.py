@@ -1,7 +1,6 @@
 """An HTML document that stands alone: inline style, no script, no request to anywhere."""
 
-from importlib import resources
-
+from confide.regular_file import own_text
 from confide.report.markup import Html, tag, trusted
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -9,7 +8,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 
 def document(body: Html, *, title: str, language: str) -> str:
     """Return a whole HTML document around what its body holds."""
-    style = resources.files("confide.report").joinpath("page.css").read_text("utf-8")
+    style = own_text("confide.report", "page.css")
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

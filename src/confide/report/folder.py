@@ -8,6 +8,7 @@ from pathlib import Path
 
 from confide.errors import ContractError, VerificationError
 from confide.plans.canonical import Json
+from confide.regular_file import sync_folder, writing
 from confide.release.certificate import NOISY_PATH
 from confide.release.reused import REUSED_PATH
 from confide.release.verify import read_certificate
@@ -59,11 +60,11 @@ def write_folder(files: Mapping[str, bytes], out: Path) -> None:
         _replace(out, new=new)
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    _flush_folder(out.parent)
+    sync_folder(out.parent)
 
 
 def _write_file(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
+    with writing(path) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
@@ -83,11 +84,3 @@ def _replace(out: Path, *, new: Path) -> None:
         raise
     finally:
         shutil.rmtree(old, ignore_errors=True)
-
-
-def _flush_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import resources
 
 from confide.errors import ContractError, UnknownNameError
+from confide.regular_file import own_text
 from confide.report.numbers import clean
 
 _FOLDER = "words"
@@ -157,8 +158,7 @@ def load_words(language: str, *, part: str = "page") -> Words:
 
 @functools.cache
 def _tables(language: str) -> Mapping[str, object]:
-    file = resources.files("confide.report") / _FOLDER / f"{language}.toml"
-    return tomllib.loads(file.read_text("utf-8"))
+    return tomllib.loads(own_text("confide.report", f"{_FOLDER}/{language}.toml"))
 
 
 def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:

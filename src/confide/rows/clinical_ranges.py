@@ -13,9 +13,9 @@ import functools
 import tomllib
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import resources
 
 from confide.errors import UnknownNameError
+from confide.regular_file import own_text
 from confide.tables.schema import Column, Kind, Outside
 
 
@@ -67,7 +67,7 @@ class ClinicalRange:
 @functools.cache
 def clinical_ranges() -> tuple[ClinicalRange, ...]:
     """Return every known range, in clinical order."""
-    text = resources.files("confide.rows").joinpath("clinical_ranges.toml").read_text("utf-8")
+    text = own_text("confide.rows", "clinical_ranges.toml")
     return tuple(
         ClinicalRange(
             key=key,

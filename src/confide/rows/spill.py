@@ -3,7 +3,9 @@
 *Privacy:* what is spilled is patient data, so the folder has mode 0700, is removed with the engine
 and at the end of the process, and one that a killed process left behind is removed by the next
 engine that opens.  Who is alive is told by a lock that the kernel drops with its process, so that
-containers which share a temporary folder do not take each other for dead.
+containers which share a temporary folder do not take each other for dead.  Everybody may write to
+that folder: only folders of this user are swept, their locks are opened without waiting (a named
+pipe would wait for ever), and no symbolic link is followed.
 """
 
 import contextlib
@@ -13,6 +15,8 @@ import shutil
 import tempfile
 import weakref
 from pathlib import Path
+
+from confide.regular_file import descriptor, shared_folder
 
 _PREFIX, _LOCK = "confide-spill-", "owner.lock"
 
@@ -33,7 +37,7 @@ class SpillFolder:
         parent = Path(tempfile.gettempdir()) if parent is None else parent
         _sweep(parent)
         self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-        lock = os.open(self.path / _LOCK, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        lock = descriptor(self.path / _LOCK, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
         fcntl.flock(lock, fcntl.LOCK_EX)
         self._finalizer = weakref.finalize(self, _remove, self.path, lock, os.getpid())
 
@@ -52,7 +56,8 @@ def _sweep(parent: Path) -> None:
     """Remove our folders whose process is gone."""
     for path in parent.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):  # locked, another user's, not locked yet, or gone
-            lock = os.open(path / _LOCK, os.O_WRONLY | os.O_CLOEXEC)
+            with shared_folder(path) as folder:
+                lock = descriptor(Path(_LOCK), os.O_WRONLY, shared_folder=folder)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path, ignore_errors=True)

@@ -27,3 +27,33 @@ def test_a_folder_left_by_a_killed_process_is_removed_by_the_next_engine(tmp_pat
     assert mine.path.is_dir()
     mine.close()
     assert not list(tmp_path.iterdir())
+
+
+HOSTILE = """
+import os
+from pathlib import Path
+from confide.rows.spill import SpillFolder
+parent = Path({parent!r})
+(parent / "confide-spill-pipe").mkdir()
+os.mkfifo(parent / "confide-spill-pipe" / "owner.lock")
+(parent / "theirs").mkdir()
+(parent / "theirs" / "owner.lock").write_text("")
+(parent / "confide-spill-link").symlink_to("theirs")
+(parent / "confide-spill-inner").mkdir()
+(parent / "confide-spill-inner" / "owner.lock").symlink_to(parent / "theirs" / "owner.lock")
+(parent / "confide-spill-file").write_text("")
+(parent / "confide-spill-dead").mkdir()
+(parent / "confide-spill-dead" / "owner.lock").write_text("")
+SpillFolder(parent).close()
+"""
+
+
+def test_pipes_and_links_among_the_folders_neither_hang_nor_mislead_the_sweep(tmp_path):
+    subprocess.run(
+        [sys.executable, "-c", HOSTILE.format(parent=str(tmp_path))], check=True, timeout=120
+    )
+    left = {path.name for path in tmp_path.iterdir()}
+    assert "theirs" in left
+    assert (tmp_path / "theirs" / "owner.lock").exists()
+    assert {"confide-spill-pipe", "confide-spill-inner", "confide-spill-link"} <= left
+    assert "confide-spill-dead" not in left

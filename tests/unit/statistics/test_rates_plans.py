@@ -9,6 +9,7 @@ import pytest
 
 import cohorts
 from confide.errors import ContractError, UnboundedError, UnknownNameError
+from confide.files.private_places import PrivatePlaces
 from confide.files.public_tables import with_public_files
 from confide.files.study import ask_from
 from confide.plans.best_split import best_split
@@ -32,6 +33,8 @@ from confide.statistics import (
 from confide.tables.filter import Everything
 from noisy_answers import draws, estimate, mechanisms
 from rate_cohort import BANDS, DIABETES, REFERENCE, STANDARD, followed
+
+NOTHING = PrivatePlaces(folders=(), files=frozenset())
 
 ONSET = Incidence(
     id="onset",
@@ -343,7 +346,7 @@ def test_one_reference_rate_needs_no_strata_and_a_population_may_stand_in_a_file
     study.write_text("study: {id: s}\n")
     (tmp_path / "people.csv").write_text("sex,number\nmale,1200\nfemale,1300\n")
     item = {"id": "m", "population": {"file": "people.csv"}}
-    read = with_public_files({"statistics": [item]}, path=study)
+    read = with_public_files({"statistics": [item]}, path=study, private=lambda: NOTHING)
     assert read["statistics"][0]["population"] == {"male": "1200", "female": "1300"}
 
 
@@ -362,4 +365,6 @@ def test_a_file_of_public_numbers_that_cannot_be_read_is_refused(tmp_path, text,
         (tmp_path / "people.csv").write_text(text)
     item = {"id": "m", "population": {"file": "people.csv"}}
     with pytest.raises(ContractError, match=message):
-        with_public_files({"statistics": [item]}, path=tmp_path / "study.yaml")
+        with_public_files(
+            {"statistics": [item]}, path=tmp_path / "study.yaml", private=lambda: NOTHING
+        )

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.budget.per_patient.sealed import changed, read_sealed, sync_folder, write_sealed
+from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
 from confide.errors import InvalidParameterError
+from confide.regular_file import sync_folder
 
 KIND = "people"
 UNKNOWN = -1

@@ -11,12 +11,11 @@ renamed, and its folder synced: after a crash it is there as a whole or not at a
 standing in the public ledger it says nothing about the file.
 """
 
-import contextlib
 import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import LedgerFrozenError
+from confide.regular_file import descriptor, read_bytes, reading, sync_folder, write_all
 
 _MAGIC = b"confide sealed 1\n"
 _TAG = 32
@@ -61,10 +61,10 @@ def write_sealed(path: Path, *, key: bytes, fields: Mapping[str, Any], columns: 
         code.update(part)
     beside = path.with_name(path.name + ".part")
     beside.unlink(missing_ok=True)
-    file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    file = descriptor(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     with os.fdopen(file, "wb", buffering=0) as out:
         for part in (*parts, memoryview(code.digest())):
-            _write_all(out.fileno(), part)
+            write_all(out.fileno(), part)
         os.fsync(out.fileno())
     if path.exists():
         raise LedgerFrozenError(f"{path.name} is there already.")
@@ -77,11 +77,6 @@ def _octets(column: NDArray[Any]) -> memoryview:
     return np.ascontiguousarray(column).view(np.uint8).data
 
 
-def _write_all(file: int, rest: memoryview) -> None:
-    while rest:
-        rest = rest[os.write(file, rest) :]
-
-
 def read_sealed(path: Path, *, key: bytes, kind: str) -> Sealed:
     """Return a file whose tag holds.
 
@@ -89,7 +84,7 @@ def read_sealed(path: Path, *, key: bytes, kind: str) -> Sealed:
         LedgerFrozenError: If it is missing, was changed, or is of another kind or key.
     """
     try:
-        content = path.read_bytes()
+        content = read_bytes(path, largest=None)
     except OSError:
         raise changed(path) from None
     body, tag = memoryview(content)[:-_TAG], content[-_TAG:]
@@ -109,7 +104,7 @@ def read_sealed(path: Path, *, key: bytes, kind: str) -> Sealed:
 def read_tag(path: Path) -> str:
     """Return the tag that stands at the end of a file, unchecked; "" where there is none."""
     try:
-        with path.open("rb") as file:
+        with reading(path) as file:
             if file.seek(0, os.SEEK_END) < len(_MAGIC) + _TAG:
                 return ""
             file.seek(-_TAG, os.SEEK_END)
@@ -125,18 +120,3 @@ def changed(path: Path) -> LedgerFrozenError:
         hint="Restore .confide/patients from the backup that belongs to the ledger, "
         "and hash.key if it was replaced.",
     )
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    with _opened(folder) as handle:
-        os.fsync(handle)
-
-
-@contextlib.contextmanager
-def _opened(folder: Path) -> Iterator[int]:
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        yield handle
-    finally:
-        os.close(handle)

@@ -48,6 +48,7 @@ from confide.budget.per_patient.tally import Counted, Tally, tally_of
 from confide.errors import LedgerFrozenError
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow
+from confide.regular_file import descriptor
 
 LOST = 0
 """Stands for the rows that were lost, among numbers of entries."""
@@ -319,7 +320,7 @@ class PatientStore:
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """Let one process at a time decide; a killed one lets go."""
-        file = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        file = descriptor(self._folder / "lock", os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from confide.errors import ContractError, InvalidParameterError, UnsupportedError
 from confide.privacy.amount import amount
+from confide.regular_file import reading_text
 
 _MOST_STATES = 200_000
 
@@ -52,7 +53,7 @@ def read_frequencies(path: Path) -> dict[int, Fraction]:
     """
     hint = "Write a header appearances,share and lines such as 1,0.62; shares add up to 1."
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with reading_text(path) as file:
             table = csv.DictReader(file)
             columns = table.fieldnames or []
             named = [name for name in ("share", "patients") if name in columns]

@@ -10,10 +10,8 @@ References:
     [GIBLEED] OHDSI. Eunomia, GiBleed. https://github.com/OHDSI/Eunomia
 """
 
-import shutil
 import sys
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +19,7 @@ import typer
 
 from confide.cli.output import Json, Output, Quiet, say
 from confide.errors import MissingExtraError
+from confide.regular_file import own_text, read_bytes, write_bytes, write_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,13 +115,12 @@ def _laid_out(example: Example, *, file: Path, out: Path) -> Path:
     (folder / example.to).parent.mkdir(parents=True, exist_ok=True)
     if not (folder / example.to).exists():
         partial = folder / f"{example.to}.partial"
-        shutil.copyfile(file, partial)
+        write_bytes(partial, read_bytes(file, largest=None))
         partial.replace(folder / example.to)
-    here = resources.files("confide.cli.demo")
     names = {f"{example.name}_{part}.yaml": f"{part}.yaml" for part in ("dataset", "study")}
     for source, target in {**names, **{name: name for name in example.beside}}.items():
         if not (folder / target).exists():
-            (folder / target).write_text((here / source).read_text("utf-8"), "utf-8")
+            write_text(folder / target, own_text("confide.cli.demo", source))
     return folder
 
 

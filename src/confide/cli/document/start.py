@@ -7,6 +7,7 @@ import typer
 
 from confide.cli.output import Json, Output, Quiet, say
 from confide.errors import ContractError
+from confide.regular_file import create_text
 
 _HEAD = """\
 # What people have decided in law. Read by `confide document`; nothing here is decided by software.
@@ -52,7 +53,7 @@ def start(
         raise ContractError(
             f"{out.name} is there already.", hint="Edit it, or name another file with --out."
         )
-    out.write_text(empty_legal(private=private), encoding="utf-8")
+    create_text(out, empty_legal(private=private))
     body = {"file": str(out)}
     Output(json=as_json, quiet=quiet).result("document-start", body, show=lambda: say(str(out)))
 

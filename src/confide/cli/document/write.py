@@ -9,6 +9,7 @@ import typer
 
 from confide.cli.output import Output, say
 from confide.errors import ContractError, VerificationError
+from confide.regular_file import read_bytes
 
 if TYPE_CHECKING:
     from confide.report.legal.audited import AuditResults
@@ -163,7 +164,7 @@ def _release(wanted: Wanted, *, audit: "AuditResults | None") -> "LegalSubject":
             "Documents are made of releases of statistics, and this is a job.",
             hint="Make the document of a year, which counts jobs too.",
         )
-    plan = read_payload((folder / "noisy.json").read_bytes()).plan
+    plan = read_payload(read_bytes(folder / "noisy.json", largest=None)).plan
     asks: Any = ()
     if wanted.study is not None:
         declared = read_study(wanted.study, period=wanted.period)

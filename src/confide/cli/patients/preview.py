@@ -11,6 +11,7 @@ import typer
 
 from confide.cli.output import Json, Output, Quiet, say, table
 from confide.errors import ContractError
+from confide.regular_file import reading_text, write_text
 
 if TYPE_CHECKING:
     from confide.budget.per_patient.preview import Outcome, Year
@@ -48,7 +49,7 @@ def preview(
         from confide.report.words import load_words
 
         chart = left_out_chart(year, found, worst=worst, words=load_words("en"))
-        figure.write_text(draw(chart).svg, "utf-8")
+        write_text(figure, draw(chart).svg)
     body = _body(year, found, worst=worst)
     output = Output(json=as_json, quiet=quiet)
     output.result("patients-preview", body, show=lambda: _show(body))
@@ -61,7 +62,7 @@ def _read(path: Path) -> dict[int, int]:
         ContractError: If the table is not one.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with reading_text(path, encoding="utf-8-sig") as file:
             rows = [(int(row["releases"]), int(row["patients"])) for row in csv.DictReader(file)]
     except (OSError, ValueError, KeyError, TypeError):
         raise ContractError(

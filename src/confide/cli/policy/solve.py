@@ -8,6 +8,7 @@ import typer
 from confide.cli.output import Json, Output, Quiet
 from confide.cli.policy.said import HERE, REFUSED, File, Spent, show, spent_from
 from confide.errors import ContractError
+from confide.regular_file import write_bytes
 
 if TYPE_CHECKING:
     from confide.budget.policy.conflict import Conflict
@@ -49,7 +50,7 @@ def solve(
     if figure is not None:
         from confide.report.policy_chart import written
 
-        figure.write_bytes(written(solution, kind=figure.suffix, words=words))
+        write_bytes(figure, written(solution, kind=figure.suffix, words=words))
         output.note(f"Drawn to {figure}.")
     if solution.allocation is None:
         raise typer.Exit(REFUSED)

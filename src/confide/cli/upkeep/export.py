@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from confide.cli.output import Json, Output, Quiet, say
+from confide.cli.output import Json, Output, Quiet, say, write
+from confide.regular_file import create_text
 
 HERE = Path("dataset.yaml")
 Dataset = Annotated[Path, typer.Argument(help="A dataset.yaml.")]
@@ -26,10 +27,9 @@ def export(
         chain = held.chain()
     text = chain_text(chain)
     if out is None:
-        typer.echo(text, nl=False)
+        write(text)
         return
-    with out.open("x", encoding="utf-8") as file:
-        file.write(text)
+    create_text(out, text)
     body = {"out": str(out), "rows": chain.head.number, "head": chain.head.hash}
     output = Output(json=as_json, quiet=quiet)
     output.result("ledger-export", body, show=lambda: say(f"Wrote {chain.head.number} rows."))
@@ -60,5 +60,5 @@ def anchor(
         Anchor(out).append(head)
     show = line if out is None else f"Appended the head of row {head.number} to {out}."
     Output(json=as_json, quiet=quiet).result(
-        "ledger-anchor", {"head": head.to_fields()}, show=lambda: typer.echo(show)
+        "ledger-anchor", {"head": head.to_fields()}, show=lambda: write(f"{show}\n")
     )

@@ -1,13 +1,14 @@
 """``confide ledger grants``: the SQL that gives a role the rights to write to a ledger."""
 
 import re
-from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from confide.cli.output import write
 from confide.errors import ContractError
+from confide.regular_file import own_text
 
 HERE = Path("dataset.yaml")
 _ROLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
@@ -33,5 +34,5 @@ def grants(
             f"Expected a role of letters, digits and _, got {role[:63]!r}.",
             hint="Make one: CREATE ROLE confide_writer LOGIN;",
         )
-    text = (resources.files("confide.budget") / "grants.sql").read_text("utf-8")
-    typer.echo(text.format(schema=f'"{place.schema}"', role=f'"{role}"'), nl=False)
+    text = own_text("confide.budget", "grants.sql")
+    write(text.format(schema=f'"{place.schema}"', role=f'"{role}"'))

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import ContractError, VerificationError
+from confide.regular_file import read_bytes
 
 
 def held(dataset: Path, *, anchor: Path | None) -> dict[str, Any]:
@@ -56,7 +57,7 @@ def exported(path: Path, *, key: Path | None) -> dict[str, Any]:
     from confide.release.site_ledger import recomputed
 
     keys = [] if key is None else pinned_keys(key)
-    chain = read_chain(path.read_bytes(), name=path.name)
+    chain = read_chain(read_bytes(path, largest=None), name=path.name)
     signer = f"ed25519:{chain.head.key}"
     trusted = next((name for name in keys if name == signer), keys[0] if keys else None)
     book = check_chain(

@@ -6,6 +6,7 @@
 from pathlib import Path
 
 from confide.errors import ContractError
+from confide.regular_file import read_bytes, write_bytes
 from confide.report.legal.document import LegalDocument
 from confide.report.legal.markdown import markdown
 from confide.report.legal.web_page import web_page
@@ -35,12 +36,12 @@ def save_document(document: LegalDocument, out: Path, *, replace: bool = False) 
     """
     files = {out / name: text.encode() for name, text in files_of(document).items()}
     for path, content in files.items():
-        if path.exists() and path.read_bytes() != content and not replace:
+        if path.exists() and read_bytes(path) != content and not replace:
             raise ContractError(
                 f"{path.name} is there already and differs; somebody may have edited it.",
                 hint="Put answers into legal.yaml, and add --replace; or choose another --out.",
             )
     out.mkdir(parents=True, exist_ok=True)
     for path, content in files.items():
-        path.write_bytes(content)
+        write_bytes(path, content)
     return tuple(files)

@@ -24,6 +24,7 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
+from confide.regular_file import writing
 from confide.rows.duckdb import DuckDBEngine, open_engine
 from confide.rows.prepared.check import differing
 from confide.rows.prepared.choice import streams
@@ -285,7 +286,7 @@ def _clear(folder: Path, *, keep: set[str]) -> None:
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Let one run at a time write; a killed one lets go."""
-    with (folder / LOCK).open("w") as file:
+    with writing(folder / LOCK) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

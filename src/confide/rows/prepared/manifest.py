@@ -17,13 +17,14 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from confide.errors import ContractError
 from confide.plans.canonical import encode
+from confide.regular_file import descriptor, read_bytes, reading, sync_folder
 from confide.rows.prepared.copies import Copies, TableCopy
 from confide.rows.sources.fingerprint import fingerprints
 from confide.rows.sources.prepare import Opened
@@ -121,7 +122,7 @@ def generation(dataset: Dataset, *, opened: Opened, hash_key: bytes) -> str:
 def read_manifest(folder: Path) -> Manifest | None:
     """Return the manifest, or None when there is none that can be read."""
     try:
-        body: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
+        body: dict[str, Any] = json.loads(read_bytes(folder / MANIFEST))
         if body.pop("format") != FORMAT:
             return None
         body["tables"] = {name: tuple(files) for name, files in body["tables"].items()}
@@ -141,7 +142,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     part = folder / f"{MANIFEST}.part"
     with contextlib.suppress(FileNotFoundError):
         part.unlink()
-    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    file = descriptor(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     with os.fdopen(file, "w", encoding="utf-8") as out:
         out.write(text)
     put_in_place(part, folder / MANIFEST)
@@ -150,20 +151,10 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def put_in_place(part: Path, path: Path) -> None:
     """Give a finished file its name, once its bytes are on disk."""
     part.chmod(0o600)
-    with part.open("rb") as file:
+    with reading(part) as file:
         os.fsync(file.fileno())
     part.replace(path)
-    with _folder(path.parent) as handle:
-        os.fsync(handle)
-
-
-@contextlib.contextmanager
-def _folder(path: Path) -> Iterator[int]:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
+    sync_folder(path.parent)
 
 
 def copies_in(

@@ -2,9 +2,14 @@
 
 A reader that guesses types, separators or quotes from the rows lets one patient's row decide how
 everyone's rows are read, so nothing is guessed: UTF-8, comma (tab for .tsv), double quotes, and one
-header line.  Declared columns are parsed cell by cell later.  A row with too few fields is left out
-by itself, of one with too many the first count, and stray quotes, carriage returns or bytes that
-are no UTF-8 disturb no other row.  The empty cell is NULL.
+header line.  Declared columns are parsed cell by cell later.  A row with too few or too many fields
+is left out by itself, and stray quotes, carriage returns or bytes that are no UTF-8 disturb no
+other row.  The empty cell is NULL.
+
+A reader that is strict about fields stops at a stray carriage return, and one that is not takes the
+first fields of a longer row, in which a comma too many shifted every value.  So one column more
+than the header has is read, and absent cells under another word than empty ones: a row is whole if
+its last column is there and the one after it is not.
 
 *Privacy:* a file is read from its beginning by one reader.  A second one that starts in the middle
 may start inside a quoted cell, and then takes the lines of one patient's text for rows of others.
@@ -14,15 +19,20 @@ belongs into Parquet or DuckDB first.
 
 import csv
 import gzip
+import zlib
 from pathlib import Path
 
 from sqlglot import exp
 
 from confide.errors import ContractError
+from confide.regular_file import reading
+from confide.rows.build import named, own, select
 from confide.rows.sources.prepare import Scan
 from confide.tables.schema import Table
 
 LONGEST_LINE = 2**21
+_ABSENT = "\x01absent\x01"
+"""What a cell that is not there reads as; a patient who writes it leaves out that row of theirs."""
 
 
 def csv_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
@@ -44,9 +54,11 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
                 hint="Write all parts with the same columns in the same order.",
             )
     text = exp.Literal.string("VARCHAR")
+    surplus = _unlike(header)
     columns = exp.Struct(
         expressions=[
-            exp.PropertyEQ(this=exp.Literal.string(name), expression=text.copy()) for name in header
+            exp.PropertyEQ(this=exp.Literal.string(name), expression=text.copy())
+            for name in (*header, surplus)
         ]
     )
     options: dict[str, exp.Expr] = {
@@ -61,15 +73,35 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
         "strict_mode": exp.false(),  # else a stray carriage return stops every release
         "parallel": exp.false(),  # a reader that starts inside a quoted cell takes it for rows
         "max_line_size": exp.Literal.number(LONGEST_LINE),
+        "null_padding": exp.true(),
+        "nullstr": exp.Literal.string(_ABSENT),
     }
     files = exp.array(*(exp.Literal.string(str(part)) for part in parts))
     given = [
         exp.PropertyEQ(this=exp.to_identifier(name), expression=value)
         for name, value in options.items()
     ]
-    return Scan(
-        relation=exp.Table(this=exp.Anonymous(this="read_csv", expressions=[files, *given]))
-    )
+    read = exp.Table(this=exp.Anonymous(this="read_csv", expressions=[files, *given]))
+    return Scan(relation=_whole_rows(read, header=header, surplus=surplus))
+
+
+def _whole_rows(read: exp.Table, *, header: tuple[str, ...], surplus: str) -> exp.Table:
+    """Return the rows that have as many fields as the header; their empty cells are NULL."""
+    cells = [
+        named(exp.Nullif(this=own(name), expression=exp.Literal.string("")), name)
+        for name in header
+    ]
+    there = exp.Not(this=exp.Is(this=own(header[-1]), expression=exp.null()))
+    rows = select(*cells, of=read, where=[there, exp.Is(this=own(surplus), expression=exp.null())])
+    return exp.Table(this=exp.Paren(this=rows))
+
+
+def _unlike(header: tuple[str, ...]) -> str:
+    """Return a name that no column of the header has."""
+    name = "surplus"
+    while name in {each.lower() for each in header}:
+        name += "_"
+    return name
 
 
 def _separator(path: Path) -> str:
@@ -78,12 +110,12 @@ def _separator(path: Path) -> str:
 
 def _header(path: Path, table: Table) -> tuple[str, ...]:
     """Return the names in the first line; no other line is decoded, so none can refuse the file."""
-    reader = gzip.open if path.suffix == ".gz" else Path.open
     try:
-        with reader(path, "rb") as lines:
+        with reading(path) as file:
+            lines = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
             first = lines.readline(LONGEST_LINE).decode("utf-8-sig")
         names = next(csv.reader([first], delimiter=_separator(path)), [])
-    except (UnicodeDecodeError, OSError, csv.Error):
+    except (UnicodeDecodeError, OSError, EOFError, zlib.error, csv.Error):
         names = []
     if not names or not all(names):
         raise ContractError(

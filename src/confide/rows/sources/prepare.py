@@ -3,6 +3,7 @@
 Everything here looks at paths, headers and catalogues; no row is read.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, assert_never
 from sqlglot import exp
 
 from confide.errors import ContractError
+from confide.regular_file import require_regular
 from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source, SourceKind
 
@@ -101,6 +103,18 @@ def existing(source: Source, *, base: Path) -> Path:
             f"Source {source.path!r} does not exist.",
             hint="The path is relative to the folder of dataset.yaml.",
         )
+    return path if path.is_dir() else readable(path)
+
+
+def readable(path: Path) -> Path:
+    """Return the path of a file that an engine will open by its name.
+
+    Raises:
+        ContractError: If it, or the log of a DuckDB file, is no regular file.
+    """
+    require_regular(path)
+    with contextlib.suppress(FileNotFoundError):
+        require_regular(path.with_name(f"{path.name}.wal"))
     return path
 
 
@@ -152,7 +166,7 @@ def part_files(root: Path, table: Table, *, endings: tuple[str, ...]) -> tuple[P
     path = root / table.source
     if not path.exists():
         path = next((p for e in endings if (p := root / f"{table.source}{e}").is_file()), path)
-    if not path.exists():
+    if not path.exists() and not path.is_symlink():
         return ()
     parts = files_in(path, endings=endings) if path.is_dir() else (path,)
     return tuple(inside(part, root=root, table=table) for part in parts)
@@ -163,7 +177,7 @@ def files_in(folder: Path, *, endings: tuple[str, ...]) -> tuple[Path, ...]:
 
     What begins with "." or "_" is what tools and editors leave behind, as are other endings.
     """
-    return tuple(sorted(p for p in folder.iterdir() if p.is_file() and fits(p, endings=endings)))
+    return tuple(sorted(p for p in folder.iterdir() if not p.is_dir() and fits(p, endings=endings)))
 
 
 def fits(path: Path, *, endings: tuple[str, ...]) -> bool:
@@ -188,7 +202,7 @@ def inside(path: Path, *, root: Path, table: Table) -> Path:
             f"Table {table.name!r}: the path of a file may not contain *, ? or [.",
             hint="Such a name is a pattern, which could match other files.",
         )
-    return path
+    return readable(path)
 
 
 def in_catalog(
