@@ -9,6 +9,7 @@ larger than every number, so a plain clip would turn missing values into the *up
   exact inverse when 1/scale is an integer.  Halves go up: engines disagree about ROUND, not FLOOR.
 - category: text in normal form C, compared as a whole; an integral number is its plain digits, so
   8507.0 in a floating-point column is ``8507``.
+- decimal: a whole one is its plain digits, exactly.
 - date: days since 1970-01-01; a timestamp is cut to its date (with a time zone: its UTC date); text
   that is no date follows the null policy; a date outside the bounds is dropped.
 - text: normal form C.  The empty text is NULL, in every column: CSV cannot tell them apart.
@@ -54,7 +55,8 @@ from confide.rows.build import (
     times,
     try_cast,
 )
-from confide.rows.layout import Found, Ids, Physical
+from confide.rows.layout import Found, Ids
+from confide.rows.physical import Physical
 from confide.tables.schema import LARGEST_VALUE, Column, Kind, Outside
 
 _PLAIN_DIGITS = re.compile(r"0|-?[1-9][0-9]*")
@@ -65,18 +67,47 @@ MOST_CASES = 32
 
 
 def cell_of(found: Found) -> exp.Expr:
-    """Return a cell of the source; the engine is told that a floating-point one can be NaN.
+    """Return a cell of the source, such that nothing done with it later can fail.
 
-    The condition never holds, but no optimiser knows.  Statistics of Parquet files pass over NaN,
-    and the engine believes them: where nobody's number is above the bounds, "is NaN" becomes
-    "false" and "above the upper bound" too.  Then one patient's number would decide what becomes of
-    everybody else's NaN.
+    - floating point: the engine is told that a cell can be NaN.  The condition never holds, but no
+      optimiser knows.  Statistics of Parquet files pass over NaN, and the engine believes them:
+      where nobody's number is above the bounds, "is NaN" becomes "false" and "above the upper
+      bound" too.  Then one patient's number would decide what becomes of everybody else's NaN;
+    - text: bytes.  A column may say that it ignores case or accents, and then grouping, joining and
+      comparing do, while hashing and windows do not; a cast keeps that, a collation of its own ends
+      it;
+    - timestamps: their date; beyond the years that a date has, the infinite one, which is outside
+      all bounds.
     """
     cell = own(found.name, "s")
-    if found.physical is not Physical.REAL:
-        return cell
-    never = missing(call("hash", cell))
-    return case((never, cast(string("nan"), FLOAT)), default=cell)
+    match found.physical:
+        case Physical.REAL:
+            never = missing(call("hash", cell))
+            return case((never, cast(string("nan"), FLOAT)), default=cell)
+        case Physical.TEXT:
+            return as_bytes(cast(cell, VARCHAR))
+        case Physical.MOMENT:
+            return _date_of(cell, found)
+        case _:
+            return cell
+
+
+def as_bytes(text: exp.Expr) -> exp.Expr:
+    """Return a text that is compared byte by byte, whatever its column says."""
+    binary = exp.to_identifier("binary", quoted=True)
+    return exp.Paren(this=exp.Collate(this=text, expression=binary))
+
+
+def _date_of(moment: exp.Expr, found: Found) -> exp.Expr:
+    """Return the date of a timestamp; far ones overflow when they are cast or printed."""
+    if found.moment is None:
+        return try_cast(moment, DATE)
+    first, end = (cast(string(f"{year}-01-01"), found.moment) for year in ("0001", "10000"))
+    return case(
+        (missing(moment), NULL),
+        (every(at_most(first, moment), less(moment, end)), cast(moment, DATE)),
+        default=cast(string("infinity"), DATE),
+    )
 
 
 def parsed(raw: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
@@ -98,12 +129,15 @@ def text(raw: exp.Expr, *, physical: Physical) -> exp.Expr:
     match physical:
         case Physical.TEXT:
             return exp.Nullif(this=call("nfc_normalize", as_text), expression=string(""))
-        case Physical.REAL | Physical.DECIMAL:
+        case Physical.REAL:
             return case(
                 (exp.IsNan(this=try_cast(raw, DOUBLE)), NULL),
                 (_integral(raw), cast(try_cast(raw, BIGINT), VARCHAR)),
                 default=as_text,
             )
+        case Physical.DECIMAL:
+            whole, digits = _whole_digits(raw)
+            return case((whole, digits), default=as_text)
         case _:
             return as_text
 
@@ -269,7 +303,7 @@ def listed(column: Column, *, physical: Physical) -> tuple[tuple[exp.Expr, int],
 def person(raw: exp.Expr, *, found: Found, ids: Ids) -> exp.Expr:
     """Return the canonical person id, NULL when the row must be quarantined."""
     if ids is Ids.TEXT:
-        return text(raw, physical=found.physical)
+        return _text_id(raw, found=found)
     whole = try_cast(raw, BIGINT)
     match found.physical:
         case Physical.TEXT:  # only the plain digits: '1.5' would be rounded to 2
@@ -278,9 +312,18 @@ def person(raw: exp.Expr, *, found: Found, ids: Ids) -> exp.Expr:
         case Physical.REAL:
             return case((_integral(raw), whole), default=NULL)
         case Physical.DECIMAL:
-            return case((equal(raw, call("floor", raw)), whole), default=NULL)
+            integral, digits = _whole_digits(raw)
+            return case((integral, try_cast(digits, BIGINT)), default=NULL)
         case _:
             return whole
+
+
+def _text_id(raw: exp.Expr, *, found: Found) -> exp.Expr:
+    """Return an id as text; where broken bytes became "?", two persons could have one."""
+    identity = text(raw, physical=found.physical)
+    if not found.mended or found.physical is not Physical.TEXT:
+        return identity
+    return case((call("contains", raw, string("?")), NULL), default=identity)
 
 
 def _inside(point: exp.Expr, column: Column) -> exp.Expr:
@@ -320,6 +363,19 @@ def _integral(raw: exp.Expr) -> exp.Expr:
     value = try_cast(raw, DOUBLE)
     small = at_most(call("abs", value), cast(num(LARGEST_VALUE), DOUBLE))  # not NaN, not ±∞
     return every(equal(value, call("floor", value)), small)
+
+
+def _whole_digits(raw: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
+    """Return whether a decimal is a whole number, and its digits if it is.
+
+    By its text: rounding the widest decimals overflows.
+    """
+    written = cast(raw, VARCHAR)
+    whole = call("regexp_full_match", written, string(r"-?[0-9]*(\.0*)?"))
+    before = exp.Nullif(
+        this=call("split_part", written, string("."), num(1)), expression=string("")
+    )
+    return whole, call("coalesce", before, string("0"))
 
 
 def _policy(value: int | None) -> exp.Expr:

@@ -22,22 +22,22 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.rows.answers import guarded, vector
-from confide.rows.build import STAR, select
+from confide.rows.catalogue import found_layout
 from confide.rows.degrees import degree_query, degree_vector
 from confide.rows.descent import DescentRows, descent_query
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.examine import findings
-from confide.rows.hardening import ATTACHED, attach, hardening
+from confide.rows.hardening import attach, hardening
 from confide.rows.identity import identity_of, identity_parameters
 from confide.rows.kept_rows import records_query
 from confide.rows.keyed_order import coefficients
-from confide.rows.layout import Found, Ids, Layout, Located, ids_of, physical
+from confide.rows.layout import Layout
 from confide.rows.person_sums import PersonSums, stored_sums
 from confide.rows.prepared.copies import Copies, MakeCopies, UseCopies
 from confide.rows.prepared.manifest import Standing, copies_in
 from confide.rows.records import RecordRows
 from confide.rows.session import Parameter, Session, dropping_messages
-from confide.rows.sources.prepare import Opened, in_catalog, prepared
+from confide.rows.sources.prepare import prepared
 from confide.rows.spill import SpillFolder
 from confide.rows.sql import statements
 from confide.rows.statement import Statement
@@ -103,7 +103,7 @@ class DuckDBEngine:
             if isinstance(aggregate, DescentAggregate):
                 query = descent_query(aggregate, dataset=dataset, layout=self._layout)
                 written.append(self._session.bound(query))
-        self._explain(written)
+        self._bind(written)
 
     def aggregate(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> ExactAggregates:
         """Read the rows, bound them and sum them exactly.
@@ -154,7 +154,7 @@ class DuckDBEngine:
         """Bind the rows of a job against the schema of the source, reading none; as ``check``."""
         self._require_same(dataset)
         query = records_query(records, dataset=dataset, layout=self._layout)
-        self._explain([self._session.bound(query)])
+        self._bind([self._session.bound(query)])
 
     def records(self, records: Records, *, dataset: Dataset) -> RecordRows:
         """Read and bound the rows of a job.
@@ -167,11 +167,15 @@ class DuckDBEngine:
         found = self._session.arrays(query)
         return RecordRows(found, columns=len(records.reads), most=records.bounds.max_rows)
 
-    def _explain(self, written: Sequence[tuple[str, Mapping[str, Parameter]]]) -> None:
-        """Bind statements, reading no rows."""
+    def _bind(self, written: Sequence[tuple[str, Mapping[str, Parameter]]]) -> None:
+        """Bind statements, reading no rows.
+
+        Only names and types are looked at: an optimiser looks at what a file says of its own cells,
+        and may refuse for one of them, for free and as often as anybody asks.
+        """
         for sql, parameters in written:
             with dropping_messages() as failed:
-                self._connection.execute(f"EXPLAIN {sql}", dict(parameters)).fetchall()
+                self._connection.execute(f"DESCRIBE {sql}", dict(parameters)).fetchall()
             if failed:
                 raise ContractError(
                     f"The source cannot answer the plan ({failed[0]}).",
@@ -337,7 +341,7 @@ def open_engine(
                 f"The {source.kind.value} source {source.path!r} cannot be opened ({failed[0]}).",
                 hint="Check its path, its format, and who may read it.",
             )
-        layout = _layout(connection, opened, dataset=dataset)
+        layout = found_layout(connection, opened=opened, dataset=dataset)
     return DuckDBEngine(
         connection,
         dataset=dataset,
@@ -347,42 +351,6 @@ def open_engine(
         standing=standing,
         copies=copies,
     )
-
-
-def _layout(connection: Any, opened: Opened, *, dataset: Dataset) -> Layout:
-    relations, missing = dict(opened.relations), dict(opened.missing)
-    if opened.attach is not None:
-        rows = connection.execute(
-            "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $name",
-            {"name": ATTACHED},
-        ).fetchall()
-        relations, missing = in_catalog(
-            [(str(schema), str(table)) for schema, table in rows],
-            database=ATTACHED,
-            dataset=dataset,
-            fold_case=opened.fold_case,
-        )
-    tables: dict[str, Located] = {}
-    for table in dataset.tables:
-        relation = relations.get(table.name)
-        if relation is None:
-            continue
-        columns: dict[str, Found] = {}
-        with dropping_messages() as failed:
-            query = select(STAR, of=relation).limit(0)
-            described = connection.execute(query.sql("duckdb")).description
-            columns = {
-                str(name): Found(name=str(name), physical=physical(str(kind)))
-                for name, kind, *_ in described
-            }
-        if failed:
-            missing[table.name] = f"Table {table.name!r} cannot be opened ({failed[0]})."
-            continue
-        if opened.fold_case:
-            columns = {**{name.lower(): found for name, found in columns.items()}, **columns}
-        tables[table.name] = Located(relation=relation, columns=columns)
-    ids = Ids.INTEGER if opened.integer_ids else ids_of(dataset, tables=tables)
-    return Layout(tables=tables, ids=ids, missing=missing)
 
 
 @contextlib.contextmanager

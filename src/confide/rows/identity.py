@@ -19,7 +19,8 @@ from sqlglot import exp
 
 from confide.rows.build import VARCHAR, call, cast, named, num, own, present, select, string
 from confide.rows.clean import person
-from confide.rows.layout import Found, Ids, Physical
+from confide.rows.layout import Found, Ids
+from confide.rows.physical import Physical
 from confide.rows.session import Session
 
 INNER, OUTER, GIVEN = "identity_inner", "identity_outer", "given_id"

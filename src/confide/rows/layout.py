@@ -8,26 +8,14 @@ import enum
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
+from confide.rows.physical import FAR_MOMENTS, Physical, physical
 from confide.tables.schema import Column, Dataset, Kind, Table
-
-
-class Physical(enum.Enum):
-    """Families of physical types."""
-
-    INTEGER = "integers"
-    REAL = "floating-point numbers"
-    DECIMAL = "decimals"
-    TEXT = "text"
-    DATE = "dates"
-    MOMENT = "timestamps"
-    BOOLEAN = "booleans"
-    NOTHING = "no value at all"
-    OTHER = "values of another type"
 
 
 class Ids(enum.Enum):
@@ -37,9 +25,11 @@ class Ids(enum.Enum):
     TEXT = "text"
 
 
+_UNREADABLE = {Physical.OTHER, Physical.MILLISECONDS, Physical.COMPUTED}
 _READABLE = {
     Kind.NUMBER: {
         Physical.INTEGER,
+        Physical.WIDE,
         Physical.REAL,
         Physical.DECIMAL,
         Physical.TEXT,
@@ -47,51 +37,45 @@ _READABLE = {
         Physical.NOTHING,
     },
     Kind.DATE: {Physical.DATE, Physical.MOMENT, Physical.TEXT, Physical.NOTHING},
-    Kind.CATEGORY: set(Physical) - {Physical.OTHER, Physical.MOMENT},
-    Kind.TEXT: set(Physical) - {Physical.OTHER, Physical.MOMENT},
+    Kind.CATEGORY: set(Physical) - {Physical.MOMENT, *_UNREADABLE},
+    Kind.TEXT: set(Physical) - {Physical.MOMENT, *_UNREADABLE},
 }
 
-_INTEGER = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 _NAMELESS = re.compile(r"column\d+")
-_NUMERIC = {Physical.INTEGER, Physical.REAL, Physical.DECIMAL, Physical.NOTHING}
-
-
-def physical(type_name: str) -> Physical:
-    """Return the family of a DuckDB type, from its name.
-
-    Example:
-        >>> physical("DECIMAL(18,3)")
-        <Physical.DECIMAL: 'decimals'>
-    """
-    name = type_name.upper()
-    if name.endswith("]"):
-        return Physical.OTHER
-    if name.startswith("DECIMAL"):
-        return Physical.DECIMAL
-    if name.startswith("ENUM"):
-        return Physical.TEXT
-    if name.startswith("TIMESTAMP"):
-        return Physical.MOMENT
-    if _INTEGER.fullmatch(name):
-        return Physical.INTEGER
-    exact = {
-        "FLOAT": Physical.REAL,
-        "DOUBLE": Physical.REAL,
-        "VARCHAR": Physical.TEXT,
-        "UUID": Physical.TEXT,
-        "DATE": Physical.DATE,
-        "BOOLEAN": Physical.BOOLEAN,
-        '"NULL"': Physical.NOTHING,  # a column in memory without a single value has no type
-    }
-    return exact.get(name, Physical.OTHER)
+_NUMERIC = {
+    Physical.INTEGER,
+    Physical.WIDE,
+    Physical.REAL,
+    Physical.DECIMAL,
+    Physical.NOTHING,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A column as the source names it."""
+    """A column as the source names it.
+
+    Attributes:
+        name: In the source.
+        physical: Family of its type.
+        moment: Type of timestamps that may lie beyond all dates.
+        mended: Whether the reader writes "?" for what is no text, so that two ids may become one.
+    """
 
     name: str
     physical: Physical
+    moment: exp.DType | None = None
+    mended: bool = False
+
+    @classmethod
+    def of(cls, name: str, *, type_name: str, mended: bool = False) -> Self:
+        """Return a column by the name of its type."""
+        return cls(
+            name=name,
+            physical=physical(type_name),
+            moment=FAR_MOMENTS.get(type_name),
+            mended=mended,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

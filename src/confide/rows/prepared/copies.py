@@ -40,8 +40,8 @@ from confide.rows.build import (
     num,
     own,
     select,
-    string,
 )
+from confide.rows.sources.parquet import parquet_relation
 from confide.tables.schema import Dataset, Kind, Table
 
 PLACES = 2**32
@@ -203,7 +203,7 @@ class Copies:
 
 def parquet(path: Path, *, alias: str | None = None) -> exp.Table:
     """Return a Parquet file as a relation."""
-    table = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[string(str(path))]))
+    table = parquet_relation(path)
     if alias is not None:
         table.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
     return table

@@ -19,20 +19,30 @@ from pathlib import Path
 from sqlglot import exp
 
 from confide.errors import ContractError
+from confide.rows.sources.prepare import Scan
 from confide.tables.schema import Table
 
 LONGEST_LINE = 2**21
 
 
-def csv_relation(parts: tuple[Path, ...], *, table: Table) -> exp.Table:
-    """Return a relation over the part files of ``table``, all columns as text.
+def csv_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
+    """Return how the part files of ``table`` are read, all columns as text.
 
     Raises:
         ContractError: If a header is missing, repeats a name, or differs between part files.
     """
+    if len({_separator(part) for part in parts}) > 1:
+        raise ContractError(
+            f"Table {table.name!r}: its part files are both .csv and .tsv.",
+            hint="Write all parts with one separator.",
+        )
     header = _header(parts[0], table)
-    if any(_header(part, table) != header for part in parts[1:]):
-        raise ContractError(f"Table {table.name!r}: its part files have different headers.")
+    for part in parts[1:]:
+        if _header(part, table) != header:
+            raise ContractError(
+                f"Table {table.name!r}: the header of {part.name!r} differs from the first part's.",
+                hint="Write all parts with the same columns in the same order.",
+            )
     text = exp.Literal.string("VARCHAR")
     columns = exp.Struct(
         expressions=[
@@ -46,6 +56,7 @@ def csv_relation(parts: tuple[Path, ...], *, table: Table) -> exp.Table:
         "delim": exp.Literal.string(_separator(parts[0])),
         "quote": exp.Literal.string('"'),
         "escape": exp.Literal.string('"'),
+        "hive_partitioning": exp.false(),  # the name of a folder is no column
         "ignore_errors": exp.true(),  # row by row
         "strict_mode": exp.false(),  # else a stray carriage return stops every release
         "parallel": exp.false(),  # a reader that starts inside a quoted cell takes it for rows
@@ -56,11 +67,13 @@ def csv_relation(parts: tuple[Path, ...], *, table: Table) -> exp.Table:
         exp.PropertyEQ(this=exp.to_identifier(name), expression=value)
         for name, value in options.items()
     ]
-    return exp.Table(this=exp.Anonymous(this="read_csv", expressions=[files, *given]))
+    return Scan(
+        relation=exp.Table(this=exp.Anonymous(this="read_csv", expressions=[files, *given]))
+    )
 
 
 def _separator(path: Path) -> str:
-    return "\t" if ".tsv" in path.suffixes else ","
+    return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
 
 
 def _header(path: Path, table: Table) -> tuple[str, ...]:

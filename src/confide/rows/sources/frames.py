@@ -20,6 +20,11 @@ from confide.rows.layout import id_column
 from confide.rows.sources.prepare import Opened
 from confide.tables.schema import LARGEST_VALUE, Dataset, Kind, Table
 
+BEFORE = -62_135_683_200
+"""The last day before the year 1, in seconds since 1970."""
+AFTER = 253_402_300_800
+"""The first day of the year 10000, in seconds since 1970."""
+
 
 def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
     """Register the frames that declared tables name.
@@ -107,21 +112,22 @@ def _object_text(cell: Any, *, number: bool) -> str | None:
 
 
 def _plain(table: Any) -> Any:
-    """Return the table without dictionaries and runs, which few operations on columns know."""
+    """Return the table without dictionaries and runs, every cell of which the engine can read.
+
+    It stops at text that is no UTF-8 and at times far from ours, so one patient's row could make
+    every release fail.
+    """
     import pyarrow as pa
 
     columns = []
     for column in table.columns:
         chunks = [_plain_array(chunk) for chunk in column.chunks]
-        columns.append(pa.chunked_array(chunks, type=None if chunks else column.type))
+        columns.append(_near(pa.chunked_array(chunks, type=None if chunks else column.type)))
     return pa.table(columns, names=table.column_names)
 
 
 def _plain_array(array: Any) -> Any:
-    """Return an array cell by cell, with NULL for text that is no UTF-8.
-
-    The engine stops at such a cell, so one patient's row could make every release fail.
-    """
+    """Return an array cell by cell, with NULL for text that is no UTF-8."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -133,6 +139,8 @@ def _plain_array(array: Any) -> Any:
         return pa.DictionaryArray.from_arrays(array.indices, values).dictionary_decode()
     if pa.types.is_run_end_encoded(kind):
         return _plain_array(compute.run_end_decode(array))
+    if pa.types.is_float16(kind):
+        return array.cast(pa.float32())
     octets = {
         pa.string(): pa.binary(),
         pa.large_string(): pa.large_binary(),
@@ -141,6 +149,21 @@ def _plain_array(array: Any) -> Any:
     if octets is None or _valid(array):
         return array
     return pa.array([_text(cell.as_buffer()) for cell in array.view(octets)], type=kind)
+
+
+def _near(column: Any) -> Any:
+    """Return timestamps as microseconds; those outside the years 1 to 9999 stand just outside."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if not pa.types.is_timestamp(kind) or kind.unit == "ns":  # all lie between 1677 and 2262
+        return column
+    second = {"s": 1, "ms": 10**3, "us": 10**6}[kind.unit]
+    whole = column.cast(pa.int64())
+    whole = pc.max_element_wise(whole, pa.scalar(BEFORE * second), skip_nulls=False)
+    whole = pc.min_element_wise(whole, pa.scalar(AFTER * second), skip_nulls=False)
+    return whole.cast(kind).cast(pa.timestamp("us", kind.tz))
 
 
 def _valid(array: Any) -> bool:

@@ -13,13 +13,23 @@ References:
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from confide.errors import ContractError
 from confide.rows.clinical_ranges import ClinicalRange
-from confide.rows.sources.delimited import csv_relation
-from confide.rows.sources.parquet import parquet_relation
-from confide.rows.sources.prepare import Opened, inside
+from confide.rows.sources.delimited import csv_scan
+from confide.rows.sources.parquet import parquet_scan
+from confide.rows.sources.prepare import (
+    DELIMITED,
+    PARQUET,
+    Opened,
+    Scan,
+    files_in,
+    fits,
+    from_scans,
+    inside,
+)
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Dataset, Kind, Outside, Table
 
@@ -88,22 +98,38 @@ def from_omop(path: Path, *, dataset: Dataset) -> Opened:
     _refuse_blocked(dataset)
     if path.is_file():
         return Opened(files=(path,), attach=path, fold_case=True, integer_ids=True)
-    relations = {}
+    scans: dict[str, Scan] = {}
     missing: dict[str, str] = {}
     files: list[Path] = []
     for table in dataset.tables:
-        places = [p for p in path.iterdir() if p.name.lower().split(".")[0] == table.source.lower()]
+        places = [place for place in path.iterdir() if _holds(place, table)]
         if len(places) != 1:
             why = "in several files" if places else "in no file"
             missing[table.name] = f"Table {table.name!r}: {table.source!r} is {why} of the source."
             continue
-        place = inside(places[0], root=path, table=table)
-        read = parquet_relation if place.suffix.lower() == ".parquet" else csv_relation
-        relations[table.name] = read((place,), table=table)
-        files.append(place)
-    return Opened(
-        files=tuple(files), relations=relations, missing=missing, fold_case=True, integer_ids=True
-    )
+        scans[table.name], parts = _scanned(places[0], root=path, table=table)
+        files.extend(parts)
+    opened = from_scans(scans, files=files, missing=missing)
+    return replace(opened, fold_case=True, integer_ids=True)
+
+
+def _holds(place: Path, table: Table) -> bool:
+    """Return whether a file, or a folder of files, holds rows of a table by its name."""
+    if place.is_dir():
+        return place.name.lower() == table.source.lower() and bool(_parts(place))
+    called = place.name.lower().split(".")[0] == table.source.lower()
+    return called and fits(place, endings=PARQUET + DELIMITED)
+
+
+def _parts(folder: Path) -> tuple[Path, ...]:
+    return files_in(folder, endings=PARQUET) or files_in(folder, endings=DELIMITED)
+
+
+def _scanned(place: Path, *, root: Path, table: Table) -> tuple[Scan, tuple[Path, ...]]:
+    found = _parts(place) if place.is_dir() else (place,)
+    parts = tuple(inside(part, root=root, table=table) for part in found)
+    read = parquet_scan if fits(parts[0], endings=PARQUET) else csv_scan
+    return read(parts, table=table), parts
 
 
 def _refuse_blocked(dataset: Dataset) -> None:

@@ -1,17 +1,90 @@
 """Parquet files: one file a table, or a folder of part files of one schema.
 
-Types come from the footer of the files, which the engine reads without reading rows.
+Types come from the footers, without their statistics: what a file says of its own cells may refuse
+nothing.  Part files whose columns differ are refused before anything is charged, because the engine
+would cast the cells of one to the types of another.  The path of a file says nothing: a folder
+``pid=77`` is no column.  Text that is not UTF-8 is read with ``?`` in its place.
 """
 
 from pathlib import Path
 
 from sqlglot import exp
 
+from confide.errors import ContractError
+from confide.rows.physical import IN_MILLISECONDS
+from confide.rows.sources.prepare import Scan
 from confide.tables.schema import Table
 
+_Columns = dict[str, tuple[object, ...]]
 
-def parquet_relation(parts: tuple[Path, ...], *, table: Table) -> exp.Table:
-    """Return a relation over the part files of ``table``."""
-    del table
+
+def parquet_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
+    """Return how the part files of ``table`` are read.
+
+    Raises:
+        ContractError: If a footer cannot be read, repeats a name, or differs between part files.
+    """
+    first, *others = (_columns(part, table=table) for part in parts)
+    for part, columns in zip(parts[1:], others, strict=True):
+        _require_same(first, columns, part=part, table=table)
+    slow = {name: IN_MILLISECONDS for name, column in first.items() if "milliseconds" in column}
+    return Scan(relation=parquet_relation(*parts), types=slow, mended=True)
+
+
+def parquet_relation(*parts: Path) -> exp.Table:
+    """Return files as a relation in which nothing but their columns is found."""
     files = exp.array(*(exp.Literal.string(str(part)) for part in parts))
-    return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[files]))
+    options = {
+        "hive_partitioning": exp.false(),
+        "utf8_validation": exp.Literal.string("replace"),
+    }
+    given = [
+        exp.PropertyEQ(this=exp.to_identifier(name), expression=value)
+        for name, value in options.items()
+    ]
+    return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[files, *given]))
+
+
+def _columns(part: Path, *, table: Table) -> _Columns:
+    """Return the columns of one file, by name, as its footer declares them."""
+    import json
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = None
+    try:
+        schema = pq.read_metadata(part).schema
+    except (pa.ArrowException, OSError, ValueError):  # their messages may print anything
+        schema = None
+    if schema is None:
+        raise ContractError(
+            f"Table {table.name!r}: {part.name!r} cannot be read as a Parquet file.",
+            hint="Write it again.",
+        )
+    found: _Columns = {}
+    for index in range(len(schema)):
+        column = schema.column(index)
+        logical = json.loads(column.logical_type.to_json())
+        found[column.path] = (
+            column.physical_type,
+            column.converted_type,
+            json.dumps(logical, sort_keys=True),
+            logical.get("timeUnit") if logical.get("Type") == "Timestamp" else None,
+            column.length,
+            column.precision,
+            column.scale,
+        )
+    if len({name.lower() for name in found}) != len(schema):
+        raise ContractError(f"Table {table.name!r}: {part.name!r} names a column twice.")
+    return found
+
+
+def _require_same(first: _Columns, other: _Columns, *, part: Path, table: Table) -> None:
+    for name in dict.fromkeys((*first, *other)):
+        if first.get(name) != other.get(name):
+            raise ContractError(
+                f"Table {table.name!r}: its part files differ in column {name!r}, which is another "
+                f"one in {part.name!r}.",
+                hint="Write all parts with one schema.",
+            )

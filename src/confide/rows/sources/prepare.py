@@ -3,7 +3,7 @@
 Everything here looks at paths, headers and catalogues; no row is read.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, assert_never
@@ -13,6 +13,24 @@ from sqlglot import exp
 from confide.errors import ContractError
 from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source, SourceKind
+
+PARQUET = (".parquet",)
+DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """How the files of one table are read.
+
+    Attributes:
+        relation: How SQL names them.
+        types: Our own names of types that the engine calls otherwise, by column.
+        mended: Whether the reader writes "?" for what is no text.
+    """
+
+    relation: exp.Table
+    types: Mapping[str, str] = field(default_factory=dict)
+    mended: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +42,7 @@ class Opened:
         attach: A DuckDB file, whose catalogue is read once it is attached.
         frames: Arrow tables to register, by our own names.
         relations: How SQL names a declared table, by declared name.
+        scans: How the files of a declared table are read, by declared name.
         missing: Why a declared table was not found, by declared name.
         fold_case: Whether names of tables and columns are matched without regard to case.
         integer_ids: Whether person ids are integers by specification.
@@ -33,6 +52,7 @@ class Opened:
     attach: Path | None = None
     frames: Mapping[str, Any] = field(default_factory=dict)
     relations: Mapping[str, exp.Table] = field(default_factory=dict)
+    scans: Mapping[str, Scan] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     fold_case: bool = False
     integer_ids: bool = False
@@ -46,10 +66,10 @@ def prepared(
     Raises:
         ContractError: If the source does not exist, or a table lies outside it.
     """
-    from confide.rows.sources.delimited import csv_relation
+    from confide.rows.sources.delimited import csv_scan
     from confide.rows.sources.frames import from_frames
     from confide.rows.sources.omop import from_omop
-    from confide.rows.sources.parquet import parquet_relation
+    from confide.rows.sources.parquet import parquet_scan
 
     match source.kind:
         case SourceKind.FRAMES:
@@ -61,10 +81,10 @@ def prepared(
             return from_omop(existing(source, base=base), dataset=dataset)
         case SourceKind.PARQUET:
             root = existing(source, base=base)
-            return from_files(root, dataset=dataset, read=parquet_relation, endings=(".parquet",))
+            return from_files(root, dataset=dataset, read=parquet_scan, endings=PARQUET)
         case SourceKind.CSV:
             root = existing(source, base=base)
-            return from_files(root, dataset=dataset, read=csv_relation, endings=(".csv", ".tsv"))
+            return from_files(root, dataset=dataset, read=csv_scan, endings=DELIMITED)
         case _:
             assert_never(source.kind)
 
@@ -84,22 +104,40 @@ def existing(source: Source, *, base: Path) -> Path:
     return path
 
 
-def from_files(root: Path, *, dataset: Dataset, read: Any, endings: tuple[str, ...]) -> Opened:
+def from_files(
+    root: Path, *, dataset: Dataset, read: Callable[..., Scan], endings: tuple[str, ...]
+) -> Opened:
     """Find one file, or one folder of part files, for each declared table.
 
     A table named ``visits`` may be the file ``visits.csv``: its name with one of ``endings``.
     """
-    relations: dict[str, exp.Table] = {}
+    scans: dict[str, Scan] = {}
     missing: dict[str, str] = {}
     files: list[Path] = []
     for table in dataset.tables:
         parts = part_files(root, table, endings=endings)
         if not parts:
-            missing[table.name] = f"Table {table.name!r}: no file {table.source!r} in the source."
+            folder = not root.is_file() and (root / table.source).is_dir()
+            what = f"no file ending in {' or '.join(endings)}" if folder else "no file"
+            where = " of the source" if folder else " in the source"
+            place = f"{what} in folder {table.source!r}" if folder else f"{what} {table.source!r}"
+            missing[table.name] = f"Table {table.name!r}: {place}{where}."
             continue
-        relations[table.name] = read(parts, table=table)
+        scans[table.name] = read(parts, table=table)
         files.extend(parts)
-    return Opened(files=tuple(dict.fromkeys(files)), relations=relations, missing=missing)
+    return from_scans(scans, files=files, missing=missing)
+
+
+def from_scans(
+    scans: Mapping[str, Scan], *, files: Sequence[Path], missing: Mapping[str, str]
+) -> Opened:
+    """Return what a source of files consists of."""
+    return Opened(
+        files=tuple(dict.fromkeys(files)),
+        relations={name: scan.relation for name, scan in scans.items()},
+        scans=scans,
+        missing=missing,
+    )
 
 
 def part_files(root: Path, table: Table, *, endings: tuple[str, ...]) -> tuple[Path, ...]:
@@ -116,8 +154,21 @@ def part_files(root: Path, table: Table, *, endings: tuple[str, ...]) -> tuple[P
         path = next((p for e in endings if (p := root / f"{table.source}{e}").is_file()), path)
     if not path.exists():
         return ()
-    parts = sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]
+    parts = files_in(path, endings=endings) if path.is_dir() else (path,)
     return tuple(inside(part, root=root, table=table) for part in parts)
+
+
+def files_in(folder: Path, *, endings: tuple[str, ...]) -> tuple[Path, ...]:
+    """Return the files of a folder that can be parts of a table, in the order of their names.
+
+    What begins with "." or "_" is what tools and editors leave behind, as are other endings.
+    """
+    return tuple(sorted(p for p in folder.iterdir() if p.is_file() and fits(p, endings=endings)))
+
+
+def fits(path: Path, *, endings: tuple[str, ...]) -> bool:
+    """Return whether a name can be that of rows."""
+    return not path.name.startswith((".", "_")) and path.name.lower().endswith(endings)
 
 
 def inside(path: Path, *, root: Path, table: Table) -> Path:

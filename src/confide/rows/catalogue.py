@@ -1,0 +1,77 @@
+"""Where declared tables lie, asked of the engine's catalogue: names and types, and nothing else.
+
+*Privacy:* queries are bound and never run.  Running even ``LIMIT 0`` plans a scan, and planning
+looks at what a file says of its own cells.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlglot import exp
+
+from confide.rows.build import STAR, select
+from confide.rows.hardening import ATTACHED
+from confide.rows.layout import Found, Ids, Layout, Located, ids_of
+from confide.rows.physical import COMPUTED
+from confide.rows.session import dropping_messages
+from confide.rows.sources.prepare import Opened, Scan, in_catalog
+from confide.tables.schema import Dataset
+
+
+def found_layout(connection: Any, *, opened: Opened, dataset: Dataset) -> Layout:
+    """Return where the declared tables lie; the source is open and locked."""
+    relations, missing = dict(opened.relations), dict(opened.missing)
+    if opened.attach is not None:
+        relations, missing = in_catalog(
+            _stored_tables(connection),
+            database=ATTACHED,
+            dataset=dataset,
+            fold_case=opened.fold_case,
+        )
+    tables: dict[str, Located] = {}
+    for table in dataset.tables:
+        relation = relations.get(table.name)
+        if relation is None:
+            continue
+        columns: dict[str, Found] = {}
+        scan = opened.scans.get(table.name, Scan(relation=relation))
+        with dropping_messages() as failed:
+            columns = _columns(connection, scan, computed=opened.attach is not None)
+        if failed:
+            missing[table.name] = f"Table {table.name!r} cannot be opened ({failed[0]})."
+            continue
+        if opened.fold_case:
+            columns = {**{name.lower(): found for name, found in columns.items()}, **columns}
+        tables[table.name] = Located(relation=relation, columns=columns)
+    ids = Ids.INTEGER if opened.integer_ids else ids_of(dataset, tables=tables)
+    return Layout(tables=tables, ids=ids, missing=missing)
+
+
+def _stored_tables(connection: Any) -> list[tuple[str, str]]:
+    rows = connection.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $name",
+        {"name": ATTACHED},
+    ).fetchall()
+    return [(str(schema), str(table)) for schema, table in rows]
+
+
+def _columns(connection: Any, scan: Scan, *, computed: bool) -> dict[str, Found]:
+    """Return the columns of a relation by name."""
+    query = select(STAR, of=scan.relation).sql("duckdb")
+    types: Mapping[str, str] = dict(scan.types)
+    if computed:
+        types = dict.fromkeys(_computed(connection, scan.relation), COMPUTED)
+    return {
+        str(name): Found.of(name, type_name=types.get(name, kind), mended=scan.mended)
+        for name, kind, *_ in connection.execute(f"DESCRIBE {query}").fetchall()
+    }
+
+
+def _computed(connection: Any, relation: exp.Table) -> list[str]:
+    """Return the columns of a stored table that are computed when they are read."""
+    rows = connection.execute(
+        "SELECT column_name FROM duckdb_columns() WHERE is_generated AND database_name = $database"
+        " AND schema_name = $schema AND table_name = $table",
+        {"database": ATTACHED, "schema": relation.db, "table": relation.name},
+    ).fetchall()
+    return [str(name) for (name,) in rows]
