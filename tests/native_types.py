@@ -50,14 +50,22 @@ def _sql(name: str, of: str, plain: str, *odd: str | None) -> NativeType:
 
 
 def _ends(bits: int, *, signed: bool) -> tuple[str, str]:
-    return (str(-(2 ** (bits - 1))), str(2 ** (bits - 1) - 1)) if signed else ("0", str(2**bits - 1))
+    return (
+        (str(-(2 ** (bits - 1))), str(2 ** (bits - 1) - 1)) if signed else ("0", str(2**bits - 1))
+    )
 
 
 _INTEGERS = {"tinyint": 8, "smallint": 16, "integer": 32, "bigint": 64, "hugeint": 128}
 _REALS = ("nan", "inf", "-inf", "-0.0", "1e-45", "3.4e38", "0.5", "9007199254740993")
 _TEXTS = ("", "a", "A", "\u00e4", "a\u0308", "e", "\u00e9", "\u00df", "ss", " 1", "1 ", "01", "x" * 5000, "nan",
           "2020-02-30", "\U0001f600", "\u202e1", "1e400", "i", "I", "\u0131", "\u0130")  # fmt: skip
-_MOMENTS = ("infinity", "-infinity", "1970-01-01 00:00:00", "0001-01-01 00:00:00", "9999-12-31 23:59:59")
+_MOMENTS = (
+    "infinity",
+    "-infinity",
+    "1970-01-01 00:00:00",
+    "0001-01-01 00:00:00",
+    "9999-12-31 23:59:59",
+)
 COLLATIONS = ("NOCASE", "NOACCENT", "NFC", "NOCASE.NOACCENT", '"binary"')
 
 IN_DUCKDB = (

@@ -95,7 +95,9 @@ def prepared(stored: Stored, *, of: Dataset, hash_key: bytes) -> Stored:
 # -- DuckDB files
 
 
-def _in_duckdb(*, texts: str = "VARCHAR", generated: bool = False, name: str = "rows.duckdb") -> Any:
+def _in_duckdb(
+    *, texts: str = "VARCHAR", generated: bool = False, name: str = "rows.duckdb"
+) -> Any:
     """Return a way to store tables whose texts, ids too, are of a type; or come out of generators."""
 
     def store(folder: Path, tables: Tables) -> Stored:
@@ -105,7 +107,9 @@ def _in_duckdb(*, texts: str = "VARCHAR", generated: bool = False, name: str = "
                 given = connection.execute("SELECT * FROM given LIMIT 0").description
                 connection.execute("SELECT 1").fetchall()
                 of = {n: str(kind) for n, kind, *_ in given}
-                columns = [_column(n, texts if of[n] == "VARCHAR" else of[n], generated) for n in of]
+                columns = [
+                    _column(n, texts if of[n] == "VARCHAR" else of[n], generated) for n in of
+                ]
                 into = ", ".join(_quoted(f"{n} as given" if generated else n) for n in of)
                 values = ", ".join(_quoted(n) for n in of)
                 connection.execute(f"CREATE TABLE {_quoted(table)} ({', '.join(columns)})")
@@ -192,7 +196,11 @@ def _as_frames(change: Callable[[pa.Table], object]) -> Any:
 def _in_pandas(rows: pa.Table) -> object:
     import pandas as pd
 
-    nullable = {pa.int64(): pd.Int64Dtype(), pa.int32(): pd.Int32Dtype(), pa.int16(): pd.Int16Dtype()}
+    nullable = {
+        pa.int64(): pd.Int64Dtype(),
+        pa.int32(): pd.Int32Dtype(),
+        pa.int16(): pd.Int16Dtype(),
+    }
     return rows.to_pandas(types_mapper=nullable.get, date_as_object=False)
 
 
@@ -204,7 +212,7 @@ def _in_pandas_of_arrow(rows: pa.Table) -> object:
 
 def _in_pandas_of_categories(rows: pa.Table) -> object:
     frame: Any = _in_pandas(rows)
-    return frame.astype({name: "category" for name in _texts(rows)})
+    return frame.astype(dict.fromkeys(_texts(rows), "category"))
 
 
 def _in_pandas_of_objects(rows: pa.Table) -> object:
@@ -276,7 +284,7 @@ def _written(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Text that a line of a file can hold."""
     if column.type not in (pa.string(), pa.large_string()):
         return column
-    return pc.if_else(pc.match_substring(column, "\0"), "x", column)
+    return pc.replace_substring(column, "\0", "x")
 
 
 def in_calendar(rows: pa.Table) -> pa.Table:
@@ -304,7 +312,9 @@ KINDS = (
     Kind(name="parquet, no statistics", store=_in_parquet(write_statistics=False)),
     Kind(
         name="parquet, version 1, no dictionary, int96",
-        store=_in_parquet(version="1.0", use_dictionary=False, use_deprecated_int96_timestamps=True),
+        store=_in_parquet(
+            version="1.0", use_dictionary=False, use_deprecated_int96_timestamps=True
+        ),
     ),
     Kind(name="parquet, parts", store=_in_parquet(parts=3, data_page_version="2.0")),
     Kind(name="parquet, hive", store=_in_parquet(under=HIVE)),

@@ -70,7 +70,9 @@ class Declared:
 
     def table(self) -> Table:
         if self.column is None:
-            return Table(name=self.name, source=self.of.name, columns=(WHO,), id_column=self.of.name)
+            return Table(
+                name=self.name, source=self.of.name, columns=(WHO,), id_column=self.of.name
+            )
         return Table(name=self.name, source=self.of.name, columns=(self.column, WHO))
 
     def question(self) -> Aggregate | KeyedAggregate:
@@ -140,7 +142,9 @@ def in_duckdb(folder: Path, types: tuple[NativeType, ...], *, odd: bool) -> Stor
         for of in types:
             cells = [of.plain] * PLAIN + [*of.odd] * odd
             cast = f"CAST(? AS {of.of.split(' COLLATE ')[0]})"
-            connection.execute(f'CREATE TABLE "{of.name}" (pid BIGINT, who BIGINT, "{of.name}" {of.of})')
+            connection.execute(
+                f'CREATE TABLE "{of.name}" (pid BIGINT, who BIGINT, "{of.name}" {of.of})'
+            )
             connection.executemany(
                 f'INSERT INTO "{of.name}" VALUES (?, ?, {cast})',
                 [(who, who, cell) for who, cell in enumerate(cells)],

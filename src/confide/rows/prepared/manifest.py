@@ -25,8 +25,8 @@ from typing import Any
 from confide.errors import ContractError
 from confide.plans.canonical import encode
 from confide.rows.prepared.copies import Copies, TableCopy
-from confide.rows.sources.prepare import Opened
 from confide.rows.sources.fingerprint import fingerprints
+from confide.rows.sources.prepare import Opened
 from confide.tables.schema import Dataset
 
 FORMAT = 5
