@@ -284,7 +284,7 @@ def _written(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Text that a line of a file can hold."""
     if column.type not in (pa.string(), pa.large_string()):
         return column
-    return pc.if_else(pc.match_substring(column, "\0"), "x", column)
+    return pc.replace_substring(column, "\0", "x")
 
 
 def in_calendar(rows: pa.Table) -> pa.Table:

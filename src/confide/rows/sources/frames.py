@@ -65,9 +65,7 @@ def _arrow(frame: object, name: str, *, wanted: Collection[str]) -> Any:
     # their messages print cells
     with contextlib.suppress(pa.ArrowException, KeyError, TypeError, ValueError, OverflowError):
         given = pa.table(frame)
-        table = _with_readable_cells(
-            given.select([each for each in given.column_names if each in wanted])
-        )
+        table = _plain(given.select([each for each in given.column_names if each in wanted]))
     if table is None:
         raise ContractError(
             f"Frame {name!r} cannot be read as Arrow columns.",
@@ -113,53 +111,19 @@ def _object_text(cell: Any, *, number: bool) -> str | None:
             return None
 
 
-def _with_readable_cells(table: Any) -> Any:
-    """Return the table with columns of which the engine can read every cell.
+def _plain(table: Any) -> Any:
+    """Return the table without dictionaries and runs, every cell of which the engine can read.
 
     It stops at text that is no UTF-8 and at times far from ours, so one patient's row could make
-    every release fail; and few operations on columns know dictionaries and runs.
+    every release fail.
     """
     import pyarrow as pa
 
     columns = []
     for column in table.columns:
         chunks = [_plain_array(chunk) for chunk in column.chunks]
-        plain = pa.chunked_array(chunks, type=None if chunks else _plain_type(column.type))
-        columns.append(_readable(plain))
+        columns.append(_near(pa.chunked_array(chunks, type=None if chunks else column.type)))
     return pa.table(columns, names=table.column_names)
-
-
-def _plain_type(kind: Any) -> Any:
-    import pyarrow as pa
-
-    is_packed = pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind)
-    return _plain_type(kind.value_type) if is_packed else kind
-
-
-def _readable(column: Any) -> Any:
-    import pyarrow as pa
-
-    kind = column.type
-    if pa.types.is_timestamp(kind):
-        return _near(column)
-    if pa.types.is_float16(kind):
-        return column.cast(pa.float32())
-    return column.cast(pa.large_string()) if pa.types.is_string_view(kind) else column
-
-
-def _near(column: Any) -> Any:
-    """Return timestamps as microseconds; those outside the years 1 to 9999 stand just outside."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = column.type
-    if kind.unit == "ns":  # all of them lie between 1677 and 2262
-        return column
-    second = {"s": 1, "ms": 10**3, "us": 10**6}[kind.unit]
-    whole = column.cast(pa.int64())
-    whole = pc.max_element_wise(whole, pa.scalar(BEFORE * second), skip_nulls=False)
-    whole = pc.min_element_wise(whole, pa.scalar(AFTER * second), skip_nulls=False)
-    return whole.cast(kind).cast(pa.timestamp("us", kind.tz))
 
 
 def _plain_array(array: Any) -> Any:
@@ -175,6 +139,8 @@ def _plain_array(array: Any) -> Any:
         return pa.DictionaryArray.from_arrays(array.indices, values).dictionary_decode()
     if pa.types.is_run_end_encoded(kind):
         return _plain_array(compute.run_end_decode(array))
+    if pa.types.is_float16(kind):
+        return array.cast(pa.float32())
     octets = {
         pa.string(): pa.binary(),
         pa.large_string(): pa.large_binary(),
@@ -183,6 +149,21 @@ def _plain_array(array: Any) -> Any:
     if octets is None or _valid(array):
         return array
     return pa.array([_text(cell.as_buffer()) for cell in array.view(octets)], type=kind)
+
+
+def _near(column: Any) -> Any:
+    """Return timestamps as microseconds; those outside the years 1 to 9999 stand just outside."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if not pa.types.is_timestamp(kind) or kind.unit == "ns":  # all lie between 1677 and 2262
+        return column
+    second = {"s": 1, "ms": 10**3, "us": 10**6}[kind.unit]
+    whole = column.cast(pa.int64())
+    whole = pc.max_element_wise(whole, pa.scalar(BEFORE * second), skip_nulls=False)
+    whole = pc.min_element_wise(whole, pa.scalar(AFTER * second), skip_nulls=False)
+    return whole.cast(kind).cast(pa.timestamp("us", kind.tz))
 
 
 def _valid(array: Any) -> bool:
