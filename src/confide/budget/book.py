@@ -21,6 +21,9 @@ from confide.budget.growth import Growth, step_of
 from confide.budget.key_history import KeyHistory
 from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
 from confide.budget.policy.adoption import Adopted, Problem, adopted_of, adoption_problem
+from confide.budget.policy.policy import Policy
+from confide.budget.readings import Moment, Readings, moment_of
+from confide.budget.workflow.acts import require_signed
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.rules import Claim, Refused
 from confide.errors import LedgerFrozenError, UnknownNameError
@@ -69,6 +72,7 @@ class Book:
     growths: dict[int, Growth] = field(default_factory=dict)
     docket: Docket = field(default_factory=Docket)
     signing: KeyHistory = field(default_factory=KeyHistory)
+    readings: Readings = field(default_factory=Readings)
 
     def head(self) -> Head:
         """Return the last row."""
@@ -102,18 +106,17 @@ class Book:
         """
         try:
             fields = check_link(event, number=self.number + 1, previous=self.hash)
-            self._apply(fields, event)
+            now = moment_of(fields, last=self.at, readings=self.readings)
+            self._apply(fields, event, now=now)
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise LedgerFrozenError(f"Row {event.number} of the ledger makes no sense.") from error
         self.number, self.hash, self.at = event.number, event.hash, fields["at"]
         self.kind = fields["kind"]
+        self.readings.add(event.number, now.reading)
 
-    def _apply(self, fields: Mapping[str, Any], event: Event) -> None:
+    def _apply(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
         self.lineage = fields.get("lineage", "")
-        if fields["at"] < self.at:
-            raise LedgerFrozenError(
-                f"Row {event.number} of the ledger is older than the one before."
-            )
+        require_signed(fields, event, policies=self.policies(self.lineage))
         match fields["kind"]:
             case "registered":
                 self._register(fields)
@@ -124,9 +127,9 @@ class Book:
             case "policy-adopted":
                 self._adopt(fields, event)
             case "policy-endorsed" | "submitted" | "decided" | "withheld":
-                self._decide(fields, event)
+                self._decide(fields, event, now=now)
             case "reserved" | "refused":
-                self._request(fields, event)
+                self._request(fields, event, now=now)
             case "reading" | "cancelled" | "committed" | "burned" | "published":
                 self._move(fields)
             case "unfrozen":
@@ -140,6 +143,12 @@ class Book:
                 self.signing = self.signing.rotated(fields, event)
             case kind:
                 raise LedgerFrozenError(f"Row {event.number} of the ledger is of kind {kind!r}.")
+
+    def policies(self, lineage: str = "") -> tuple[Policy, ...]:
+        """Return the policies in force that name people: of a lineage, or of all of them."""
+        named = [lineage] if lineage else list(self.accounts)
+        held = [self.accounts[name].policy for name in named if name in self.accounts]
+        return tuple(a.policy for a in held if a is not None and a.policy.workflow.people)
 
     def _register(self, fields: Mapping[str, Any]) -> None:
         if self.is_charged(self.lineage):
@@ -197,19 +206,19 @@ class Book:
             endorsed=self.docket.endorsers(account.terms.lineage, policy=new.digest),
         )
 
-    def _decide(self, fields: Mapping[str, Any], event: Event) -> None:
+    def _decide(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
         """Take in what somebody asked, decided, or signed."""
         adopted, number = self.accounts[self.lineage].policy, event.number
         if adopted is None:
             raise LedgerFrozenError(f"Row {number} decides without a policy.")
         match fields["kind"]:
             case "policy-endorsed":
-                self.docket.endorse(fields, number=number, adopted=adopted)
+                self.docket.endorse(fields, event, adopted=adopted)
             case "submitted":
                 self.docket.submit(fields, number=number, digest=event.hash, adopted=adopted)
             case "decided":
                 entry = self.charged_under(int(fields["request"]))
-                self.docket.decide(fields, number=number, adopted=adopted, entry=entry)
+                self.docket.decide(fields, number=number, adopted=adopted, entry=entry, now=now)
             case _:
                 held = self.requests[int(fields["entry"])]
                 if held.entry.lineage != self.lineage or not held.entry.payload_sha256:
@@ -243,7 +252,9 @@ class Book:
             return None
         return entry.entry
 
-    def admit(self, request: "ChargeRequest | Entry", *, planned: str, at: str) -> int | Refused:
+    def admit(
+        self, request: "ChargeRequest | Entry", *, planned: str, now: Moment
+    ) -> int | Refused:
         """Return the request that admits a charge, 0 where none is needed, or why it is refused."""
         return self.docket.admit(
             Claim(
@@ -256,10 +267,10 @@ class Book:
             lineage=request.lineage,
             adopted=self.account(request.lineage).policy,
             charged_under=self.charged_under,
-            at=at,
+            now=now,
         )
 
-    def _request(self, fields: Mapping[str, Any], event: Event) -> None:
+    def _request(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
         account = self.accounts[self.lineage]
         granted, year = fields["kind"] == "reserved", int(fields["year"])
         study, filtered = _read_off(fields["plan"])
@@ -290,7 +301,7 @@ class Book:
         if granted:
             if year != account.year and account.has_year_caps:
                 raise LedgerFrozenError(f"Row {event.number} charges a year that was not opened.")
-            self._admit(entry, planned=fields.get("planned", ""))
+            self._admit(entry, planned=fields.get("planned", ""), now=now)
             account.open_year(year)
             charges = account.charges(entry.amount, when=when)
             if charges_json(charges) != fields["charges"]:
@@ -301,13 +312,13 @@ class Book:
             account.add(entry.amount, when=when)
         self.requests[event.number] = Held(entry, fields["owner"], when, fields["events"])
 
-    def _admit(self, entry: Entry, *, planned: str) -> None:
+    def _admit(self, entry: Entry, *, planned: str, now: Moment) -> None:
         """Refuse a charge under no cap, or without the approvals that its tier needs."""
         if not self.accounts[entry.lineage].caps:
             raise LedgerFrozenError(f"Row {entry.number} charges a lineage without caps.")
         if (
             entry.continues is None
-            and self.admit(entry, planned=planned, at=entry.at) != entry.submission
+            and self.admit(entry, planned=planned, now=now) != entry.submission
         ):
             raise LedgerFrozenError(f"Row {entry.number} was not approved.")
         self.docket.charge(entry.submission, entry=entry.number)

@@ -10,10 +10,10 @@ confirms, after which rolling windows let go of what they no longer hold.
 from confide.budget.chain import Signer
 from confide.budget.journal import Journal, require_reason
 from confide.budget.ledger import Entry
-from confide.budget.ledger_time import ledger_time
 from confide.budget.policy.adoption import Adopted, adopted
 from confide.budget.policy.policy import Person, Policy
 from confide.budget.refusals import require_policy_terms, undecided
+from confide.budget.workflow.acts import SIGNED, Officers, act_message, signatures
 from confide.budget.workflow.docket import submission_problem, withhold_message
 from confide.budget.workflow.rules import (
     Claim,
@@ -31,7 +31,6 @@ from confide.budget.workflow.submission import (
     Submission,
     Verdict,
     decision_message,
-    endorsement_message,
     request_message,
 )
 from confide.errors import PolicyError, UnknownNameError
@@ -115,22 +114,16 @@ class Desk:
             present = self._present(lineage)
             person = self._person(present, signer)
             digest = policy.digest()
-            message = endorsement_message(
-                lineage=lineage, policy=digest, replaces=present.digest, person=person.name
-            )
-            self._journal.append(
-                "policy-endorsed",
-                **{
-                    "lineage": lineage,
-                    "policy-sha256": digest,
-                    "key": signer.public_key.hex(),
-                    "signature": signer.sign(message).hex(),
-                },
-            )
+            kind, book = "policy-endorsed", self._journal.book
+            fields = {"lineage": lineage, "policy-sha256": digest, "replaces": present.digest}
+            message = act_message(kind, fields, number=book.number + 1, previous=book.hash)
+            self._journal.append(kind, **fields, **{SIGNED: signatures(message, by=(signer,))})
             return person
 
-    def confirm_day(self, lineage: str, *, day: str, reason: str) -> None:
+    def confirm_day(self, lineage: str, *, day: str, reason: str, officers: Officers = ()) -> None:
         """Record that today is ``day``; what left a rolling window by then may be spent again.
+
+        An officer's act: ``officers`` are the keys of those who do it.
 
         Raises:
             PolicyError: If the clock shows another day, or it is not after the last one.
@@ -147,24 +140,27 @@ class Desk:
                     + f", got {day}.",
                     hint="If the clock is wrong, set it right first.",
                 )
-            self._journal.append("day-confirmed", lineage=lineage, day=day, reason=reason)
+            said = {"lineage": lineage, "day": day, "reason": reason}
+            self._journal.append("day-confirmed", officers=officers, **said)
             self._journal.store.write_counters(self._journal.book)
 
-    def note_access(self, lineage: str, *, patient: str, officer: str, reason: str) -> None:
+    def note_access(
+        self, lineage: str, *, patient: str, officer: str, reason: str, officers: Officers = ()
+    ) -> None:
         """Record that an officer looks at one patient's spends; before they are shown.
 
         Args:
             lineage: Of the data.
             patient: Keyed hash of the person id; never the id.
-            officer: Who looks.
+            officer: Login of who looks.
             reason: Why.
+            officers: Keys of those who look; needed where the policy in force names people.
         """
         require_reason(reason, what="looking at a patient's spends")
         with self._journal.transaction():
             self._journal.book.account(lineage)
-            self._journal.append(
-                "patient-shown", lineage=lineage, patient=patient, officer=officer, reason=reason
-            )
+            said = {"lineage": lineage, "patient": patient, "officer": officer, "reason": reason}
+            self._journal.append("patient-shown", officers=officers, **said)
 
     def submit(self, asked: Asked, *, signer: Signer) -> Submission:
         """Ask for approval of a plan; signed by whoever asks.
@@ -219,7 +215,7 @@ class Desk:
                 role=role,
                 verdict=verdict,
                 stands=self._stands(submission),
-                at=self._now(),
+                now=self._journal.moment(),
             )
             if found:
                 raise undecided(found)
@@ -285,7 +281,7 @@ class Desk:
             present = self._journal.book.account(submission.asked.lineage).policy
             if present is None or stands not in {Standing.SUBMITTED, Standing.EXPIRED}:
                 return stands, ()
-            return stands, missing(submission, policy=present.policy, at=self._now())
+            return stands, missing(submission, policy=present.policy, now=self._journal.moment())
 
     def requester(self, lineage: str, *, plan_digest: str) -> str | None:
         """Return for whom a plan is run: who has approval, or asked last; None if nobody did."""
@@ -307,7 +303,7 @@ class Desk:
                 lineage=lineage,
                 adopted=book.account(lineage).policy,
                 charged_under=book.charged_under,
-                at=self._now(),
+                now=self._journal.moment(),
             )
 
     def _present(self, lineage: str) -> Adopted:
@@ -354,9 +350,6 @@ class Desk:
         return standing(
             submission,
             adopted=book.account(submission.asked.lineage).policy,
-            at=self._now(),
+            now=self._journal.moment(),
             entry=book.charged_under(submission.number),
         )
-
-    def _now(self) -> str:
-        return ledger_time(self._journal.now(), last=self._journal.book.at)

@@ -11,7 +11,7 @@ spent stays spent.
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,10 @@ from confide.budget.inspection import (
 )
 from confide.budget.key_history import rotation_message
 from confide.budget.ledger_time import Clock, ledger_time, utc_now
+from confide.budget.readings import Moment
+from confide.budget.refusals import require_officers
 from confide.budget.store import Store, head_place
+from confide.budget.workflow.acts import SIGNED, WORDS, Officers, Word, act_message, signatures
 from confide.errors import (
     ContractError,
     InvalidParameterError,
@@ -68,6 +71,7 @@ class Journal:
         self.signer, self._recompute, self._clock = signer, recompute, clock
         self._anchor = Anchor(anchor)
         self._process = os.getpid()
+        self._time: datetime | None = None
         self.book = Book()
         self._durable = 0  # the row up to which the book is known to be on disk
         self._findings: tuple[str, ...] = ()
@@ -104,7 +108,7 @@ class Journal:
         if unsigned:
             raise _frozen(unsigned, hint=_ACCEPT)
 
-    def unfreeze(self, reason: str) -> None:
+    def unfreeze(self, reason: str, *, officers: Officers = ()) -> None:
         """Go on after an officer has looked, unless there is damage."""
         require_reason(reason, what="unfreezing")
         self._require_process()
@@ -115,7 +119,8 @@ class Journal:
                 lost = [f"Lineage {name!r} is in the anchor alone." for name in sorted(unknown)]
                 raise _frozen((*found.damage, *lost), hint=_RESTORE)
             self.book, self._durable = found.book, found.book.number
-            head = self._accept(found, reason=reason) if found.differences else None
+            differs = bool(found.differences)
+            head = self._accept(found, reason=reason, officers=officers) if differs else None
             if head is not None:
                 self._commit()
         if head is not None:
@@ -142,6 +147,7 @@ class Journal:
     def _immediate(self) -> Iterator[None]:
         """Run one immediate transaction; what is not committed inside is rolled back."""
         self.store.begin()
+        self._time = utc_now(self._clock)  # one transaction has one time
         try:
             yield
         except self.store.refusals as error:
@@ -149,6 +155,7 @@ class Journal:
         except LedgerFrozenError as error:
             raise self._freeze(str(error)) from error
         finally:
+            self._time = None
             if self.store.rollback() and self.book.number != self._durable:
                 self.book, self._durable = Book(), 0  # holds what is not on disk: read anew
 
@@ -191,15 +198,17 @@ class Journal:
             raise LedgerFrozenError("The anchor is not where the ledger is.")
         self._anchor.append(*(sign_head(head, signer=self.signer) for head in missing))
 
-    def append(self, kind: str, **fields: Any) -> Event:
-        """Add a row to the chain and to the book."""
-        book = self.book
-        row = {
-            "kind": kind,
-            "number": str(book.number + 1),
-            "at": ledger_time(self.now(), last=book.at),
-            **fields,
-        }
+    def append(self, kind: str, *, officers: Officers = (), **fields: Any) -> Event:
+        """Add a row to the chain and to the book; an officer's act with its signatures.
+
+        Raises:
+            ApprovalMissingError: If an officer whom the policy in force names did not sign.
+        """
+        book, moment = self.book, self.moment()
+        fields |= self._signed(kind, fields, officers=officers)
+        row = {"kind": kind, "number": str(book.number + 1), "at": moment.at, **fields}
+        if moment.reading != moment.at:
+            row["clock"] = moment.reading
         body = canonical(row)
         event = Event(
             number=book.number + 1,
@@ -211,6 +220,27 @@ class Journal:
         self.store.write_event(event)
         return event
 
+    def _signed(
+        self, kind: str, fields: Mapping[str, Any], *, officers: Officers
+    ) -> dict[str, list[dict[str, str]]]:
+        """Return the signatures of an officer's act, where the policy in force names people."""
+        policies = self.book.policies(fields.get("lineage", ""))
+        if WORDS[kind] is not Word.OFFICER or not policies:
+            return {}
+        book = self.book
+        require_officers(kind, policies, keys=frozenset(o.public_key.hex() for o in officers))
+        message = act_message(kind, fields, number=book.number + 1, previous=book.hash)
+        return {SIGNED: signatures(message, by=officers)}
+
+    def moment(self) -> Moment:
+        """Return when something that is decided now is decided."""
+        now, book = self.now(), self.book
+        return Moment(
+            at=ledger_time(now, last=book.at),
+            reading=ledger_time(now, last=""),
+            readings=book.readings,
+        )
+
     def _sign(self) -> SignedHead:
         """Sign the book's head into the database."""
         head = sign_head(unsigned_head(self.book, key=self.public_key), signer=self.signer)
@@ -221,7 +251,7 @@ class Journal:
         """Return the last head as it was signed; in a transaction."""
         return current_head(self.store, self.book, key=self.public_key)
 
-    def rotate(self, new: Signer, *, reason: str) -> None:
+    def rotate(self, new: Signer, *, reason: str, officers: Officers = ()) -> None:
         """Let ``new`` sign from now on; the row is the old key's word for it."""
         require_reason(reason, what="rotating the signing key")
         old, place = self.signer, 0
@@ -230,7 +260,8 @@ class Journal:
             with self.transaction():
                 place = self.book.number + 1
                 message = rotation_message(number=place, previous=self.book.hash, **names)
-                self.append("key-rotated", reason=reason, proof=old.sign(message).hex(), **names)
+                proof = old.sign(message).hex()
+                self.append("key-rotated", officers=officers, reason=reason, proof=proof, **names)
                 self.signer = new
         except BaseException:
             if self._durable < place:
@@ -256,7 +287,7 @@ class Journal:
             recompute=self._recompute,
         )
 
-    def _accept(self, found: Inspection, *, reason: str) -> SignedHead:
+    def _accept(self, found: Inspection, *, reason: str, officers: Officers) -> SignedHead:
         """Record what an officer accepts; nothing that was seen spent is given back."""
         raised = {
             lineage: {scope: str(units) for scope, units in scopes.items()}
@@ -265,6 +296,7 @@ class Journal:
         }
         self.append(
             "unfrozen",
+            officers=officers,
             reason=reason,
             findings=list(found.differences),
             raised=raised,
@@ -294,7 +326,7 @@ class Journal:
 
     def now(self) -> datetime:
         """Return the clock's time in UTC."""
-        return utc_now(self._clock)
+        return self._time or utc_now(self._clock)
 
 
 def _frozen(findings: tuple[str, ...], *, hint: str) -> LedgerFrozenError:

@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from confide.budget.chain import Event
 from confide.budget.ledger import Entry
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Person
+from confide.budget.readings import Moment
+from confide.budget.workflow.acts import act_message, signers_of
 from confide.budget.workflow.rules import (
     READER,
     Claim,
@@ -29,7 +32,6 @@ from confide.budget.workflow.submission import (
     Verdict,
     asked_of,
     decision_message,
-    endorsement_message,
     is_signature,
     request_message,
 )
@@ -63,11 +65,11 @@ class Docket:
         lineage: str,
         adopted: Adopted | None,
         charged_under: Callable[[int], Entry | None],
-        at: str,
+        now: Moment,
     ) -> int | Refused:
         """Return the request that admits a charge, 0 where none is needed, or why it is refused."""
         unused = (each for each in self.of(lineage) if charged_under(each.number) is None)
-        return admitted(claim, adopted=adopted, unused=unused, at=at)
+        return admitted(claim, adopted=adopted, unused=unused, now=now)
 
     def charge(self, number: int, *, entry: int) -> None:
         """Note that a request was used."""
@@ -96,20 +98,26 @@ class Docket:
         )
 
     def decide(
-        self, fields: Mapping[str, Any], *, number: int, adopted: Adopted, entry: Entry | None
+        self,
+        fields: Mapping[str, Any],
+        *,
+        number: int,
+        adopted: Adopted,
+        entry: Entry | None,
+        now: Moment,
     ) -> None:
         """Take in a decision about a request."""
         submission = self.submissions[int(fields["request"])]
         person, verdict = _person(adopted, fields["key"]), Verdict(fields["verdict"])
-        role, reason, at = fields["role"], fields["reason"], fields["at"]
+        role, reason = fields["role"], fields["reason"]
         problem = decision_problem(
             submission,
             policy=adopted.policy,
             person=person,
             role=role,
             verdict=verdict,
-            stands=standing(submission, adopted=adopted, at=at, entry=entry),
-            at=at,
+            stands=standing(submission, adopted=adopted, now=now, entry=entry),
+            now=now,
         )
         if problem:
             raise LedgerFrozenError(f"Row {number}: {problem}.")
@@ -123,7 +131,13 @@ class Docket:
         )
         _require_signed(person, message=message, signature=fields["signature"], number=number)
         made = Decision(
-            person=person.name, role=role, verdict=verdict, reason=reason, at=at, number=number
+            person=person.name,
+            role=role,
+            verdict=verdict,
+            reason=reason,
+            at=now.at,
+            clock=now.reading,
+            number=number,
         )
         self.submissions[submission.number] = replace(
             submission, decisions=(*submission.decisions, made)
@@ -141,15 +155,17 @@ class Docket:
         )
         _require_signed(person, message=message, signature=fields["signature"], number=number)
 
-    def endorse(self, fields: Mapping[str, Any], *, number: int, adopted: Adopted) -> None:
+    def endorse(self, fields: Mapping[str, Any], event: Event, *, adopted: Adopted) -> None:
         """Take in a signature under a policy that is to be adopted."""
         lineage, digest = fields["lineage"], fields["policy-sha256"]
-        person = _person(adopted, fields["key"])
-        message = endorsement_message(
-            lineage=lineage, policy=digest, replaces=adopted.digest, person=person.name
-        )
-        _require_signed(person, message=message, signature=fields["signature"], number=number)
-        self.endorsed[lineage, digest] = self.endorsers(lineage, policy=digest) | {person.key}
+        place = {"number": event.number, "previous": event.previous}
+        keys = signers_of(fields, message=act_message(fields["kind"], fields, **place))
+        if fields["replaces"] != adopted.digest or not keys:
+            raise LedgerFrozenError(f"Row {event.number} signs no policy that may take force.")
+        for key in keys:
+            person = _person(adopted, key)
+            known = self.endorsers(lineage, policy=digest)
+            self.endorsed[lineage, digest] = known | {person.key}
 
     def forget_endorsements(self, lineage: str) -> None:
         """Let signatures lapse: they were about the version that has now been replaced."""

@@ -23,7 +23,6 @@ from confide.budget.chain import canonical
 
 _REQUEST = b"confide request 1\n"  # a signature of one kind is a signature of no other
 _DECISION = b"confide decision 1\n"
-_ENDORSEMENT = b"confide policy endorsement 1\n"
 
 
 class Verdict(enum.Enum):
@@ -61,6 +60,7 @@ class Decision:
         verdict: What.
         reason: Why; "" only of an approval.
         at: Ledger time.
+        clock: What the clock showed, which is less where it had been ahead before.
         number: Of its row.
     """
 
@@ -69,6 +69,7 @@ class Decision:
     verdict: Verdict
     reason: str
     at: str
+    clock: str
     number: int
 
 
@@ -179,17 +180,6 @@ def decision_message(
         "reason": reason,
     }
     return _DECISION + canonical(body).encode()
-
-
-def endorsement_message(*, lineage: str, policy: str, replaces: str, person: str) -> bytes:
-    """Return what somebody signs who wants a version of a policy to take the place of another."""
-    body = {
-        "lineage": lineage,
-        "policy-sha256": policy,
-        "replaces": replaces,
-        "person": person,
-    }
-    return _ENDORSEMENT + canonical(body).encode()
 
 
 def is_signature(key: str, *, message: bytes, signature: str) -> bool:
