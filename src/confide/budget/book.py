@@ -20,12 +20,13 @@ from confide.budget.counters import Occasion, counter_name
 from confide.budget.growth import Growth, step_of
 from confide.budget.key_history import KeyHistory
 from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
-from confide.budget.policy.adoption import Adopted, Problem, adopted_of, adoption_problem
+from confide.budget.policy.adoption import Adopted, adopted_of
 from confide.budget.policy.policy import Policy
 from confide.budget.readings import Moment, Readings, moment_of
 from confide.budget.workflow.acts import require_signed
+from confide.budget.workflow.adopting import Problem, adoption_problem
 from confide.budget.workflow.docket import Docket
-from confide.budget.workflow.rules import Claim, Refused
+from confide.budget.workflow.rules import Claim, Refused, audience_of
 from confide.errors import LedgerFrozenError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -204,6 +205,7 @@ class Book:
             caps=account.caps,
             reason=reason,
             endorsed=self.docket.endorsers(account.terms.lineage, policy=new.digest),
+            askers=self.docket.askers(account.terms.lineage, charged_under=self.charged_under),
         )
 
     def _decide(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
@@ -253,7 +255,7 @@ class Book:
         return entry.entry
 
     def admit(
-        self, request: "ChargeRequest | Entry", *, planned: str, now: Moment
+        self, request: "ChargeRequest | Entry", *, planned: str, audience: str, now: Moment
     ) -> int | Refused:
         """Return the request that admits a charge, 0 where none is needed, or why it is refused."""
         return self.docket.admit(
@@ -263,6 +265,8 @@ class Book:
                 tier=request.tier,
                 project=request.project,
                 release=planned,
+                nano=request.amount.nano,
+                audience=audience,
             ),
             lineage=request.lineage,
             adopted=self.account(request.lineage).policy,
@@ -301,7 +305,7 @@ class Book:
         if granted:
             if year != account.year and account.has_year_caps:
                 raise LedgerFrozenError(f"Row {event.number} charges a year that was not opened.")
-            self._admit(entry, planned=fields.get("planned", ""), now=now)
+            self._admit(entry, fields, now=now)
             account.open_year(year)
             charges = account.charges(entry.amount, when=when)
             if charges_json(charges) != fields["charges"]:
@@ -312,14 +316,12 @@ class Book:
             account.add(entry.amount, when=when)
         self.requests[event.number] = Held(entry, fields["owner"], when, fields["events"])
 
-    def _admit(self, entry: Entry, *, planned: str, now: Moment) -> None:
+    def _admit(self, entry: Entry, fields: Mapping[str, Any], *, now: Moment) -> None:
         """Refuse a charge under no cap, or without the approvals that its tier needs."""
         if not self.accounts[entry.lineage].caps:
             raise LedgerFrozenError(f"Row {entry.number} charges a lineage without caps.")
-        if (
-            entry.continues is None
-            and self.admit(entry, planned=planned, now=now) != entry.submission
-        ):
+        said = {"planned": fields.get("planned", ""), "audience": audience_of(fields["plan"])}
+        if entry.continues is None and self.admit(entry, **said, now=now) != entry.submission:
             raise LedgerFrozenError(f"Row {entry.number} was not approved.")
         self.docket.charge(entry.submission, entry=entry.number)
 

@@ -52,7 +52,7 @@ from confide.budget.refusals import (
 from confide.budget.request_row import row_fields
 from confide.budget.store import Store
 from confide.budget.workflow.acts import Officers
-from confide.budget.workflow.rules import Refused
+from confide.budget.workflow.rules import Refused, audience_of
 from confide.errors import LedgerFrozenError, PolicyError
 
 
@@ -135,7 +135,7 @@ class ChainedLedger:
                     f"the clock shows {now.year}."
                 )
             opened = {"lineage": lineage, "year": str(year), "reason": reason}
-            self._journal.append("year-opened", officers=officers, **opened)
+            self._journal.append("year-opened", officers, **opened)
             self._journal.store.write_caps(book=self._journal.book, lineage=lineage)
 
     def reserve(self, request: ChargeRequest) -> Reservation | StoredRelease:
@@ -275,8 +275,8 @@ class ChainedLedger:
         if request.step is not None and request.step.continues is not None:
             require_next(request.step, growths=self._journal.book.growths, lineage=request.lineage)
             return self._grant(request, when=self._occasion(request, year=account.year), under=0)
-        now = self._journal.moment()
-        under = self._journal.book.admit(request, planned=request.planned, now=now)
+        said = {"planned": request.planned, "audience": audience_of(request.plan_json)}
+        under = self._journal.book.admit(request, **said, now=self._journal.moment())
         if isinstance(under, Refused):
             return unapproved(under)
         capped = account.has_year_caps

@@ -141,7 +141,7 @@ class Desk:
                     hint="If the clock is wrong, set it right first.",
                 )
             said = {"lineage": lineage, "day": day, "reason": reason}
-            self._journal.append("day-confirmed", officers=officers, **said)
+            self._journal.append("day-confirmed", officers, **said)
             self._journal.store.write_counters(self._journal.book)
 
     def note_access(
@@ -160,7 +160,7 @@ class Desk:
         with self._journal.transaction():
             self._journal.book.account(lineage)
             said = {"lineage": lineage, "patient": patient, "officer": officer, "reason": reason}
-            self._journal.append("patient-shown", officers=officers, **said)
+            self._journal.append("patient-shown", officers, **said)
 
     def submit(self, asked: Asked, *, signer: Signer) -> Submission:
         """Ask for approval of a plan; signed by whoever asks.

@@ -198,7 +198,7 @@ class Journal:
             raise LedgerFrozenError("The anchor is not where the ledger is.")
         self._anchor.append(*(sign_head(head, signer=self.signer) for head in missing))
 
-    def append(self, kind: str, *, officers: Officers = (), **fields: Any) -> Event:
+    def append(self, kind: str, officers: Officers = (), /, **fields: Any) -> Event:
         """Add a row to the chain and to the book; an officer's act with its signatures.
 
         Raises:
@@ -261,7 +261,7 @@ class Journal:
                 place = self.book.number + 1
                 message = rotation_message(number=place, previous=self.book.hash, **names)
                 proof = old.sign(message).hex()
-                self.append("key-rotated", officers=officers, reason=reason, proof=proof, **names)
+                self.append("key-rotated", officers, reason=reason, proof=proof, **names)
                 self.signer = new
         except BaseException:
             if self._durable < place:
@@ -296,7 +296,7 @@ class Journal:
         }
         self.append(
             "unfrozen",
-            officers=officers,
+            officers,
             reason=reason,
             findings=list(found.differences),
             raised=raised,

@@ -278,7 +278,7 @@ def require_officers(kind: str, policies: Iterable[Policy], *, keys: frozenset[s
             f"This is an officer's act ({kind}), and policy {policy.id!r}, version "
             f"{policy.version}, names people: one of {names} must sign it.",
             missing=tuple(sorted({OFFICER} & {r for p in people for r in p.roles})),
-            hint="They run the same command with --key THEIRS.key.",
+            hint="They run the same command with --officer THEIRS.key.",
         )
 
 

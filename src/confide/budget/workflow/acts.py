@@ -70,10 +70,9 @@ def deciding_roles(policy: Policy) -> frozenset[str]:
 
 
 def deciders(policy: Policy) -> tuple[Person, ...]:
-    """Return the people of a policy who may approve; all of them if none may."""
+    """Return the people of a policy who may approve."""
     roles = deciding_roles(policy)
-    people = policy.workflow.people
-    return tuple(person for person in people if roles & set(person.roles)) or people
+    return tuple(person for person in policy.workflow.people if roles & set(person.roles))
 
 
 def officers(policy: Policy) -> tuple[Person, ...]:

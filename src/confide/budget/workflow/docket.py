@@ -19,6 +19,8 @@ from confide.budget.workflow.rules import (
     Claim,
     Refused,
     admitted,
+    audience_of,
+    audience_problem,
     decision_problem,
     may_withhold,
     named_problem,
@@ -158,14 +160,25 @@ class Docket:
     def endorse(self, fields: Mapping[str, Any], event: Event, *, adopted: Adopted) -> None:
         """Take in a signature under a policy that is to be adopted."""
         lineage, digest = fields["lineage"], fields["policy-sha256"]
-        place = {"number": event.number, "previous": event.previous}
-        keys = signers_of(fields, message=act_message(fields["kind"], fields, **place))
+        message = act_message(fields["kind"], fields, number=event.number, previous=event.previous)
+        keys = signers_of(fields, message=message)
         if fields["replaces"] != adopted.digest or not keys:
             raise LedgerFrozenError(f"Row {event.number} signs no policy that may take force.")
         for key in keys:
             person = _person(adopted, key)
             known = self.endorsers(lineage, policy=digest)
             self.endorsed[lineage, digest] = known | {person.key}
+
+    def askers(
+        self, lineage: str, *, charged_under: Callable[[int], Entry | None]
+    ) -> frozenset[str]:
+        """Return who has a request open: neither charged, nor sent back or rejected."""
+        return frozenset(
+            each.requester
+            for each in self.of(lineage)
+            if charged_under(each.number) is None
+            and all(decision.verdict is Verdict.APPROVE for decision in each.decisions)
+        )
 
     def forget_endorsements(self, lineage: str) -> None:
         """Let signatures lapse: they were about the version that has now been replaced."""
@@ -186,7 +199,7 @@ def submission_problem(asked: Asked, *, person: Person, adopted: Adopted) -> Ref
         )
     return named_problem(
         adopted.policy, tier=asked.tier, project=asked.project, release=asked.release
-    )
+    ) or audience_problem(adopted.policy, tier=asked.tier, audience=audience_of(asked.plan_json))
 
 
 def withhold_message(entry: Entry, *, person: Person, role: str, reason: str) -> bytes:

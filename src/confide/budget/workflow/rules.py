@@ -9,6 +9,7 @@ request admits one charge; fresh noise is a new question and needs a new request
 those who answer for the data have agreed.
 """
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -18,8 +19,11 @@ from confide.budget.policy.policy import Person, PlannedRelease, Policy, Tier
 from confide.budget.readings import Moment
 from confide.budget.workflow.acts import deciding_roles
 from confide.budget.workflow.submission import Decision, Standing, Submission, Verdict
+from confide.privacy.amount import NANO, decimal_text
 
 READER = "reader"
+DEFAULT_AUDIENCE = "public"
+"""Of a study that names none; canonical JSON leaves it out."""
 ENDS = {
     State.COMMITTED: Standing.RUN,
     State.PUBLISHED: Standing.PUBLISHED,
@@ -44,13 +48,15 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What of a charge the policy has a say in."""
+    """What of a charge the policy has a say in; ``nano`` is what it costs, in 1e-9."""
 
     analyst: str
     plan_digest: str
     tier: str
     project: str
     release: str
+    nano: int
+    audience: str
 
 
 def person_of(policy: Policy, key: str) -> Person | None:
@@ -170,6 +176,10 @@ def admitted(
     named = named_problem(policy, tier=claim.tier, project=claim.project, release=claim.release)
     if named is not None:
         return named
+    outside = audience_problem(policy, tier=claim.tier, audience=claim.audience)
+    outside = outside or ceiling_problem(adopted, tier=claim.tier, nano=claim.nano)
+    if outside is not None:
+        return outside
     tier = tier_of(policy, claim.tier)
     if tier is None or not tier.approvals:
         return 0
@@ -213,6 +223,40 @@ def named_problem(policy: Policy, *, tier: str, project: str, release: str) -> R
             hint=f"Write study: {{tier: ...}} in study.yaml; tiers: {known}.",
         )
     return None
+
+
+def audience_problem(policy: Policy, *, tier: str, audience: str) -> Refused | None:
+    """Return why a study for an audience may not use a tier; None if it may."""
+    found = tier_of(policy, tier)
+    if found is None or not found.audience or audience in found.audience:
+        return None
+    return Refused(
+        message=f"Tier {tier!r} is for the audience {' or '.join(found.audience)}; the study is "
+        f"for {audience or 'none that it names'}.",
+        hint="Name a tier for that audience, or another audience, in study.yaml.",
+    )
+
+
+def ceiling_problem(adopted: Adopted, *, tier: str, nano: int) -> Refused | None:
+    """Return why a study that costs so much may not use a tier; None if it may."""
+    most = dict(adopted.ceilings).get(tier)
+    if most is None or nano <= most:
+        return None
+    letter = adopted.policy.measure.letter
+    asked, allowed = (decimal_text(units, per_one=NANO) for units in (nano, most))
+    return Refused(
+        message=f"Tier {tier!r} is for releases of up to {letter}={allowed}; this one costs "
+        f"{letter}={asked}.",
+        hint="Ask for larger errors, or name a tier that may cost as much.",
+    )
+
+
+def audience_of(plan_json: str) -> str:
+    """Return for whom a recorded plan is; "" if it does not say."""
+    try:
+        return str(json.loads(plan_json)["study"].get("audience", DEFAULT_AUDIENCE))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ""
 
 
 def _differs(planned: PlannedRelease, *, tier: str, project: str) -> str:
