@@ -34,6 +34,7 @@ from confide.release.gate import Gate
 from confide.release.growing import refuse_growable
 from confide.release.incidents import log_incident
 from confide.release.keys import make_keys, read_order_key
+from confide.release.published import refuse_again
 from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
@@ -138,6 +139,7 @@ class Workspace:
         *,
         request: str | None = None,
         analyst: str | None = None,
+        again: bool = False,
         progress: Callable[[str], None] = lambda _: None,
     ) -> Release:
         """Charge, read, add noise, certify.
@@ -147,16 +149,20 @@ class Workspace:
             request: Idempotency key; the same plan with the same key returns the same release at no
                 charge.  The plan's digest when None, so that running a study twice costs once.
             analyst: Account that asks; whose request was approved, or the user's login, when None.
+            again: Publish a period anew that was published under another plan: another charge.
             progress: Told the name of each stage.
 
         Raises:
             PolicyError: If a cap would be passed; nothing is charged.
-            ContractError: If the source lacks what the plan names, or, without a ``request``, if a
-                growing release would publish the same periods for nothing; nothing is charged.
+            ContractError: If the source lacks what the plan names; without a ``request``, if a
+                growing release would publish the same periods for nothing; without ``again``, if
+                the study has published its period under another plan; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
         if request is None:
             refuse_growable(plan, ledger=self.ledger)
+        if not again:
+            refuse_again(plan, ledger=self.ledger)
         with self._snapshot() as snapshot:
             try:
                 stored = self._gate().release(

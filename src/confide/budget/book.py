@@ -8,7 +8,6 @@ not allow, such as a charge past its cap or an answer nobody was reading for, fr
 Terms may be replaced while nothing was ever charged under them, and never after.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,6 +22,7 @@ from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
 from confide.budget.policy.adoption import Adopted, adopted_of
 from confide.budget.policy.policy import Policy
 from confide.budget.readings import Moment, Readings, moment_of
+from confide.budget.request_row import read_off
 from confide.budget.workflow.acts import require_signed
 from confide.budget.workflow.adopting import Problem, adoption_problem
 from confide.budget.workflow.docket import Docket
@@ -277,7 +277,6 @@ class Book:
     def _request(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
         account = self.accounts[self.lineage]
         granted, year = fields["kind"] == "reserved", int(fields["year"])
-        study, filtered = _read_off(fields["plan"])
         when = account.occasion(
             year=year, analyst=fields["analyst"], project=fields.get("project", "")
         )
@@ -294,8 +293,7 @@ class Book:
             amount=Amount(nano=int(fields["nano"]), delta_atto=int(fields["delta-atto"])),
             charges=(),
             state=State.RESERVED if granted else State.REFUSED,
-            study=study,
-            filtered=filtered,
+            **read_off(fields["plan"]),
             step=step_of(fields.get("step")),
             project=fields.get("project", ""),
             tier=fields.get("tier", ""),
@@ -386,12 +384,3 @@ class Book:
         for lineage, scopes in raised.items():
             for name, units in scopes.items():
                 self.accounts[lineage].raise_spent(name, units=int(units))
-
-
-def _read_off(plan_json: str) -> tuple[str, bool]:
-    """Return the id of the study in a recorded plan ("" where none is), and if it leaves out."""
-    try:
-        plan = json.loads(plan_json)
-        return str(plan["study"]["id"]), bool(plan["dataset"].get("patients"))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return "", False

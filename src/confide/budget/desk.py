@@ -12,7 +12,7 @@ from confide.budget.journal import Journal, require_reason
 from confide.budget.ledger import Entry
 from confide.budget.policy.adoption import Adopted, adopted
 from confide.budget.policy.policy import Person, Policy
-from confide.budget.refusals import require_policy_terms, undecided
+from confide.budget.refusals import exhausted, require_policy_terms, undecided
 from confide.budget.workflow.acts import SIGNED, Officers, act_message, signatures
 from confide.budget.workflow.docket import submission_problem, withhold_message
 from confide.budget.workflow.rules import (
@@ -166,6 +166,7 @@ class Desk:
         """Ask for approval of a plan; signed by whoever asks.
 
         Raises:
+            BudgetExhaustedError: If it would pass a cap as it stands; nobody could run it.
             PolicyError: If no policy is in force, it does not name the signer, or the study's tier,
                 project or planned release do not fit it.
         """
@@ -175,6 +176,7 @@ class Desk:
             refused = submission_problem(asked, person=person, adopted=present)
             if refused is not None:
                 raise PolicyError(refused.message, hint=refused.hint)
+            self._require_room(asked, person=person)
             if asked.revises:
                 self._submission(asked.revises)
             message = request_message(asked, requester=person.name, policy=present.digest)
@@ -305,6 +307,15 @@ class Desk:
                 charged_under=book.charged_under,
                 now=self._journal.moment(),
             )
+
+    def _require_room(self, asked: Asked, *, person: Person) -> None:
+        """Refuse to ask for what the caps, as they stand, would refuse whoever approved it."""
+        account = self._journal.book.account(asked.lineage)
+        when = account.occasion(year=account.year, analyst=person.name, project=asked.project)
+        if asked.amount is not None:
+            refusal = exhausted(account, asked.amount, when=when)
+            if refusal is not None:
+                raise refusal
 
     def _present(self, lineage: str) -> Adopted:
         present = self._journal.book.account(lineage).policy

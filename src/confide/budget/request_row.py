@@ -1,5 +1,6 @@
 """The row of a request in the chain, granted or refused."""
 
+import json
 from typing import Any
 
 from confide.budget.account import charges_json
@@ -35,3 +36,18 @@ def row_fields(
     named = {"tier": request.tier, "project": request.project, "planned": request.planned}
     fields |= {name: text for name, text in named.items() if text}
     return fields | ({"submission": str(under)} if under else {})
+
+
+def read_off(plan_json: str) -> dict[str, Any]:
+    """Return what an entry says of its recorded plan: study, period, snapshot, if it leaves out."""
+    try:
+        plan = json.loads(plan_json)
+        study, dataset = plan["study"], plan["dataset"]
+        return {
+            "study": str(study["id"]),
+            "period": str(study.get("period", "")),
+            "snapshot": str(dataset.get("snapshot", "")),
+            "filtered": bool(dataset.get("patients")),
+        }
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}

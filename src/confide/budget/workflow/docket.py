@@ -21,6 +21,7 @@ from confide.budget.workflow.rules import (
     admitted,
     audience_of,
     audience_problem,
+    ceiling_problem,
     decision_problem,
     may_withhold,
     named_problem,
@@ -197,9 +198,16 @@ def submission_problem(asked: Asked, *, person: Person, adopted: Adopted) -> Ref
             message="The study names no tier, so nobody knows who decides.",
             hint="Write study: {tier: ...} in study.yaml.",
         )
-    return named_problem(
+    named = named_problem(
         adopted.policy, tier=asked.tier, project=asked.project, release=asked.release
-    ) or audience_problem(adopted.policy, tier=asked.tier, audience=audience_of(asked.plan_json))
+    )
+    nano = 0 if asked.amount is None else asked.amount.nano
+    audience = audience_of(asked.plan_json)
+    return (
+        named
+        or audience_problem(adopted.policy, tier=asked.tier, audience=audience)
+        or ceiling_problem(adopted, tier=asked.tier, nano=nano)
+    )
 
 
 def withhold_message(entry: Entry, *, person: Person, role: str, reason: str) -> bytes:

@@ -19,6 +19,7 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
+from confide.budget.amount import Amount
 from confide.budget.chain import canonical
 
 _REQUEST = b"confide request 1\n"  # a signature of one kind is a signature of no other
@@ -86,6 +87,7 @@ class Asked:
         release: Planned release of the policy that it is; "" for none.
         note: For those who decide.
         revises: Request that it takes the place of; 0 for none.
+        amount: What it would cost.
     """
 
     lineage: str
@@ -96,10 +98,11 @@ class Asked:
     release: str = ""
     note: str = ""
     revises: int = 0
+    amount: Amount | None = None
 
     def to_fields(self) -> dict[str, str]:
         """Return it as it stands in the chain."""
-        return {
+        fields = {
             "lineage": self.lineage,
             "plan-digest": self.plan_digest,
             "plan": self.plan_json,
@@ -109,6 +112,10 @@ class Asked:
             "note": self.note,
             "revises": str(self.revises),
         }
+        if self.amount is not None:
+            fields["nano"] = str(self.amount.nano)
+            fields["delta-atto"] = str(self.amount.delta_atto)
+        return fields
 
 
 def asked_of(fields: dict[str, Any]) -> Asked:
@@ -122,7 +129,14 @@ def asked_of(fields: dict[str, Any]) -> Asked:
         release=fields["release"],
         note=fields["note"],
         revises=int(fields["revises"]),
+        amount=_amount_of(fields),
     )
+
+
+def _amount_of(fields: dict[str, Any]) -> Amount | None:
+    if "nano" not in fields:
+        return None
+    return Amount(nano=int(fields["nano"]), delta_atto=int(fields["delta-atto"]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
