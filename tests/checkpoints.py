@@ -25,7 +25,7 @@ def opened(folder):
 def began_at(ledger):
     """The row of the checkpoint from which a ledger was opened; 0 if all of it was read."""
     journal = ledger._journal
-    return 0 if journal.book.requests._settled is None else journal._basis.number
+    return 0 if journal.book.requests._settled is None else journal._keeper.basis.number
 
 
 def spent_at(folder):

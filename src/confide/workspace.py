@@ -2,8 +2,7 @@
 
 Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide`` (mode 0700):
 ``ledger.sqlite``, ``ledger.id``, ``anchor.jsonl``, ``signing.key``, ``signing.pub``, ``hash.key``,
-``incidents.log``, ``commitments.jsonl``, ``snapshots.json``, and the copies of ``confide prepare``
-in ``prepared``.
+``incidents.log``, ``commitments.jsonl``, ``snapshots.json``, and prepared copies in ``prepared``.
 """
 
 import contextlib
@@ -35,6 +34,7 @@ from confide.release.growing import refuse_growable
 from confide.release.incidents import log_incident, stored_already
 from confide.release.keys import read_order_key
 from confide.release.ledger_pin import make_keys, may_begin
+from confide.release.published import refuse_again
 from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
@@ -52,10 +52,7 @@ PREPARED = "prepared"
 
 
 class Workspace:
-    """One data set, ready to plan and release.
-
-    Not to be shared between threads.  Use it as a context manager, or call :meth:`close`.
-    """
+    """One data set, ready to plan and release; a context manager, not shared between threads."""
 
     def __init__(
         self, declared: DeclaredDataset, *, frames: Mapping[str, object] | None = None
@@ -139,6 +136,7 @@ class Workspace:
         *,
         request: str | None = None,
         analyst: str | None = None,
+        again: bool = False,
         progress: Callable[[str], None] = lambda _: None,
     ) -> Release:
         """Charge, read, add noise, certify.
@@ -148,16 +146,20 @@ class Workspace:
             request: Idempotency key; the same plan with the same key returns the same release at no
                 charge.  The plan's digest when None, so that running a study twice costs once.
             analyst: Account that asks; whose request was approved, or the user's login, when None.
+            again: Publish a period anew that was published under another plan: another charge.
             progress: Told the name of each stage.
 
         Raises:
             PolicyError: If a cap would be passed; nothing is charged.
-            ContractError: If the source lacks what the plan names, or, without a ``request``, if a
-                growing release would publish the same periods for nothing; nothing is charged.
+            ContractError: If the source lacks what the plan names; without a ``request``, if a
+                growing release would publish the same periods for nothing; without ``again``, if
+                the study has published its period under another plan; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
         if request is None:
             refuse_growable(plan, ledger=self.ledger)
+        if not again:
+            refuse_again(plan, ledger=self.ledger)
         with self._snapshot() as snapshot:
             try:
                 stored = self._gate().release(
@@ -256,14 +258,13 @@ class Workspace:
         lineage = self.declared.dataset.lineage
         if plan is None:
             return self.ledger.spent(lineage)
-        project, analyst = plan.study.project, self.analyst(plan)
-        return self.ledger.spent(lineage, project=project, analyst=analyst)
+        who = self.analyst(plan)
+        return self.ledger.spent(lineage, project=plan.study.project, analyst=who)
 
     def close(self) -> None:
         """Release the engine and the ledger."""
-        for part in (self._engine, self._patients):
-            if part is not None:
-                part.close()
+        for part in filter(None, (self._engine, self._patients)):
+            part.close()
         self._engine = self._patients = None
         self.ledger.close()
 

@@ -57,7 +57,7 @@ def under_a_policy(ledger):
     south, theirs = "south-ehr", {"lineage": "south-ehr", "tier": "routine"}
     ledger.register(uncapped(south))
     ledger.desk.adopt(south, policy=with_people())
-    ledger.desk.confirm_day(south, day="2027-06-01", reason="start")
+    ledger.desk.confirm_day(south, day="2027-06-01", reason="start", officers=(CY,))
     submission = ledger.desk.submit(replace(asks("routine"), lineage=south), signer=ADA)
     ledger.desk.decide(submission.number, verdict=Verdict.APPROVE, signer=BO)
     held = ledger.reserve(asked_by(key="south", nano=1000, **theirs))
@@ -179,7 +179,7 @@ def test_an_older_backup_is_found_and_never_gives_budget_back(original, copy):
     for call in (lambda: ledger.reserve(request("n")), ledger.head, lambda: ledger.spent(LINEAGE)):
         with pytest.raises(LedgerFrozenError, match="an older copy"):
             call()
-    ledger.unfreeze("disk replaced; last answer lost")
+    ledger.unfreeze("disk replaced; last answer lost", officers=(CY,))
     after = used(ledger)
     ledger.close()
     whole = open_ledger(fresh(original, copy / "whole"), clock=HandClock())
@@ -195,7 +195,7 @@ def test_the_same_older_backup_put_back_twice_never_gives_budget_back(original, 
     for key in "mn":
         shutil.copy(original / "older" / "ledger.sqlite", copy / "ledger.sqlite")
         ledger = open_ledger(copy, clock=HandClock())
-        ledger.unfreeze("again")
+        ledger.unfreeze("again", officers=(CY,))
         before = remaining(ledger)["lifetime"]
         released(ledger, key, b"")
         assert remaining(ledger)["lifetime"] < before
@@ -296,7 +296,7 @@ def test_a_removed_ledger_is_found_by_its_anchor(copy):
     with pytest.raises(LedgerFrozenError, match=r"missing or empty.*Restore a backup"):
         ledger.register(terms())
     with pytest.raises(LedgerFrozenError, match="is in the anchor alone"):
-        ledger.unfreeze("start anew")
+        ledger.unfreeze("start anew", officers=(CY,))
     ledger.close()
 
 
@@ -305,7 +305,7 @@ def test_another_signing_key_is_found_until_an_officer_accepts_it(copy):
     ledger = open_ledger(copy, signer=new, clock=HandClock())
     with pytest.raises(LedgerFrozenError, match="not signed by this site's key"):
         ledger.reserve(request("n"))
-    ledger.unfreeze("key rotated on 1 June")
+    ledger.unfreeze("key rotated on 1 June", officers=(CY,))
     ledger.close()
     again = open_ledger(copy, signer=new, clock=HandClock())
     released(again, "n", b"")
@@ -317,7 +317,7 @@ def test_a_copied_line_does_not_hide_what_followed_it(original, copy):
     """Someone who may only add to the anchor repeats the line by which an officer went on."""
     shutil.copy(original / "older" / "ledger.sqlite", copy / "ledger.sqlite")
     ledger = open_ledger(copy, clock=HandClock())
-    ledger.unfreeze("restored")
+    ledger.unfreeze("restored", officers=(CY,))
     ledger.close()
     accepted = lines_of(copy)[-1]
     shutil.copy(copy / "ledger.sqlite", copy / "before")
@@ -334,7 +334,7 @@ def test_damage_is_not_accepted_by_an_officer(copy):
     tamper(copy, ("UPDATE payload SET bytes = x'00'",))
     ledger = open_ledger(copy, clock=HandClock())
     with pytest.raises(LedgerFrozenError, match="Restore a backup"):
-        ledger.unfreeze("never mind")
+        ledger.unfreeze("never mind", officers=(CY,))
     with pytest.raises(LedgerFrozenError):
         ledger.verify_chain()
     ledger.close()
@@ -347,6 +347,6 @@ def test_a_changed_counter_is_found_by_a_ledger_that_is_open(copy):
         ledger.reserve(request("n"))
     with pytest.raises(LedgerFrozenError):
         ledger.head()
-    ledger.unfreeze("counters written anew")
+    ledger.unfreeze("counters written anew", officers=(CY,))
     assert used(ledger)["lifetime"] == 300_000_000
     ledger.close()

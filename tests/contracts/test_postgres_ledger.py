@@ -3,6 +3,7 @@ import os
 import pytest
 
 from contracts.ledger_contract import LedgerContract
+from contracts.officers_contract import OfficersContract
 from contracts.policy_contract import PolicyContract
 from contracts.race_contract import RaceContract
 from contracts.workflow_contract import WorkflowContract
@@ -30,6 +31,11 @@ class TestPostgresLedgerUnderAPolicy(PolicyContract):
 class TestPostgresWorkflow(WorkflowContract):
     def open(self, folder, clock):
         return open_ledger(folder, clock=clock, url=server().url)
+
+
+class TestPostgresOfficers(OfficersContract):
+    def open(self, folder, clock, **others):
+        return open_ledger(folder, clock=clock, url=server().url, **others)
 
 
 class TestPostgresRace(RaceContract):

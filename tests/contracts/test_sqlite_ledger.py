@@ -1,4 +1,5 @@
 from contracts.ledger_contract import LedgerContract
+from contracts.officers_contract import OfficersContract
 from contracts.policy_contract import PolicyContract
 from contracts.race_contract import RaceContract
 from contracts.workflow_contract import WorkflowContract
@@ -18,6 +19,11 @@ class TestSQLiteLedgerUnderAPolicy(PolicyContract):
 class TestSQLiteWorkflow(WorkflowContract):
     def open(self, folder, clock):
         return open_ledger(folder, clock=clock)
+
+
+class TestSQLiteOfficers(OfficersContract):
+    def open(self, folder, clock, **others):
+        return open_ledger(folder, clock=clock, **others)
 
 
 class TestSQLiteRace(RaceContract):

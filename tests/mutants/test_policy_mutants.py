@@ -1,6 +1,8 @@
 """Policies and approvals broken where it matters; each must be caught by a test of the contracts."""
 
+import inspect
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -8,9 +10,12 @@ from confide.budget.account import Account
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import StoredRelease
 from confide.budget.policy import adoption
-from confide.budget.workflow import docket, rules
+from confide.budget.readings import Moment
+from confide.budget.workflow import acts, adopting, docket, rules
 from confide.errors import LedgerFrozenError
+from contracts.officers_contract import CAPS
 from contracts.test_sqlite_ledger import TestSQLiteLedgerUnderAPolicy as Caps
+from contracts.test_sqlite_ledger import TestSQLiteOfficers as Officers
 from contracts.test_sqlite_ledger import TestSQLiteWorkflow as Workflow
 from ledger_policies import uncapped, with_people
 from ledgers import LINEAGE, HandClock, open_ledger
@@ -93,9 +98,9 @@ def test_a_broken_rule_of_approval_is_caught(opened, monkeypatch, check, room, n
 def test_an_approval_that_outlives_its_policy_is_caught(opened, monkeypatch):
     whole = rules.standing
 
-    def lasting(submission, *, adopted, at, entry):
+    def lasting(submission, *, adopted, now, entry):
         same = replace(adopted, digest=submission.policy)
-        return whole(submission, adopted=same, at=at, entry=entry)
+        return whole(submission, adopted=same, now=now, entry=entry)
 
     monkeypatch.setattr(rules, "standing", lasting)
     check = Workflow().test_an_approval_lapses_with_the_policy_under_which_it_was_given
@@ -165,3 +170,136 @@ def test_a_priority_one_cap_that_one_person_relaxes_is_caught(opened, monkeypatc
     monkeypatch.setattr(adoption, "HIGHEST", 0)
     check = Caps().test_priority_one_is_relaxed_by_two_people_of_the_policy_in_force
     assert fails(check, opened(people=False)[0])
+
+
+# --- officers' acts ---
+
+
+def asks_nobody(*_, **__):
+    return iter(())
+
+
+def without_its_place(kind, fields, *, number, previous):
+    del number, previous
+    return acts.canonical({"act": kind, "says": acts.said(fields)}).encode()
+
+
+def without_what_it_says(kind, fields, *, number, previous):
+    return acts.canonical({"act": kind, "number": str(number), "previous": previous}).encode()
+
+
+def _break_everywhere(monkeypatch, name, broken):
+    from confide.budget import journal, refusals
+
+    for room in (acts, docket, adopting, journal, refusals):
+        if hasattr(room, name):
+            monkeypatch.setattr(room, name, broken)
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "broken"),
+    [
+        (
+            "test_a_clock_put_forward_opens_no_year_for_somebody_with_a_shell",
+            "unsigned",
+            asks_nobody,
+        ),
+        (
+            "test_a_clock_put_forward_opens_no_year_for_somebody_with_a_shell",
+            "officers",
+            lambda policy: policy.workflow.people,
+        ),
+        ("test_a_signature_is_of_what_its_row_says", "act_message", without_what_it_says),
+        ("test_a_signature_is_of_one_act_in_one_place", "is_signature", lambda *_, **__: True),
+        (
+            "test_an_analyst_and_one_officer_do_not_relax_what_the_law_says",
+            "quorum",
+            lambda *_, **__: adopting.Quorum(may=with_people().workflow.people, people=2),
+        ),
+        (
+            "test_two_people_without_an_officer_do_not_relax_what_the_law_says",
+            "officers",
+            lambda policy: policy.workflow.people,
+        ),
+        (
+            "test_as_many_sign_as_the_strictest_tier_in_force_asks_for",
+            "most_filled",
+            lambda *_: 99,
+        ),
+        ("test_one_officer_does_not_name_friends_who_then_sign", "is_highest", lambda _: False),
+    ],
+)
+def test_an_act_that_goes_without_its_officer_is_caught(tmp_path, monkeypatch, check, name, broken):
+    """Unsigned; signed by anyone; a signature of anything; fewer people than are in force."""
+    test = getattr(Officers(), check)
+
+    def missed(place):
+        clock = HandClock()
+        ledger = open_ledger(tmp_path / place, clock=clock)
+        ledger.register(uncapped())
+        ledger.desk.adopt(LINEAGE, policy=with_people(*CAPS))
+        given = {"ledger": ledger, "clock": clock, "folder": tmp_path / f"{place}-2"}
+        wanted = inspect.signature(test).parameters
+        try:
+            return fails(test, *(given[each] for each in wanted))
+        finally:
+            ledger.close()
+
+    assert not missed("whole")
+    _break_everywhere(monkeypatch, name, broken)
+    assert missed("broken")
+
+
+def test_a_signature_that_fits_every_place_is_caught(tmp_path, monkeypatch):
+    """The same day confirmed in a copy of the ledger, under a signature given in the first."""
+    _break_everywhere(monkeypatch, "act_message", without_its_place)
+    check = Officers().test_a_signature_under_a_version_is_of_one_place
+    ledger = open_ledger(tmp_path / "one", clock=HandClock())
+    ledger.register(uncapped())
+    ledger.desk.adopt(LINEAGE, policy=with_people(*CAPS))
+    assert fails(check, ledger)
+    ledger.close()
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "test_a_row_from_the_future_makes_no_approval_immortal",
+        "test_an_approval_given_in_the_future_does_not_hold_today",
+        "test_a_clock_put_back_does_not_renew_what_the_chain_has_seen_expire",
+    ],
+)
+def test_an_approval_that_grows_old_by_the_wrong_clock_is_caught(tmp_path, monkeypatch, check):
+    """By ledger time alone, which one row holds in the future; or by the clock now alone."""
+
+    def by_ledger_time(self, *, number, given, days):
+        del number
+        return datetime.fromisoformat(self.at) - datetime.fromisoformat(
+            max(given, given if self.at == self.reading else self.at)
+        ) > timedelta(days=days)
+
+    def by_the_clock_now(self, *, number, given, days):
+        del number
+        passed = datetime.fromisoformat(self.reading) - datetime.fromisoformat(given)
+        return passed > timedelta(days=days)
+
+    put_back = "put_back" in check
+    monkeypatch.setattr(Moment, "is_past", by_the_clock_now if put_back else by_ledger_time)
+    clock = HandClock()
+    ledger = open_ledger(tmp_path / "l", clock=clock)
+    ledger.register(uncapped())
+    ledger.desk.adopt(LINEAGE, policy=with_people(*CAPS))
+    assert fails(getattr(Officers(), check), ledger, clock)
+    ledger.close()
+
+
+@pytest.mark.parametrize("name", ["audience_problem", "ceiling_problem"])
+def test_a_tier_that_bounds_nothing_is_caught(tmp_path, monkeypatch, name):
+    for room in (rules, docket):
+        monkeypatch.setattr(room, name, lambda *_, **__: None)
+    ledger = open_ledger(tmp_path / "l", clock=HandClock())
+    ledger.register(uncapped())
+    ledger.desk.adopt(LINEAGE, policy=with_people(*CAPS))
+    check = Officers().test_a_tier_takes_no_release_past_its_ceiling_or_for_others
+    assert fails(check, ledger)
+    ledger.close()

@@ -123,7 +123,10 @@ def submission_line(submission: Submission) -> bytes:
         "version": submission.version,
         "entry": submission.entry,
         "decisions": [
-            [each.person, each.role, each.verdict.value, each.reason, each.at, each.number]
+            [
+                *(each.person, each.role, each.verdict.value, each.reason),
+                *(each.at, each.clock, each.number),
+            ]
             for each in submission.decisions
         ],
     }
@@ -175,8 +178,16 @@ def _held(fields: dict[str, Any], said: dict[str, Any], event: Event) -> Held:
 
 def _submission(fields: dict[str, Any], said: dict[str, Any], event: Event) -> Submission:
     decisions = tuple(
-        Decision(person=who, role=role, verdict=Verdict(what), reason=why, at=at, number=number)
-        for who, role, what, why, at, number in said.get("decisions", ())
+        Decision(
+            person=who,
+            role=role,
+            verdict=Verdict(what),
+            reason=why,
+            at=at,
+            clock=clock,
+            number=number,
+        )
+        for who, role, what, why, at, clock, number in said.get("decisions", ())
     )
     return Submission(
         number=event.number,

@@ -21,9 +21,13 @@ from confide.budget.held import Held, Requests, entry_of, key_of
 from confide.budget.identity import Identity
 from confide.budget.key_history import KeyHistory
 from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
-from confide.budget.policy.adoption import Adopted, Problem, adopted_of, adoption_problem
+from confide.budget.policy.adoption import Adopted, adopted_of
+from confide.budget.policy.policy import Policy
+from confide.budget.readings import Moment, Readings, moment_of
+from confide.budget.workflow.acts import require_signed
+from confide.budget.workflow.adopting import Problem, adoption_problem
 from confide.budget.workflow.docket import Docket
-from confide.budget.workflow.rules import Claim, Refused
+from confide.budget.workflow.rules import Claim, Refused, audience_of
 from confide.errors import LedgerFrozenError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -57,6 +61,7 @@ class Book:
     docket: Docket = field(default_factory=Docket)
     signing: KeyHistory = field(default_factory=KeyHistory)
     identity: Identity = field(default_factory=Identity)
+    readings: Readings = field(default_factory=Readings)
 
     def head(self) -> Head:
         """Return the last row."""
@@ -95,18 +100,17 @@ class Book:
         try:
             fields = check_link(event, number=self.number + 1, previous=self.hash)
             self.identity = self.identity.following(fields)
-            self._apply(fields, event)
+            now = moment_of(fields, last=self.at, readings=self.readings)
+            self._apply(fields, event, now=now)
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise LedgerFrozenError(f"Row {event.number} of the ledger makes no sense.") from error
         self.number, self.hash, self.at = event.number, event.hash, fields["at"]
         self.kind, self.trail[event.number] = fields["kind"], event.hash
+        self.readings.add(event.number, now.reading)
 
-    def _apply(self, fields: Mapping[str, Any], event: Event) -> None:
+    def _apply(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
         self.lineage = fields.get("lineage", "")
-        if fields["at"] < self.at:
-            raise LedgerFrozenError(
-                f"Row {event.number} of the ledger is older than the one before."
-            )
+        require_signed(fields, event, policies=self.policies(self.lineage))
         match fields["kind"]:
             case "registered":
                 self._register(fields)
@@ -117,9 +121,9 @@ class Book:
             case "policy-adopted":
                 self._adopt(fields, event)
             case "policy-endorsed" | "submitted" | "decided" | "withheld":
-                self._decide(fields, event)
+                self._decide(fields, event, now=now)
             case "reserved" | "refused":
-                self._request(fields, event)
+                self._request(fields, event, now=now)
             case "reading" | "cancelled" | "committed" | "burned" | "published":
                 self._move(fields)
             case "unfrozen":
@@ -130,6 +134,12 @@ class Book:
                 self.signing = self.signing.rotated(fields, event)
             case kind:
                 raise LedgerFrozenError(f"Row {event.number} of the ledger is of kind {kind!r}.")
+
+    def policies(self, lineage: str = "") -> tuple[Policy, ...]:
+        """Return the policies in force that name people: of a lineage, or of all of them."""
+        named = [lineage] if lineage else list(self.accounts)
+        held = [self.accounts[name].policy for name in named if name in self.accounts]
+        return tuple(a.policy for a in held if a is not None and a.policy.workflow.people)
 
     def _register(self, fields: Mapping[str, Any]) -> None:
         if self.is_charged(self.lineage):
@@ -185,21 +195,22 @@ class Book:
             caps=account.caps,
             reason=reason,
             endorsed=self.docket.endorsers(account.terms.lineage, policy=new.digest),
+            askers=self.docket.askers(account.terms.lineage, charged_under=self.charged_under),
         )
 
-    def _decide(self, fields: Mapping[str, Any], event: Event) -> None:
+    def _decide(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
         """Take in what somebody asked, decided, or signed."""
         adopted, number = self.accounts[self.lineage].policy, event.number
         if adopted is None:
             raise LedgerFrozenError(f"Row {number} decides without a policy.")
         match fields["kind"]:
             case "policy-endorsed":
-                self.docket.endorse(fields, number=number, adopted=adopted)
+                self.docket.endorse(fields, event, adopted=adopted)
             case "submitted":
                 self.docket.submit(fields, number=number, digest=event.hash, adopted=adopted)
             case "decided":
                 entry = self.charged_under(int(fields["request"]))
-                self.docket.decide(fields, number=number, adopted=adopted, entry=entry)
+                self.docket.decide(fields, number=number, adopted=adopted, entry=entry, now=now)
             case _:
                 held = self.requests[int(fields["entry"])]
                 if held.entry.lineage != self.lineage or not held.entry.payload_sha256:
@@ -233,7 +244,9 @@ class Book:
             return None
         return entry.entry
 
-    def admit(self, request: "ChargeRequest | Entry", *, planned: str, at: str) -> int | Refused:
+    def admit(
+        self, request: "ChargeRequest | Entry", *, planned: str, audience: str, now: Moment
+    ) -> int | Refused:
         """Return the request that admits a charge, 0 where none is needed, or why it is refused."""
         return self.docket.admit(
             Claim(
@@ -242,14 +255,16 @@ class Book:
                 tier=request.tier,
                 project=request.project,
                 release=planned,
+                nano=request.amount.nano,
+                audience=audience,
             ),
             lineage=request.lineage,
             adopted=self.account(request.lineage).policy,
             charged_under=self.charged_under,
-            at=at,
+            now=now,
         )
 
-    def _request(self, fields: Mapping[str, Any], event: Event) -> None:
+    def _request(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
         account = self.accounts[self.lineage]
         granted, year = fields["kind"] == "reserved", int(fields["year"])
         when = account.occasion(
@@ -266,7 +281,7 @@ class Book:
         if granted:
             if year != account.year and account.has_year_caps:
                 raise LedgerFrozenError(f"Row {event.number} charges a year that was not opened.")
-            self._admit(entry, planned=fields.get("planned", ""))
+            self._admit(entry, fields, now=now)
             account.open_year(year)
             charges = account.charges(entry.amount, when=when)
             if charges_json(charges) != fields["charges"]:
@@ -279,14 +294,12 @@ class Book:
             self.open.add(entry.number)
         self.requests[event.number] = Held(entry, fields["owner"], when, fields["events"])
 
-    def _admit(self, entry: Entry, *, planned: str) -> None:
+    def _admit(self, entry: Entry, fields: Mapping[str, Any], *, now: Moment) -> None:
         """Refuse a charge under no cap, or without the approvals that its tier needs."""
         if not self.accounts[entry.lineage].caps:
             raise LedgerFrozenError(f"Row {entry.number} charges a lineage without caps.")
-        if (
-            entry.continues is None
-            and self.admit(entry, planned=planned, at=entry.at) != entry.submission
-        ):
+        said = {"planned": fields.get("planned", ""), "audience": audience_of(fields["plan"])}
+        if entry.continues is None and self.admit(entry, **said, now=now) != entry.submission:
             raise LedgerFrozenError(f"Row {entry.number} was not approved.")
         self.docket.charge(entry.submission, entry=entry.number)
 

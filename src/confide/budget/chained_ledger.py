@@ -22,7 +22,7 @@ from confide.budget.dead import end_the_dead
 from confide.budget.desk import Desk
 from confide.budget.held import Held, key_of
 from confide.budget.identity import Site
-from confide.budget.journal import Journal, require_reason
+from confide.budget.journal import Journal
 from confide.budget.ledger import (
     Caps,
     Charge,
@@ -36,7 +36,8 @@ from confide.budget.ledger import (
     State,
     StoredRelease,
 )
-from confide.budget.ledger_time import Clock, SystemClock, charged_year, ledger_time
+from confide.budget.ledger_time import Clock, SystemClock, charged_year
+from confide.budget.lengths import require_reason
 from confide.budget.refusals import (
     burned,
     exhausted,
@@ -56,7 +57,8 @@ from confide.budget.refusals import (
 )
 from confide.budget.request_row import row_fields
 from confide.budget.store import Store
-from confide.budget.workflow.rules import Refused
+from confide.budget.workflow.acts import Officers
+from confide.budget.workflow.rules import Refused, audience_of
 from confide.errors import LedgerFrozenError, PolicyError
 
 
@@ -90,13 +92,9 @@ class ChainedLedger:
             site: What the folder knows of its ledger; nothing if ``None``.
         """
         self._recompute = recompute
+        clock = clock or SystemClock()
         self._journal = Journal(
-            store,
-            anchor=anchor,
-            signer=signer,
-            recompute=recompute,
-            clock=clock or SystemClock(),
-            site=site,
+            store, anchor=anchor, signer=signer, recompute=recompute, clock=clock, site=site
         )
         self.desk = Desk(self._journal)
         if not self._journal.is_frozen:
@@ -131,12 +129,11 @@ class ChainedLedger:
                 raise under_policy(account.policy)
             if is_raised(account.terms.caps, caps):
                 require_reason(reason, what="raising a cap")
-            self._journal.append(
-                "caps-amended", lineage=lineage, caps=caps_json(caps), reason=reason
-            )
+            fields = {"lineage": lineage, "caps": caps_json(caps), "reason": reason}
+            self._journal.append("caps-amended", **fields)
             self._journal.store.write_caps(book=self._journal.book, lineage=lineage)
 
-    def open_year(self, lineage: str, *, year: int, reason: str) -> None:
+    def open_year(self, lineage: str, *, year: int, reason: str, officers: Officers = ()) -> None:
         """See :meth:`Ledger.open_year`."""
         require_reason(reason, what="opening a year")
         with self._journal.transaction():
@@ -146,7 +143,8 @@ class ChainedLedger:
                     f"Expected the year of the clock, after {account.year}, got {year}; "
                     f"the clock shows {now.year}."
                 )
-            self._journal.append("year-opened", lineage=lineage, year=str(year), reason=reason)
+            opened = {"lineage": lineage, "year": str(year), "reason": reason}
+            self._journal.append("year-opened", officers, **opened)
             self._journal.store.write_caps(book=self._journal.book, lineage=lineage)
 
     def reserve(self, request: ChargeRequest) -> Reservation | StoredRelease:
@@ -255,9 +253,9 @@ class ChainedLedger:
         """The site's key."""
         return self._journal.signer
 
-    def rotate_key(self, new: Signer, *, reason: str) -> None:
+    def rotate_key(self, new: Signer, *, reason: str, officers: Officers = ()) -> None:
         """See :meth:`Ledger.rotate_key`."""
-        self._journal.rotate(new, reason=reason)
+        self._journal.rotate(new, reason=reason, officers=officers)
 
     def chain(self) -> Chain:
         """See :meth:`Ledger.chain`."""
@@ -269,15 +267,13 @@ class ChainedLedger:
         """See :meth:`Ledger.verify_chain`."""
         self._journal.verify()
 
-    def unfreeze(self, reason: str) -> None:
+    def unfreeze(self, reason: str, *, officers: Officers = ()) -> None:
         """See :meth:`Ledger.unfreeze`."""
-        self._journal.unfreeze(reason)
+        self._journal.unfreeze(reason, officers=officers)
 
     def close(self) -> None:
         """See :meth:`Ledger.close`."""
         self._journal.close()
-
-    # --- deciding ---
 
     def _decide(self, request: ChargeRequest) -> Reservation | StoredRelease | PolicyError | None:
         """Return the answer to a request; what it records is in the open transaction."""
@@ -291,8 +287,8 @@ class ChainedLedger:
         if request.step is not None and request.step.continues is not None:
             require_next(request.step, growths=self._journal.book.growths, lineage=request.lineage)
             return self._grant(request, when=self._occasion(request, year=account.year), under=0)
-        at = ledger_time(self._journal.now(), last=self._journal.book.at)
-        under = self._journal.book.admit(request, planned=request.planned, at=at)
+        said = {"planned": request.planned, "audience": audience_of(request.plan_json)}
+        under = self._journal.book.admit(request, **said, now=self._journal.moment())
         if isinstance(under, Refused):
             return unapproved(under)
         capped = account.has_year_caps

@@ -28,6 +28,7 @@ from confide.budget.growth import Growth
 from confide.budget.held import Requests
 from confide.budget.identity import Identity
 from confide.budget.key_history import KeyHistory
+from confide.budget.readings import Readings
 from confide.budget.store import StoredCheckpoint
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.filed import Submissions
@@ -194,6 +195,7 @@ def _fields_of(book: Book, *, rolled: str, key: str, beyond: int) -> dict[str, A
         "endorsed": [[*about, sorted(keys)] for about, keys in endorsed],
         "signing": [list(change) for change in book.signing.changes],
         "identity": [book.identity.ledger, book.identity.order_key],
+        "readings": [list(peak) for peak in book.readings.peaks],
     }
 
 
@@ -230,4 +232,5 @@ def _book_of(fields: dict[str, Any], archive: Archive) -> Book:
         docket=Docket(submissions=Submissions(archive), endorsed=endorsed),
         signing=KeyHistory(tuple((number, key) for number, key in fields["signing"])),
         identity=_identity_of(fields["identity"]),
+        readings=Readings([(number, reading) for number, reading in fields["readings"]]),
     )

@@ -8,12 +8,13 @@ confirms, after which rolling windows let go of what they no longer hold.
 """
 
 from confide.budget.chain import Signer
-from confide.budget.journal import Journal, require_reason
+from confide.budget.journal import Journal
 from confide.budget.ledger import Entry
-from confide.budget.ledger_time import ledger_time
+from confide.budget.lengths import require_reason
 from confide.budget.policy.adoption import Adopted, adopted
 from confide.budget.policy.policy import Person, Policy
-from confide.budget.refusals import require_policy_terms, undecided
+from confide.budget.refusals import exhausted, require_policy_terms, undecided
+from confide.budget.workflow.acts import SIGNED, Officers, act_message, signatures
 from confide.budget.workflow.docket import submission_problem, withhold_message
 from confide.budget.workflow.rules import (
     Claim,
@@ -31,7 +32,6 @@ from confide.budget.workflow.submission import (
     Submission,
     Verdict,
     decision_message,
-    endorsement_message,
     request_message,
 )
 from confide.errors import PolicyError, UnknownNameError
@@ -115,22 +115,16 @@ class Desk:
             present = self._present(lineage)
             person = self._person(present, signer)
             digest = policy.digest()
-            message = endorsement_message(
-                lineage=lineage, policy=digest, replaces=present.digest, person=person.name
-            )
-            self._journal.append(
-                "policy-endorsed",
-                **{
-                    "lineage": lineage,
-                    "policy-sha256": digest,
-                    "key": signer.public_key.hex(),
-                    "signature": signer.sign(message).hex(),
-                },
-            )
+            kind, book = "policy-endorsed", self._journal.book
+            fields = {"lineage": lineage, "policy-sha256": digest, "replaces": present.digest}
+            message = act_message(kind, fields, number=book.number + 1, previous=book.hash)
+            self._journal.append(kind, **fields, **{SIGNED: signatures(message, by=(signer,))})
             return person
 
-    def confirm_day(self, lineage: str, *, day: str, reason: str) -> None:
+    def confirm_day(self, lineage: str, *, day: str, reason: str, officers: Officers = ()) -> None:
         """Record that today is ``day``; what left a rolling window by then may be spent again.
+
+        An officer's act: ``officers`` are the keys of those who do it.
 
         Raises:
             PolicyError: If the clock shows another day, or it is not after the last one.
@@ -147,29 +141,33 @@ class Desk:
                     + f", got {day}.",
                     hint="If the clock is wrong, set it right first.",
                 )
-            self._journal.append("day-confirmed", lineage=lineage, day=day, reason=reason)
+            said = {"lineage": lineage, "day": day, "reason": reason}
+            self._journal.append("day-confirmed", officers, **said)
             self._journal.store.write_counters(self._journal.book)
 
-    def note_access(self, lineage: str, *, patient: str, officer: str, reason: str) -> None:
+    def note_access(
+        self, lineage: str, *, patient: str, officer: str, reason: str, officers: Officers = ()
+    ) -> None:
         """Record that an officer looks at one patient's spends; before they are shown.
 
         Args:
             lineage: Of the data.
             patient: Keyed hash of the person id; never the id.
-            officer: Who looks.
+            officer: Login of who looks.
             reason: Why.
+            officers: Keys of those who look; needed where the policy in force names people.
         """
         require_reason(reason, what="looking at a patient's spends")
         with self._journal.transaction():
             self._journal.book.account(lineage)
-            self._journal.append(
-                "patient-shown", lineage=lineage, patient=patient, officer=officer, reason=reason
-            )
+            said = {"lineage": lineage, "patient": patient, "officer": officer, "reason": reason}
+            self._journal.append("patient-shown", officers, **said)
 
     def submit(self, asked: Asked, *, signer: Signer) -> Submission:
         """Ask for approval of a plan; signed by whoever asks.
 
         Raises:
+            BudgetExhaustedError: If it would pass a cap as it stands; nobody could run it.
             PolicyError: If no policy is in force, it does not name the signer, or the study's tier,
                 project or planned release do not fit it.
         """
@@ -179,6 +177,7 @@ class Desk:
             refused = submission_problem(asked, person=person, adopted=present)
             if refused is not None:
                 raise PolicyError(refused.message, hint=refused.hint)
+            self._require_room(asked, person=person)
             if asked.revises:
                 self._submission(asked.revises)
             message = request_message(asked, requester=person.name, policy=present.digest)
@@ -219,7 +218,7 @@ class Desk:
                 role=role,
                 verdict=verdict,
                 stands=self._stands(submission),
-                at=self._now(),
+                now=self._journal.moment(),
             )
             if found:
                 raise undecided(found)
@@ -285,7 +284,7 @@ class Desk:
             present = self._journal.book.account(submission.asked.lineage).policy
             if present is None or stands not in {Standing.SUBMITTED, Standing.EXPIRED}:
                 return stands, ()
-            return stands, missing(submission, policy=present.policy, at=self._now())
+            return stands, missing(submission, policy=present.policy, now=self._journal.moment())
 
     def requester(self, lineage: str, *, plan_digest: str) -> str | None:
         """Return for whom a plan is run: who has approval, or asked last; None if nobody did."""
@@ -307,8 +306,17 @@ class Desk:
                 lineage=lineage,
                 adopted=book.account(lineage).policy,
                 charged_under=book.charged_under,
-                at=self._now(),
+                now=self._journal.moment(),
             )
+
+    def _require_room(self, asked: Asked, *, person: Person) -> None:
+        """Refuse to ask for what the caps, as they stand, would refuse whoever approved it."""
+        account = self._journal.book.account(asked.lineage)
+        when = account.occasion(year=account.year, analyst=person.name, project=asked.project)
+        if asked.amount is not None:
+            refusal = exhausted(account, asked.amount, when=when)
+            if refusal is not None:
+                raise refusal
 
     def _present(self, lineage: str) -> Adopted:
         present = self._journal.book.account(lineage).policy
@@ -354,9 +362,6 @@ class Desk:
         return standing(
             submission,
             adopted=book.account(submission.asked.lineage).policy,
-            at=self._now(),
+            now=self._journal.moment(),
             entry=book.charged_under(submission.number),
         )
-
-    def _now(self) -> str:
-        return ledger_time(self._journal.now(), last=self._journal.book.at)

@@ -82,6 +82,8 @@ class Entry:
         submission: Approved request under which it was charged; 0 where none was needed.
         policy: Digest of the policy under which it was charged; "" where none was in force.
         withheld: Whether somebody decided that its answer is not delivered.
+        period: Which run of a repeated study it is; "" of a single one.
+        snapshot: Declared name of the data that it was asked of.
         filtered: Whether its plan leaves patients out whose own budget is spent.
         members: Tag of the membership of a committed one, a keyed hash; "" where there is none.
         ledger: Id of the ledger; "" of entries that are older than it.
@@ -110,6 +112,8 @@ class Entry:
     filtered: bool = False
     members: str = ""
     ledger: str = ""
+    period: str = ""
+    snapshot: str = ""
 
     @property
     def continues(self) -> int | None:

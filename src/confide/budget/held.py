@@ -5,7 +5,6 @@ and are read, and checked against it, when somebody needs them; so opening a led
 does not make each of them anew.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,6 +14,7 @@ from confide.budget.chain import Event
 from confide.budget.counters import Occasion
 from confide.budget.growth import step_of
 from confide.budget.ledger import Charge, ChargeRequest, Entry, Measure, State
+from confide.budget.request_row import read_off
 
 Key = tuple[str, str, str]
 
@@ -143,7 +143,6 @@ def entry_of(
         state: In which it is.
         charges: What it did to each cap.
     """
-    study, filtered = _read_off(fields["plan"])
     return Entry(
         number=event.number,
         previous=event.previous,
@@ -157,8 +156,7 @@ def entry_of(
         amount=Amount(nano=int(fields["nano"]), delta_atto=int(fields["delta-atto"])),
         charges=charges,
         state=state,
-        study=study,
-        filtered=filtered,
+        **read_off(fields["plan"]),
         step=step_of(fields.get("step")),
         project=fields.get("project", ""),
         tier=fields.get("tier", ""),
@@ -166,12 +164,3 @@ def entry_of(
         policy=policy,
         ledger=ledger,
     )
-
-
-def _read_off(plan_json: str) -> tuple[str, bool]:
-    """Return the id of the study in a recorded plan ("" where none is), and if it leaves out."""
-    try:
-        plan = json.loads(plan_json)
-        return str(plan["study"]["id"]), bool(plan["dataset"].get("patients"))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return "", False

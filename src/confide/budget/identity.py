@@ -110,6 +110,11 @@ class Identity:
                 "is here, growing releases end, and per-patient budgets stop."
             )
 
+    def against(self, site: Site, *, rows: int) -> Iterator[str]:
+        """Yield everything that the folder knows against this ledger."""
+        yield from self.damage(site, rows=rows)
+        yield from self.differences(site)
+
     def accepted(self, site: Site | None) -> dict[str, str]:
         """Return what a row by which an officer goes on is to say of the hash key."""
         if site is None:

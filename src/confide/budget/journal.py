@@ -11,13 +11,12 @@ spent stays spent.
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from confide.budget import checkpoint
+from confide.budget.acceptance import acceptance, burn, under_way
 from confide.budget.amount import Amount
 from confide.budget.anchor import Anchor
 from confide.budget.book import Book
@@ -39,16 +38,17 @@ from confide.budget.inspection import (
     unsigned_head,
     unsigned_lines,
 )
+from confide.budget.keeping import Keeper
 from confide.budget.key_history import rotation_message
-from confide.budget.ledger import State
 from confide.budget.ledger_time import Clock, ledger_time, utc_now
-from confide.budget.lengths import require_short
+from confide.budget.lengths import require_reason, require_short
 from confide.budget.opening import look
+from confide.budget.readings import Moment
+from confide.budget.refusals import require_officers
 from confide.budget.store import Store, head_place
+from confide.budget.workflow.acts import SIGNED, WORDS, Officers, Word, act_message, signatures
 from confide.errors import (
-    ConfideError,
     ContractError,
-    InvalidParameterError,
     LedgerFrozenError,
     UnknownNameError,
 )
@@ -77,9 +77,9 @@ class Journal:
         self.signer, self._recompute, self._clock = signer, recompute, clock
         self._anchor, self._site = Anchor(anchor), site
         self._process = os.getpid()
+        self._time: datetime | None = None
         self.book = Book()
-        self._basis = checkpoint.nothing(store.events)
-        self._beyond = 0  # lines of the anchor of histories that were lost
+        self._keeper = Keeper(store)
         self._durable = 0  # the row up to which the book is known to be on disk
         self._findings: tuple[str, ...] = ()
         self._damaged = False
@@ -115,7 +115,7 @@ class Journal:
         if unsigned:
             raise _frozen(unsigned, hint=_ACCEPT)
 
-    def unfreeze(self, reason: str) -> None:
+    def unfreeze(self, reason: str, *, officers: Officers = ()) -> None:
         """Go on after an officer has looked, unless there is damage."""
         require_reason(reason, what="unfreezing")
         self._require_process()
@@ -126,12 +126,13 @@ class Journal:
                 lost = [f"Lineage {name!r} is in the anchor alone." for name in sorted(unknown)]
                 raise _frozen((*found.damage, *lost), hint=_RESTORE)
             self.book, self._durable = found.book, found.book.number
-            head = self._accept(found, reason=reason) if found.differences else None
+            differs = bool(found.differences)
+            head = self._accept(found, reason=reason, officers=officers) if differs else None
             if head is not None:
                 self._commit()
         if head is not None:
             self._anchor.append(head)
-        self._beyond = self._anchor.count() - self._anchor.last_number()
+        self._keeper.beyond = self._anchor.count() - self._anchor.last_number()
         self._findings, self._damaged = (), False
 
     @contextlib.contextmanager
@@ -149,13 +150,14 @@ class Journal:
                     self._commit()
             if head is not None:
                 self._anchor.append(head)
-                if self.book.number - self._basis.number >= checkpoint.EVERY:
-                    self._keep(alone=False)
+                if self._keeper.is_due(self.book):
+                    self._keeper.keep(self.book, signer=self.signer, alone=False)
 
     @contextlib.contextmanager
     def _immediate(self) -> Iterator[None]:
         """Run one immediate transaction; what is not committed inside is rolled back."""
         self.store.begin()
+        self._time = utc_now(self._clock)  # one transaction has one time
         try:
             yield
         except self.store.refusals as error:
@@ -163,6 +165,7 @@ class Journal:
         except LedgerFrozenError as error:
             raise self._freeze(str(error)) from error
         finally:
+            self._time = None
             if self.store.rollback() and self.book.number != self._durable:
                 self._begin_anew()  # the book holds what is not on disk
 
@@ -174,7 +177,7 @@ class Journal:
 
     def _begin_anew(self, *, known: int | None = None) -> None:
         """Forget the book; read on from the last checkpoint, if it is no later than ``known``."""
-        basis = self._basis
+        basis = self._keeper.basis
         self.book = basis.book() if known is None or basis.number <= known else Book()
         self._durable = self.book.number
 
@@ -218,17 +221,19 @@ class Journal:
             raise LedgerFrozenError("The anchor is not where the ledger is.")
         self._anchor.append(*(sign_head(head, signer=self.signer) for head in missing))
 
-    def append(self, kind: str, **fields: Any) -> Event:
-        """Add a row to the chain and to the book."""
+    def append(self, kind: str, officers: Officers = (), /, **fields: Any) -> Event:
+        """Add a row to the chain and to the book; an officer's act with its signatures.
+
+        Raises:
+            ApprovalMissingError: If an officer whom the policy in force names did not sign.
+        """
         require_short(fields)
-        book = self.book
-        row = {
-            "kind": kind,
-            "number": str(book.number + 1),
-            "at": ledger_time(self.now(), last=book.at),
-            **book.identity.unsaid(self._site),
-            **fields,
-        }
+        book, moment = self.book, self.moment()
+        fields = {**book.identity.unsaid(self._site), **fields}
+        fields |= self._signed(kind, fields, officers=officers)
+        row = {"kind": kind, "number": str(book.number + 1), "at": moment.at, **fields}
+        if moment.reading != moment.at:
+            row["clock"] = moment.reading
         body = canonical(row)
         event = Event(
             number=book.number + 1,
@@ -240,6 +245,27 @@ class Journal:
         self.store.write_event(event)
         return event
 
+    def _signed(
+        self, kind: str, fields: Mapping[str, Any], *, officers: Officers
+    ) -> dict[str, list[dict[str, str]]]:
+        """Return the signatures of an officer's act, where the policy in force names people."""
+        policies = self.book.policies(fields.get("lineage", ""))
+        if WORDS[kind] is not Word.OFFICER or not policies:
+            return {}
+        book = self.book
+        require_officers(kind, policies, keys=frozenset(o.public_key.hex() for o in officers))
+        message = act_message(kind, fields, number=book.number + 1, previous=book.hash)
+        return {SIGNED: signatures(message, by=officers)}
+
+    def moment(self) -> Moment:
+        """Return when something that is decided now is decided."""
+        now, book = self.now(), self.book
+        return Moment(
+            at=ledger_time(now, last=book.at),
+            reading=ledger_time(now, last=""),
+            readings=book.readings,
+        )
+
     def _sign(self) -> SignedHead:
         """Sign the book's head into the database."""
         head = sign_head(unsigned_head(self.book, key=self.public_key), signer=self.signer)
@@ -250,7 +276,7 @@ class Journal:
         """Return the last head as it was signed; in a transaction."""
         return current_head(self.store, self.book, key=self.public_key)
 
-    def rotate(self, new: Signer, *, reason: str) -> None:
+    def rotate(self, new: Signer, *, reason: str, officers: Officers = ()) -> None:
         """Let ``new`` sign from now on; the row is the old key's word for it."""
         require_reason(reason, what="rotating the signing key")
         old, place = self.signer, 0
@@ -259,7 +285,8 @@ class Journal:
             with self.transaction():
                 place = self.book.number + 1
                 message = rotation_message(number=place, previous=self.book.hash, **names)
-                self.append("key-rotated", reason=reason, proof=old.sign(message).hex(), **names)
+                proof = old.sign(message).hex()
+                self.append("key-rotated", officers, reason=reason, proof=proof, **names)
                 self.signer = new
         except BaseException:
             if self._durable < place:
@@ -277,54 +304,21 @@ class Journal:
                     recompute=self._recompute,
                 )
                 if seen is not None and self._is_of_this_folder(seen[0].book):
-                    found, self._basis = seen
+                    found, basis = seen
+                    self._keeper.begin(basis)
                     self.book, self._durable = found.book, found.book.number
-                    self._beyond = self._basis.fields["beyond"]
                     self._add_lines(found.missing)
                     self._remember()
                 else:
                     seen = None
             if seen is None:
                 self.inspect()
-            if not self._findings and self.book.number - self._basis.number >= checkpoint.EVERY:
-                self._keep(alone=seen is None)
+            if not self._findings and self._keeper.is_due(self.book):
+                self._keeper.keep(self.book, signer=self.signer, alone=seen is None)
 
     def _is_of_this_folder(self, book: Book) -> bool:
         """Return whether the folder knows of nothing that speaks against this ledger."""
-        if self._site is None:
-            return True
-        identity = book.identity
-        found = (*identity.damage(self._site, rows=book.number), *identity.differences(self._site))
-        return not found
-
-    def _keep(self, *, alone: bool) -> None:
-        """Write a checkpoint; one that cannot be written makes the next opening slower, no more."""
-        with contextlib.suppress(ConfideError, *self.store.failures):
-            try:
-                self.store.begin()
-                if not alone and not self._take_up():
-                    return
-                if self.book.number - self._basis.number < checkpoint.EVERY:
-                    return
-                mine = checkpoint.made(
-                    self.book, after=self._basis, beyond=self._beyond, signer=self.signer
-                )
-                self.store.write_checkpoint(mine, alone=alone)
-                self.store.commit()
-                self._basis = checkpoint.grown(self._basis, mine)
-                self.book.requests.changed.clear()
-                self.book.docket.submissions.changed.clear()
-            finally:
-                self.store.rollback()
-
-    def _take_up(self) -> bool:
-        """Go on from what other processes wrote since our checkpoint; return whether that fits."""
-        newer = self.store.checkpoints(after=self._basis.number)
-        if not newer:
-            return True
-        basis = checkpoint.followed(self._basis, newer, trail=self.book.trail, key=self.public_key)
-        self._basis = basis or self._basis
-        return basis is not None
+        return self._site is None or not any(book.identity.against(self._site, rows=book.number))
 
     def inspect(self) -> Inspection:
         """Check everything, and freeze or take up the book and complete the anchor."""
@@ -336,7 +330,7 @@ class Journal:
             if not self._findings:
                 self._add_lines(found.missing)
                 self._remember()
-                self._beyond = self._anchor.count() - self.book.number
+                self._keeper.beyond = self._anchor.count() - self.book.number
         return found
 
     def _look(self) -> Inspection:
@@ -352,27 +346,12 @@ class Journal:
             found.differences.extend(identity.differences(self._site))
         return found
 
-    def _accept(self, found: Inspection, *, reason: str) -> SignedHead:
+    def _accept(self, found: Inspection, *, reason: str, officers: Officers) -> SignedHead:
         """Record what an officer accepts; nothing that was seen spent is given back."""
-        raised = {
-            lineage: {scope: str(units) for scope, units in scopes.items()}
-            for lineage, scopes in found.raised.items()
-            if lineage
-        }
-        lost = [self.book.requests[number].entry for number in sorted(self.book.open)]
-        self.append(
-            "unfrozen",
-            reason=reason,
-            findings=list(found.differences),
-            raised=raised,
-            burned=[str(entry.number) for entry in lost],
-            key=self.public_key,
-            **self.book.identity.accepted(self._site),
-        )
-        for entry in lost:  # the tables know no way from reserved to burned but through reading
-            if entry.state is State.RESERVED:
-                self.store.write_state(replace(entry, state=State.READING))
-            self.store.write_state(replace(entry, state=State.BURNED))
+        lost = under_way(self.book)
+        fields = acceptance(found, book=self.book, lost=lost, site=self._site, key=self.public_key)
+        self.append("unfrozen", officers, reason=reason, **fields)
+        burn(lost, store=self.store)
         self.store.write_counters(self.book)
         return self._sign()
 
@@ -397,15 +376,8 @@ class Journal:
 
     def now(self) -> datetime:
         """Return the clock's time in UTC."""
-        return utc_now(self._clock)
+        return self._time or utc_now(self._clock)
 
 
 def _frozen(findings: tuple[str, ...], *, hint: str) -> LedgerFrozenError:
     return LedgerFrozenError(f"The ledger is frozen. {' '.join(findings)}", hint=hint)
-
-
-def require_reason(reason: str, *, what: str) -> None:
-    """Refuse to go on without a reason to record, or with one that is too long."""
-    if not reason.strip():
-        raise InvalidParameterError(f"Expected a reason for {what}, got none.")
-    require_short({"reason": reason})

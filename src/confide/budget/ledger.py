@@ -47,6 +47,7 @@ from confide.privacy.unit import Entity
 
 if TYPE_CHECKING:
     from confide.budget.desk import Desk
+    from confide.budget.workflow.acts import Officers
 
 __all__ = [
     "Amount",
@@ -210,8 +211,18 @@ class Ledger(Protocol):
             PolicyError: If a policy was adopted: its next version changes them.
         """
 
-    def open_year(self, lineage: str, *, year: int, reason: str) -> None:
-        """Start the budget of a calendar year, which the clock must show as well."""
+    def open_year(self, lineage: str, *, year: int, reason: str, officers: "Officers" = ()) -> None:
+        """Start the budget of a calendar year, which the clock must show as well.
+
+        Args:
+            lineage: Of the data.
+            year: As the clock shows it.
+            reason: Recorded for good.
+            officers: Keys of those who do it; needed where the policy in force names people.
+
+        Raises:
+            ApprovalMissingError: If no officer of the policy signs.
+        """
 
     def reserve(self, request: ChargeRequest) -> Reservation | StoredRelease:
         """Charge ``request``, or return the answer that its key already has.
@@ -272,8 +283,11 @@ class Ledger(Protocol):
     def head(self) -> Head:
         """Return the last row of the chain."""
 
-    def rotate_key(self, new: Signer, *, reason: str) -> None:
-        """Let another key sign from now on; a row of the chain, signed by the old one."""
+    def rotate_key(self, new: Signer, *, reason: str, officers: "Officers" = ()) -> None:
+        """Let another key sign from now on; a row of the chain, signed by the old one.
+
+        It is an officer's act, like opening a year.
+        """
 
     def chain(self) -> Chain:
         """Return every row, without answers, and the signed head over them."""
@@ -285,8 +299,11 @@ class Ledger(Protocol):
             LedgerFrozenError: With everything that was found.
         """
 
-    def unfreeze(self, reason: str) -> None:
-        """Go on after an officer has looked; recorded, and never gives budget back."""
+    def unfreeze(self, reason: str, *, officers: "Officers" = ()) -> None:
+        """Go on after an officer has looked; recorded, and never gives budget back.
+
+        It is an officer's act of every policy in force, like opening a year.
+        """
 
     def close(self) -> None:
         """Release the files; what was being read is burned by whoever opens the ledger next."""

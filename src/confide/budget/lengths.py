@@ -36,3 +36,10 @@ def require_short(fields: Mapping[str, Any]) -> None:
         if isinstance(value, str):
             most = NAME if name in _NAMES else REMARK if name in _REMARKS else TEXT
             require_bytes(name, value, most=most)
+
+
+def require_reason(reason: str, *, what: str) -> None:
+    """Refuse to go on without a reason to record, or with one that is too long."""
+    if not reason.strip():
+        raise InvalidParameterError(f"Expected a reason for {what}, got none.")
+    require_short({"reason": reason})

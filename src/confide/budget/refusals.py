@@ -3,7 +3,7 @@
 *Privacy:* every reason here depends on declared facts and earlier charges only, never on rows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from confide.budget.account import Account
@@ -21,6 +21,7 @@ from confide.budget.ledger import (
 )
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Policy, Window
+from confide.budget.workflow.acts import OFFICER, officers, unsigned
 from confide.budget.workflow.rules import Refused
 from confide.errors import (
     ApprovalMissingError,
@@ -282,6 +283,19 @@ def require_policy_terms(terms: LedgerTerms, *, policy: Policy) -> None:
                 f"got {theirs!r}.",
                 hint=f"One lineage has one {name} for life.",
             )
+
+
+def require_officers(kind: str, policies: Iterable[Policy], *, keys: frozenset[str]) -> None:
+    """Refuse an officer's act that no officer of a policy in force signs."""
+    for policy in unsigned(policies, keys=keys):
+        people = officers(policy)
+        names = ", ".join(person.name for person in people)
+        raise ApprovalMissingError(
+            f"This is an officer's act ({kind}), and policy {policy.id!r}, version "
+            f"{policy.version}, names people: one of {names} must sign it.",
+            missing=tuple(sorted({OFFICER} & {r for p in people for r in p.roles})),
+            hint="They run the same command with --officer THEIRS.key.",
+        )
 
 
 def undecided(why: str) -> PolicyError:

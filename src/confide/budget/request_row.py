@@ -38,10 +38,16 @@ def row_fields(
     return fields | ({"submission": str(under)} if under else {})
 
 
-def read_off(plan_json: str) -> tuple[str, bool]:
-    """Return the id of the study in a recorded plan ("" where none is), and if it leaves out."""
+def read_off(plan_json: str) -> dict[str, Any]:
+    """Return what an entry says of its recorded plan: study, period, snapshot, if it leaves out."""
     try:
         plan = json.loads(plan_json)
-        return str(plan["study"]["id"]), bool(plan["dataset"].get("patients"))
+        study, dataset = plan["study"], plan["dataset"]
+        return {
+            "study": str(study["id"]),
+            "period": str(study.get("period", "")),
+            "snapshot": str(dataset.get("snapshot", "")),
+            "filtered": bool(dataset.get("patients")),
+        }
     except (ValueError, KeyError, TypeError, AttributeError):
-        return "", False
+        return {}

@@ -1,6 +1,7 @@
 """From a study file to a folder with everything in it; used by ``run`` and ``demo``."""
 
 import errno
+import functools
 import json
 import math
 import os
@@ -57,6 +58,7 @@ def deliver(
     request: str | None,
     output: Output,
     period: str | None = None,
+    again: bool = False,
     way: "Way | None" = None,
 ) -> Delivered:
     """Run a study or one period of it, or take another way, save it to ``out`` and verify it there.
@@ -82,7 +84,9 @@ def deliver(
             known = {entry.number for entry in workspace.ledger.entries(plan.dataset.lineage)}
             if way is None and request is None:
                 _require_not_growing(workspace, plan=plan)
-            go = workspace.release if way is None else way(workspace)
+            go = (
+                functools.partial(workspace.release, again=again) if way is None else way(workspace)
+            )
             release = go(plan, request=key, progress=progress)
             with stored_already(release.certificate["accounting"]["entry"]):
                 save(release, out, progress=progress, outlines=outlines)
@@ -99,20 +103,20 @@ def deliver(
             f"What was saved does not verify: {', '.join(failed)}.",
             hint="Run it again: the stored answer is delivered at no charge.",
         )
-    again = release.certificate["accounting"]["entry"] in known
+    is_known = release.certificate["accounting"]["entry"] in known
     body = {
         "folder": str(out),
         "report": str(out / "report.html"),
         "certificate": str(out / "certificate.json"),
         "id": release.certificate["id"],
         "request": key,
-        "charged": not again and "continues" not in release.certificate["accounting"],
+        "charged": not is_known and "continues" not in release.certificate["accounting"],
         "snapshot": plan.dataset.snapshot,
         "loss": loss_body(plan),
         "verifies": True,
         "signer": checked.signer,
     }
-    return Delivered(folder=out, again=again, body=body)
+    return Delivered(folder=out, again=is_known, body=body)
 
 
 def loss_body(plan: "Plan") -> dict[str, Any]:

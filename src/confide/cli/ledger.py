@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from confide.cli.officers import Officer, officers_of
 from confide.cli.output import Json, Output, Quiet, say, table
 from confide.errors import ContractError
 
@@ -79,13 +80,19 @@ def verify_ledger(
 
 @ledger.command("unfreeze")
 def unfreeze(
-    dataset: Dataset = HERE, *, reason: Reason, as_json: Json = False, quiet: Quiet = False
+    dataset: Dataset = HERE,
+    *,
+    reason: Reason,
+    officer: Officer = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Go on after an officer has looked; recorded, and never gives budget back."""
     from confide.workspace import open_ledger
 
+    officers = officers_of(officer)
     with open_ledger(dataset) as (held, _):
-        held.unfreeze(reason)
+        held.unfreeze(reason, officers=officers)
     _done("unfreeze", "The ledger goes on.", as_json=as_json, quiet=quiet)
 
 
@@ -95,14 +102,17 @@ def open_year(
     dataset: Dataset = HERE,
     *,
     reason: Reason,
+    officer: Officer = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Start the budget of a calendar year."""
     from confide.workspace import open_ledger
 
+    officers = officers_of(officer)
     with open_ledger(dataset) as (held, declared):
-        held.open_year(declared.dataset.lineage, year=year, reason=reason)
+        lineage = declared.dataset.lineage
+        held.open_year(lineage, year=year, reason=reason, officers=officers)
     _done("open-year", f"The budget of {year} is open.", as_json=as_json, quiet=quiet)
 
 
@@ -130,14 +140,17 @@ def confirm_day(
     dataset: Dataset = HERE,
     *,
     reason: Reason,
+    officer: Officer = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Say that today is that day: rolling windows let go of what is 365 days behind."""
     from confide.workspace import open_ledger
 
+    officers = officers_of(officer)
     with open_ledger(dataset) as (held, declared):
-        held.desk.confirm_day(declared.dataset.lineage, day=day, reason=reason)
+        lineage = declared.dataset.lineage
+        held.desk.confirm_day(lineage, day=day, reason=reason, officers=officers)
     _done("confirm-day", f"{day} is confirmed.", as_json=as_json, quiet=quiet)
 
 

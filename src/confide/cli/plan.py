@@ -91,7 +91,16 @@ def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
         "released-as": released,
         "approval": approval(planned, workspace=workspace),
         "grows-from": growable(planned, ledger=workspace.ledger),
+        "published-before": _before(planned, workspace=workspace),
     }
+
+
+def _before(planned: "Plan", *, workspace: "Workspace") -> str:
+    """Say what the study has published of its period under another plan; "" for nothing."""
+    from confide.release.published import published_before, told_before
+
+    before = published_before(planned, ledger=workspace.ledger)
+    return told_before(before, plan=planned) if before else ""
 
 
 def approval(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
@@ -269,6 +278,8 @@ def show_plan(body: dict[str, Any]) -> None:
     )
     if not body["approval"]["admitted"]:
         say(f"Not yet: {body['approval']['message']} {body['approval']['hint']}", style="yellow")
+    if body["published-before"]:
+        say(f"{body['published-before']} Run it with --again.", style="yellow")
     say(f"All together: {body['loss']['text']}.", style="bold")
     for sentence in body["loss"]["odds"]:
         say(f"  {sentence}")

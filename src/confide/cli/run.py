@@ -21,6 +21,12 @@ def run(
         bool,
         typer.Option("--reuse", help="Answer from published releases: reads and charges nothing."),
     ] = False,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="Publish a period anew that this study has published: another charge."
+        ),
+    ] = False,
     period: Period = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -29,21 +35,23 @@ def run(
 
     Running the same study again delivers the same numbers at no charge; for fresh noise, and a
     fresh charge, give another --request. With --reuse, published releases answer it, or it is
-    refused.
+    refused. A period that this study has published under another plan, as from an earlier
+    snapshot, is charged a second time only with --again.
     """
     from confide.cli.deliver import deliver
     from confide.cli.reuse import deliver_reused, show_reused
 
     output = Output(json=as_json, quiet=quiet)
     if reuse:
-        if request is not None:
+        if request is not None or again:
             raise ContractError(
-                "--reuse asks for nothing new, so it has no --request.", hint="Leave one out."
+                "--reuse asks for nothing new, so it has no --request and no --again.",
+                hint="Leave one out.",
             )
         body = deliver_reused(study, out=out, period=period, output=output)
         output.result("run", body, show=lambda: show_reused(body))
         return
-    delivered = deliver(study, out=out, request=request, period=period, output=output)
+    delivered = deliver(study, out=out, request=request, period=period, again=again, output=output)
     output.result("run", delivered.body, show=lambda: show_run(delivered.body))
 
 

@@ -4,8 +4,9 @@ See docs/reference/policy.md; the JSON Schema is generated from the models in
 ``policy_sections.py``.
 """
 
+import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -29,6 +30,7 @@ from confide.budget.policy.windows import span
 from confide.errors import ConfideError, ContractError, UnknownNameError
 from confide.files.policy_sections import (
     CapSection,
+    LimitSection,
     PolicyFile,
     ProfileSection,
     ReleaseSection,
@@ -194,23 +196,26 @@ class _Reader:
                 f"enforce: drop leaves out patients; scope {section.scope.value} has none.",
                 hint="Write scope: patient, or enforce: plan.",
             )
-        limit = section.limit
-        given = [v for v in (limit.epsilon, limit.rho, limit.odds_factor) if v is not None]
-        if len(given) != 1 or (limit.odds_factor is not None and limit.odds_factor <= 1):
-            raise self.refuse(
-                f"{place} → limit",
-                "expected one limit, an odds factor > 1.",
-                hint='Write {epsilon: "0.5"}, {rho: "0.02"} under zcdp, or {odds-factor: "1.5"}.',
-            )
         return PolicyCap(
             id=section.id,
             basis=section.basis,
             priority=section.priority,
             scope=section.scope,
             window=window,
-            limit=Limit(epsilon=limit.epsilon, rho=limit.rho, odds_factor=limit.odds_factor),
+            limit=self.limit(section.limit, place=f"{place} → limit"),
             enforce=section.enforce,
         )
+
+    def limit(self, section: LimitSection, *, place: str) -> Limit:
+        """Return a limit that is stated in one form."""
+        given = [v for v in (section.epsilon, section.rho, section.odds_factor) if v is not None]
+        if len(given) != 1 or (section.odds_factor is not None and section.odds_factor <= 1):
+            raise self.refuse(
+                place,
+                "expected one limit, an odds factor > 1.",
+                hint='Write {epsilon: "0.5"}, {rho: "0.02"} under zcdp, or {odds-factor: "1.5"}.',
+            )
+        return Limit(epsilon=section.epsilon, rho=section.rho, odds_factor=section.odds_factor)
 
     def profile(self, section: ProfileSection) -> Profile:
         """Return a profile that names at least one release, and says why."""
@@ -244,7 +249,18 @@ class _Reader:
         if missing and (not needed or len(roles) - len(missing) < needed):
             message = f"nobody in workflow → people has the role {missing[0]!r}."
             raise self.refuse(place, message, hint="Give the role to someone.")
-        return Tier(id=section.id, weight=section.weight, approvals=roles, needed=needed)
+        ceiling = None
+        if section.ceiling is not None:
+            ceiling = self.limit(section.ceiling, place=f"tiers → {section.id} → ceiling")
+        self._unique(f"tiers → {section.id} → audience", section.audience)
+        return Tier(
+            id=section.id,
+            weight=section.weight,
+            approvals=roles,
+            needed=needed,
+            ceiling=ceiling,
+            audience=tuple(section.audience),
+        )
 
     def release(self, section: ReleaseSection) -> PlannedRelease:
         """Return a planned release of a period and noise that exist."""
@@ -330,9 +346,15 @@ class _Reader:
             odds = cap.limit.odds_factor is not None
             if odds and policy.measure is Measure.ZCDP and cap.scope is CapScope.RELEASE:
                 continue  # it binds releases of pure noise
-            try:
-                policy.units(cap)
-            except ConfideError as error:
-                message = str(error).removesuffix(error.hint).strip()
-                place = f"caps → {cap.id} → limit"
-                raise self.refuse(place, message, hint=error.hint) from None
+            self._counted(functools.partial(policy.units, cap), place=f"caps → {cap.id} → limit")
+        for tier in policy.tiers:
+            if tier.ceiling is not None:
+                place = f"tiers → {tier.id} → ceiling"
+                self._counted(functools.partial(policy.ceiling, tier.id), place=place)
+
+    def _counted(self, units: Callable[[], int], *, place: str) -> None:
+        try:
+            units()
+        except ConfideError as error:
+            message = str(error).removesuffix(error.hint).strip()
+            raise self.refuse(place, message, hint=error.hint) from None

@@ -151,6 +151,8 @@ class TierSection(Section):
         BeforeValidator(_approvals),
         WithJsonSchema(_APPROVALS_SCHEMA),
     ] = None
+    ceiling: LimitSection | None = None
+    audience: list[Literal["public", "registered", "internal"]] = Field(default_factory=list)
 
 
 class PlanningCountSection(Section):

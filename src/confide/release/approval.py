@@ -35,6 +35,8 @@ def admission(ledger: Ledger, plan: Priced, *, analyst: str) -> int | Refused:
         tier=study.tier,
         project=study.project,
         release=study.release,
+        nano=plan.nano,
+        audience=study.audience,
     )
     return ledger.desk.admission(plan.dataset.lineage, claim=claim)
 

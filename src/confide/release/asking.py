@@ -3,6 +3,7 @@
 *Privacy:* made of the plan, which holds public facts alone.
 """
 
+from confide.budget.amount import Amount
 from confide.budget.workflow.submission import Asked
 from confide.plans.canonical import canonical_bytes
 from confide.plans.plan import Priced
@@ -25,4 +26,5 @@ def asked_for(plan: Priced, *, note: str = "", revises: int = 0) -> Asked:
         release=plan.study.release,
         note=note,
         revises=revises,
+        amount=Amount(nano=plan.nano, delta_atto=plan.atto),
     )

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.place import Place, exists, open_store
+from confide.budget.workflow.acts import Officers
 from confide.errors import PolicyError
 from confide.regular_file import descriptor
 from confide.release.keys import (
@@ -31,22 +32,26 @@ from confide.release.keys import (
 )
 
 
-def rotate_signing_key(folder: Path, ledger: ChainedLedger, *, reason: str) -> SigningKey:
+def rotate_signing_key(
+    folder: Path, ledger: ChainedLedger, *, reason: str, officers: Officers = ()
+) -> SigningKey:
     """Make a new signing key, let the ledger's chain name it, and put it in force.
 
     Args:
         folder: The workspace folder.
         ledger: Open under the key that is replaced.
         reason: Recorded for good.
+        officers: Keys of those who do it; needed where a policy in force names people.
 
     Raises:
         InvalidParameterError: If there is no reason.
+        ApprovalMissingError: If an officer does not sign who must.
         LedgerFrozenError: If the ledger is not whole.
     """
     with _alone(folder):
         new = make_pending_key(folder)
         try:
-            ledger.rotate_key(new, reason=reason)
+            ledger.rotate_key(new, reason=reason, officers=officers)
         except BaseException:
             if ledger.signer is not new:
                 drop_pending_key(folder)

@@ -18,8 +18,10 @@ from confide.budget.policy.policy import (
     Participation,
     Policy,
     PolicyCap,
+    Tier,
     Window,
 )
+from confide.budget.workflow.acts import officers
 from confide.privacy.amount import NANO, from_nano
 from confide.privacy.loss import PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
@@ -220,6 +222,44 @@ def _releases(policy: Policy, *, words: Words) -> Iterator[str]:
         )
 
 
+def open_tiers(policy: Policy) -> tuple[Tier, ...]:
+    """Return the tiers that need nobody's approval, which any study may name."""
+    return tuple(tier for tier in policy.tiers if not tier.approvals)
+
+
+def open_tiers_part(policy: Policy, *, words: Words) -> Part:
+    """Return what a study may do that names a tier without approvals, and who acts."""
+    found = open_tiers(policy)
+    sentences = [
+        sentence
+        for tier in found
+        for sentence in (
+            words.say("policy.board.tier-open", tier=clean(tier.id)),
+            *_tier_bounds(tier, words=words),
+        )
+    ]
+    return Part(title=words.say("policy.tiers-title"), sentences=tuple(sentences))
+
+
+def _tier_bounds(tier: Tier, *, words: Words) -> Iterator[str]:
+    name = clean(tier.id)
+    if tier.ceiling is not None:
+        yield words.say("policy.board.tier-ceiling", tier=name, limit=limit_text(tier.ceiling))
+    if tier.audience:
+        audience = words.listed([clean(each) for each in tier.audience])
+        yield words.say("policy.board.tier-audience", tier=name, audience=audience)
+    if not (tier.approvals or tier.ceiling or tier.audience):
+        yield words.say("policy.board.tier-unbounded", tier=name)
+
+
+def acts_text(policy: Policy, *, words: Words) -> str:
+    """Return whose signature an officer's act needs under a policy."""
+    people = [clean(person.name) for person in officers(policy)]
+    if not people:
+        return words.say("policy.board.acts-nobody")
+    return words.say("policy.board.acts", people=words.listed(people))
+
+
 def _decides(policy: Policy, *, words: Words) -> Iterator[str]:
     weights = [tier.weight for tier in policy.tiers]
     for tier in policy.tiers:
@@ -233,11 +273,13 @@ def _decides(policy: Policy, *, words: Words) -> Iterator[str]:
             )
         else:
             yield words.say("policy.board.tier-open", tier=clean(tier.id))
+        yield from _tier_bounds(tier, words=words)
         if len(set(weights)) > 1:
             yield words.say(
                 "policy.board.weight", tier=clean(tier.id), weight=significant(float(tier.weight))
             )
     if policy.workflow.separation_of_duties:
         yield words.say("policy.board.separation")
+    yield acts_text(policy, words=words)
     yield words.say("policy.board.expires", days=str(policy.workflow.expires_after_days))
     yield words.say("policy.board.grid", grid=down(policy.round_down_to * NANO))

@@ -115,3 +115,61 @@ def test_a_period_by_a_number_is_refused(clinic):
     clinic.study.write_text(STUDY.replace("column: day", "column: cost"))
     with pytest.raises(ContractError, match="date"):
         open_study(clinic.study, period="2026-01")
+
+
+def published(clinic, period, name, *more):
+    out = clinic.folder / name
+    return confide("run", clinic.study, "--period", period, "-o", out, *more, "--json")
+
+
+def lifetime(clinic):
+    caps = confide("ledger", "show", clinic.dataset, "--json").json["caps"]
+    return next(cap["spent"] for cap in caps if cap["cap"] == "lifetime")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ('snapshot: "1"', 'snapshot: "2"', "from snapshot '1'; this one is '2'"),
+        ("upper: 2026-12-31", "upper: 2027-12-31", "under another plan"),
+    ],
+    ids=["snapshot", "upper"],
+)
+def test_a_month_is_published_a_second_time_only_when_that_is_asked_for(
+    clinic, before, after, told
+):
+    assert published(clinic, "2026-02", "first").code == 0
+    spent = lifetime(clinic)
+    clinic.dataset.write_text(clinic.dataset.read_text().replace(before, after))
+    for more in ((), ("--request", "fresh")):
+        refused = published(clinic, "2026-02", "second", *more)
+        assert (refused.code, refused.json["error"]) == (7, "ContractError")
+        assert "has published 2026-02 already: ledger entry" in refused.json["message"]
+        assert told in refused.json["message"]
+        assert "--again" in refused.json["hint"]
+    assert lifetime(clinic) == spent
+    planned = confide("plan", clinic.study, "--period", "2026-02", "--json").json
+    assert told in planned["published-before"]
+    assert published(clinic, "2026-03", "march").json["charged"]  # another month is no repetition
+    assert published(clinic, "2026-02", "second", "--again").json["charged"]
+    assert lifetime(clinic) > spent
+    assert published(clinic, "2026-02", "second").json["charged"] is False  # its own plan: free
+    reused = ("run", clinic.study, "--period", "2026-02", "-o", clinic.folder / "r", "--reuse")
+    assert confide(*reused, "--again").code == 7
+    assert confide(*reused).code == 0
+
+
+def test_in_python_a_month_again_is_asked_for_by_name(clinic):
+    workspace, february = open_study(clinic.study, period="2026-02")
+    with workspace:
+        first = workspace.release(february.plan())
+    clinic.dataset.write_text(clinic.dataset.read_text().replace('"1"', '"2"'))
+    workspace, february = open_study(clinic.study, period="2026-02")
+    with workspace:
+        plan, spent = february.plan(), workspace.spent()
+        with pytest.raises(ContractError, match="has published 2026-02 already"):
+            workspace.release(plan)
+        assert workspace.spent() == spent
+        second = workspace.release(plan, again=True)
+        assert workspace.release(plan).noisy.payload() == second.noisy.payload()
+    assert first.noisy.payload() != second.noisy.payload()

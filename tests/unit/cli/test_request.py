@@ -183,7 +183,10 @@ def test_the_day_is_confirmed_by_the_clock_and_an_officer(clinic):
     )
     assert wrong.code == 3
     today = wrong.json["message"].split("clock, ")[1][:10]
-    assert confide("ledger", "confirm-day", today, clinic.dataset, "--reason", "monthly").code == 0
+    words = ("ledger", "confirm-day", today, clinic.dataset, "--reason", "monthly")
+    assert confide(*words).code == 4
+    assert confide(*words, "--officer", clinic.keys["ada"]).code == 4
+    assert confide(*words, "--officer", clinic.keys["cy"]).code == 0
 
 
 def test_files_that_are_no_keys_are_refused(clinic):

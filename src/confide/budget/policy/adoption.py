@@ -1,19 +1,7 @@
-"""A policy in force: how one version takes the place of another, and what that needs.
+"""A policy in force as the chain holds it, and what one version allows that another does not.
 
-Versions of one policy only go up, each a row of the chain with the whole policy in it.  Lowering
-needs nothing.  What an officer of data protection would ask of the rest:
-
-- *A reason*, recorded, for whatever allows more than before: a cap raised, removed, or kept by
-  leaving rows out instead of by refusing; a δ raised; a change of who decides.
-- *A signature of those in force.*  Once a policy names people, its next version is endorsed by a
-  privacy officer of the present one (by any of its people, if none has that role).  Otherwise
-  whoever can edit the file could name themselves and approve their own requests.
-- *Two signatures for priority 1.*  Such a cap stands for a law or a promise, so one person does
-  not relax it: two different people of the policy in force do, one of them a privacy officer.
-  A policy that names nobody cannot relax it at all; it must name people first, which is on record.
-
-*Privacy:* nothing here gives back what was spent.  A version holds from its adoption, never by
-the clock alone, and never before the day from which it says it is effective.
+*Privacy:* limits are on the grid as they were computed when the policy was adopted, so that a later
+computation of ρ from ε cannot change what an old row meant.
 """
 
 import hashlib
@@ -28,13 +16,13 @@ from confide.budget.counters import (
     is_kept_by_ledger,
     kind_of_cap,
 )
-from confide.budget.policy.policy import Person, Policy, PolicyCap
+from confide.budget.policy.policy import Basis, Policy, PolicyCap
 from confide.errors import LedgerFrozenError
 from confide.plans.canonical import canonical_bytes, decode, encode
 from confide.privacy.amount import atto
 
-OFFICER = "privacy-officer"
 HIGHEST = 1
+WHO_DECIDES = "who decides"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +34,14 @@ class Adopted:
         digest: SHA-256 of its canonical JSON.
         units: Grid units of each cap, by id, as they were computed when it was adopted.
         delta_atto: Σδ that selections may spend, in 1e-18.
+        ceilings: Grid units that a release of a tier may cost, by the tiers that have a ceiling.
     """
 
     policy: Policy
     digest: str
     units: tuple[tuple[str, int], ...]
     delta_atto: int
+    ceilings: tuple[tuple[str, int], ...] = ()
 
     def held(self) -> tuple[HeldCap, ...]:
         """Return the caps that the ledger charges."""
@@ -59,7 +49,9 @@ class Adopted:
 
     def to_fields(self) -> dict[str, Any]:
         """Return it as it stands in the chain."""
+        ceilings = {tier: str(units) for tier, units in self.ceilings}
         return {
+            **({"ceilings": ceilings} if ceilings else {}),
             "policy": canonical_bytes(encode(self.policy)).decode(),
             "policy-sha256": self.digest,
             "units": {name: str(units) for name, units in self.units},
@@ -74,20 +66,12 @@ class Relaxation:
     Attributes:
         what: The cap, or what else changed.
         how: In words.
-        highest: Whether it is of priority 1.
+        highest: Whether it is a cap of priority 1 or of basis legal.
     """
 
     what: str
     how: str
     highest: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Why a version is not adopted, and the way out."""
-
-    message: str
-    hint: str
 
 
 def adopted(policy: Policy) -> Adopted:
@@ -97,6 +81,7 @@ def adopted(policy: Policy) -> Adopted:
         digest=policy.digest(),
         units=tuple((cap.id, policy.units(cap)) for cap in policy.caps),
         delta_atto=atto(policy.selection_delta) if policy.selection_delta else 0,
+        ceilings=tuple((tier, policy.ceiling(tier)) for tier in _capped_tiers(policy)),
     )
 
 
@@ -114,12 +99,20 @@ def adopted_of(fields: Mapping[str, Any]) -> Adopted:
     policy: Policy = decode(Policy, json.loads(text), names={})
     if {cap.id for cap in policy.caps} != set(fields["units"]):
         raise LedgerFrozenError("A policy in the ledger has other caps than were counted.")
+    ceilings, capped = fields.get("ceilings", {}), _capped_tiers(policy)
+    if set(capped) != set(ceilings):
+        raise LedgerFrozenError("A policy in the ledger has other ceilings than were counted.")
     return Adopted(
         policy=policy,
         digest=fields["policy-sha256"],
         units=tuple((cap.id, int(fields["units"][cap.id])) for cap in policy.caps),
         delta_atto=int(fields["delta-atto"]),
+        ceilings=tuple((tier, int(ceilings[tier])) for tier in capped),
     )
+
+
+def _capped_tiers(policy: Policy) -> tuple[str, ...]:
+    return tuple(tier.id for tier in policy.tiers if tier.ceiling is not None)
 
 
 def relaxations(old: Adopted, new: Adopted) -> tuple[Relaxation, ...]:
@@ -140,82 +133,9 @@ def relaxed_file_caps(old: tuple[HeldCap, ...], new: Adopted) -> tuple[Relaxatio
     return tuple(found)
 
 
-def adoption_problem(
-    old: Adopted | None,
-    new: Adopted,
-    *,
-    caps: tuple[HeldCap, ...],
-    reason: str,
-    endorsed: frozenset[str],
-) -> Problem | None:
-    """Return why ``new`` cannot be adopted now; None if it can.
-
-    Args:
-        old: In force; None when none is.
-        new: To be adopted.
-        caps: That hold now.
-        reason: Why it is adopted.
-        endorsed: Keys of the people in force who signed it.
-    """
-    relaxed = relaxed_file_caps(caps, new) if old is None else relaxations(old, new)
-    told = "; ".join(f"{each.what} {each.how}" for each in relaxed)
-    if old is not None:
-        order = _order_problem(old.policy, new.policy)
-        if order is not None:
-            return order
-    if relaxed and not reason.strip():
-        return Problem(
-            message=f"Expected a reason for allowing more than before: {told}.",
-            hint='Say why, for the record: --reason "...".',
-        )
-    return None if old is None else _signatures_problem(old.policy, relaxed, told, endorsed)
-
-
-def _order_problem(old: Policy, new: Policy) -> Problem | None:
-    if new.id != old.id:
-        return Problem(
-            message=f"Expected a version of policy {old.id!r}, got policy {new.id!r}.",
-            hint="A lineage keeps its policy for life; write its next version.",
-        )
-    if new.version <= old.version:
-        return Problem(
-            message=f"Expected a version after {old.version} of policy {old.id!r}, "
-            f"got {new.version}.",
-            hint=f"Write version: {old.version + 1}; a version that was adopted is not edited.",
-        )
-    return None
-
-
-def _signatures_problem(
-    old: Policy, relaxed: tuple[Relaxation, ...], told: str, endorsed: frozenset[str]
-) -> Problem | None:
-    people = old.workflow.people
-    highest = [each.what for each in relaxed if each.highest]
-    if not people:
-        if highest:
-            return Problem(
-                message=f"Priority 1 is not relaxed by one person: {told}.",
-                hint="First adopt a version with workflow: {people: [...]}; two of them, one a "
-                f"{OFFICER}, then sign this one.",
-            )
-        return None
-    signers = [person for person in people if person.key in endorsed]
-    needed = 2 if highest else 1
-    officers = {p.key for p in people if OFFICER in p.roles} or {p.key for p in people}
-    if len({p.key for p in signers}) >= needed and any(p.key in officers for p in signers):
-        return None
-    have = ", ".join(person.name for person in signers) or "nobody"
-    return Problem(
-        message=f"Version {old.version} names people, so {needed} of them must sign the next "
-        f"version, one a privacy officer; signed by {have}.",
-        hint="Each runs: confide request endorse --key THEIRS.key; may: "
-        + ", ".join(person.name for person in _able(people, officers, highest=bool(highest)))
-        + ".",
-    )
-
-
-def _able(people: tuple[Person, ...], officers: set[str], *, highest: bool) -> list[Person]:
-    return [person for person in people if highest or person.key in officers]
+def is_highest(cap: PolicyCap) -> bool:
+    """Return whether a cap stands for a law or a promise, so that nobody relaxes it alone."""
+    return cap.priority == HIGHEST or cap.basis is Basis.LEGAL
 
 
 def _relaxed_caps(old: Adopted, new: Adopted) -> Iterator[Relaxation]:
@@ -224,7 +144,7 @@ def _relaxed_caps(old: Adopted, new: Adopted) -> Iterator[Relaxation]:
     for cap in old.policy.caps:
         how = _how(cap, caps.get(cap.id), before=before[cap.id], after=after.get(cap.id, 0))
         if how:
-            yield Relaxation(what=f"cap {cap.id}", how=how, highest=cap.priority == HIGHEST)
+            yield Relaxation(what=f"cap {cap.id}", how=how, highest=is_highest(cap))
 
 
 def _how(old: PolicyCap, new: PolicyCap | None, *, before: int, after: int) -> str:
@@ -238,6 +158,8 @@ def _how(old: PolicyCap, new: PolicyCap | None, *, before: int, after: int) -> s
         return "is raised"
     if old.priority == HIGHEST != new.priority:
         return "loses priority 1"
+    if is_highest(old) and not is_highest(new):
+        return "is no longer said to be the law's"
     return ""
 
 
@@ -247,8 +169,12 @@ def _relaxed_rest(old: Adopted, new: Adopted) -> Iterator[Relaxation]:
     if new.policy.report_delta > old.policy.report_delta:
         yield Relaxation(what="report-delta", how="is raised")
     if new.policy.workflow != old.policy.workflow or _approvals(new) != _approvals(old):
-        yield Relaxation(what="who decides", how="is changed")
+        yield Relaxation(what=WHO_DECIDES, how="is changed")
 
 
-def _approvals(adopted: Adopted) -> tuple[tuple[str, tuple[str, ...], int], ...]:
-    return tuple((tier.id, tier.approvals, tier.needed) for tier in adopted.policy.tiers)
+def _approvals(adopted: Adopted) -> tuple[tuple[object, ...], ...]:
+    most = dict(adopted.ceilings)
+    return tuple(
+        (tier.id, tier.approvals, tier.needed, tier.audience, most.get(tier.id))
+        for tier in adopted.policy.tiers
+    )

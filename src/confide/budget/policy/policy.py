@@ -187,12 +187,16 @@ class Tier:
         weight: Share of head-room; > 0.
         approvals: Roles that may approve.
         needed: How many different roles of them must; all of them when 0.
+        ceiling: The most that one release of the tier may cost; None for no more than the caps.
+        audience: For whom its releases may be; for anyone when empty.
     """
 
     id: str
     weight: Fraction = Fraction(1)
     approvals: tuple[str, ...] = ()
     needed: int = 0
+    ceiling: Limit | None = None
+    audience: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,6 +312,13 @@ class Policy:
         """Return the limit of one of its caps in 1e-9 of its measure, rounded down."""
         delta = self.report_delta - self.selection_delta
         return cap.limit.units(measure=self.measure, delta=delta)
+
+    def ceiling(self, tier: str) -> int:
+        """Return what a release of a tier with a ceiling may cost, like the limit of a cap."""
+        limit = next(each.ceiling for each in self.tiers if each.id == tier)
+        if limit is None:
+            raise ContractError(f"Tier {tier!r} has no ceiling.")
+        return limit.units(measure=self.measure, delta=self.report_delta - self.selection_delta)
 
     def digest(self) -> str:
         """Return the SHA-256 of the policy as canonical JSON, as hex."""

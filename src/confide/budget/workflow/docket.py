@@ -8,15 +8,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from confide.budget.chain import Event
 from confide.budget.ledger import Entry
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Person
+from confide.budget.readings import Moment
+from confide.budget.workflow.acts import act_message, signers_of
 from confide.budget.workflow.filed import Submissions
 from confide.budget.workflow.rules import (
     READER,
     Claim,
     Refused,
     admitted,
+    audience_of,
+    audience_problem,
+    ceiling_problem,
     decision_problem,
     may_withhold,
     named_problem,
@@ -30,7 +36,6 @@ from confide.budget.workflow.submission import (
     Verdict,
     asked_of,
     decision_message,
-    endorsement_message,
     is_signature,
     request_message,
 )
@@ -64,12 +69,12 @@ class Docket:
         lineage: str,
         adopted: Adopted | None,
         charged_under: Callable[[int], Entry | None],
-        at: str,
+        now: Moment,
     ) -> int | Refused:
         """Return the request that admits a charge, 0 where none is needed, or why it is refused."""
         about = self.submissions.about(lineage, plan_digest=claim.plan_digest)
         unused = (each for each in about if charged_under(each.number) is None)
-        return admitted(claim, adopted=adopted, unused=unused, at=at)
+        return admitted(claim, adopted=adopted, unused=unused, now=now)
 
     def charge(self, number: int, *, entry: int) -> None:
         """Note that a request was used."""
@@ -98,20 +103,26 @@ class Docket:
         )
 
     def decide(
-        self, fields: Mapping[str, Any], *, number: int, adopted: Adopted, entry: Entry | None
+        self,
+        fields: Mapping[str, Any],
+        *,
+        number: int,
+        adopted: Adopted,
+        entry: Entry | None,
+        now: Moment,
     ) -> None:
         """Take in a decision about a request."""
         submission = self.submissions[int(fields["request"])]
         person, verdict = _person(adopted, fields["key"]), Verdict(fields["verdict"])
-        role, reason, at = fields["role"], fields["reason"], fields["at"]
+        role, reason = fields["role"], fields["reason"]
         problem = decision_problem(
             submission,
             policy=adopted.policy,
             person=person,
             role=role,
             verdict=verdict,
-            stands=standing(submission, adopted=adopted, at=at, entry=entry),
-            at=at,
+            stands=standing(submission, adopted=adopted, now=now, entry=entry),
+            now=now,
         )
         if problem:
             raise LedgerFrozenError(f"Row {number}: {problem}.")
@@ -125,7 +136,13 @@ class Docket:
         )
         _require_signed(person, message=message, signature=fields["signature"], number=number)
         made = Decision(
-            person=person.name, role=role, verdict=verdict, reason=reason, at=at, number=number
+            person=person.name,
+            role=role,
+            verdict=verdict,
+            reason=reason,
+            at=now.at,
+            clock=now.reading,
+            number=number,
         )
         self.submissions[submission.number] = replace(
             submission, decisions=(*submission.decisions, made)
@@ -143,15 +160,28 @@ class Docket:
         )
         _require_signed(person, message=message, signature=fields["signature"], number=number)
 
-    def endorse(self, fields: Mapping[str, Any], *, number: int, adopted: Adopted) -> None:
+    def endorse(self, fields: Mapping[str, Any], event: Event, *, adopted: Adopted) -> None:
         """Take in a signature under a policy that is to be adopted."""
         lineage, digest = fields["lineage"], fields["policy-sha256"]
-        person = _person(adopted, fields["key"])
-        message = endorsement_message(
-            lineage=lineage, policy=digest, replaces=adopted.digest, person=person.name
+        message = act_message(fields["kind"], fields, number=event.number, previous=event.previous)
+        keys = signers_of(fields, message=message)
+        if fields["replaces"] != adopted.digest or not keys:
+            raise LedgerFrozenError(f"Row {event.number} signs no policy that may take force.")
+        for key in keys:
+            person = _person(adopted, key)
+            known = self.endorsers(lineage, policy=digest)
+            self.endorsed[lineage, digest] = known | {person.key}
+
+    def askers(
+        self, lineage: str, *, charged_under: Callable[[int], Entry | None]
+    ) -> frozenset[str]:
+        """Return who has a request open: neither charged, nor sent back or rejected."""
+        return frozenset(
+            each.requester
+            for each in self.of(lineage)
+            if charged_under(each.number) is None
+            and all(decision.verdict is Verdict.APPROVE for decision in each.decisions)
         )
-        _require_signed(person, message=message, signature=fields["signature"], number=number)
-        self.endorsed[lineage, digest] = self.endorsers(lineage, policy=digest) | {person.key}
 
     def forget_endorsements(self, lineage: str) -> None:
         """Let signatures lapse: they were about the version that has now been replaced."""
@@ -170,8 +200,15 @@ def submission_problem(asked: Asked, *, person: Person, adopted: Adopted) -> Ref
             message="The study names no tier, so nobody knows who decides.",
             hint="Write study: {tier: ...} in study.yaml.",
         )
-    return named_problem(
+    named = named_problem(
         adopted.policy, tier=asked.tier, project=asked.project, release=asked.release
+    )
+    nano = 0 if asked.amount is None else asked.amount.nano
+    audience = audience_of(asked.plan_json)
+    return (
+        named
+        or audience_problem(adopted.policy, tier=asked.tier, audience=audience)
+        or ceiling_problem(adopted, tier=asked.tier, nano=nano)
     )
 
 

@@ -9,17 +9,21 @@ request admits one charge; fresh noise is a new question and needs a new request
 those who answer for the data have agreed.
 """
 
-import datetime as dt
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from confide.budget.ledger import Entry, State
-from confide.budget.policy.adoption import OFFICER, Adopted
+from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Person, PlannedRelease, Policy, Tier
+from confide.budget.readings import Moment
+from confide.budget.workflow.acts import deciding_roles
 from confide.budget.workflow.submission import Decision, Standing, Submission, Verdict
+from confide.privacy.amount import NANO, decimal_text
 
-STEWARD = "steward"
 READER = "reader"
+DEFAULT_AUDIENCE = "public"
+"""Of a study that names none; canonical JSON leaves it out."""
 ENDS = {
     State.COMMITTED: Standing.RUN,
     State.PUBLISHED: Standing.PUBLISHED,
@@ -44,13 +48,15 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What of a charge the policy has a say in."""
+    """What of a charge the policy has a say in; ``nano`` is what it costs, in 1e-9."""
 
     analyst: str
     plan_digest: str
     tier: str
     project: str
     release: str
+    nano: int
+    audience: str
 
 
 def person_of(policy: Policy, key: str) -> Person | None:
@@ -71,30 +77,30 @@ def demands_approvals(policy: Policy) -> bool:
     return any(tier.approvals for tier in policy.tiers)
 
 
-def approvals(submission: Submission, *, policy: Policy, at: str) -> dict[str, Decision]:
-    """Return the approvals that count at ``at``, by role."""
+def approvals(submission: Submission, *, policy: Policy, now: Moment) -> dict[str, Decision]:
+    """Return the approvals that count at a moment, by role."""
     found: dict[str, Decision] = {}
     for decision in submission.decisions:
-        if decision.verdict is Verdict.APPROVE and not _is_expired(decision, policy, at):
+        if decision.verdict is Verdict.APPROVE and not _is_expired(decision, policy, now):
             found.setdefault(decision.role, decision)
     return found
 
 
-def missing(submission: Submission, *, policy: Policy, at: str) -> tuple[str, ...]:
+def missing(submission: Submission, *, policy: Policy, now: Moment) -> tuple[str, ...]:
     """Return the roles that could still approve, while not enough have; () once enough have."""
     tier = tier_of(policy, submission.asked.tier)
     if tier is None:
         return ()
-    given = approvals(submission, policy=policy, at=at)
+    given = approvals(submission, policy=policy, now=now)
     if len(given) >= (tier.needed or len(tier.approvals)):
         return ()
     return tuple(role for role in tier.approvals if role not in given)
 
 
 def standing(
-    submission: Submission, *, adopted: Adopted | None, at: str, entry: Entry | None
+    submission: Submission, *, adopted: Adopted | None, now: Moment, entry: Entry | None
 ) -> Standing:
-    """Return where a request stands at ``at``, with the entry that was charged under it."""
+    """Return where a request stands at a moment, with the entry that was charged under it."""
     if entry is not None:
         return Standing.WITHHELD if entry.withheld else ENDS.get(entry.state, Standing.CHARGED)
     ends = {Verdict.REJECT: Standing.REJECTED, Verdict.ASK_CHANGES: Standing.CHANGES_ASKED}
@@ -103,10 +109,10 @@ def standing(
             return ends[decision.verdict]
     if adopted is None or adopted.digest != submission.policy:
         return Standing.LAPSED
-    if not missing(submission, policy=adopted.policy, at=at):
+    if not missing(submission, policy=adopted.policy, now=now):
         return Standing.APPROVED
     given = [each for each in submission.decisions if each.verdict is Verdict.APPROVE]
-    if any(_is_expired(each, adopted.policy, at) for each in given):
+    if any(_is_expired(each, adopted.policy, now) for each in given):
         return Standing.EXPIRED
     return Standing.SUBMITTED
 
@@ -119,7 +125,7 @@ def decision_problem(
     role: str,
     verdict: Verdict,
     stands: Standing,
-    at: str,
+    now: Moment,
 ) -> str:
     """Return why somebody may not decide so about a request; "" if they may."""
     tier = tier_of(policy, submission.asked.tier)
@@ -132,7 +138,7 @@ def decision_problem(
         return f"request {submission.number} is {stands.value}"
     if verdict is not Verdict.APPROVE:
         return ""
-    given = approvals(submission, policy=policy, at=at)
+    given = approvals(submission, policy=policy, now=now)
     if policy.workflow.separation_of_duties:
         if person.name == submission.requester:
             return "whoever asks does not approve"
@@ -145,7 +151,7 @@ def decision_problem(
 
 def may_withhold(policy: Policy, person: Person) -> str:
     """Return the role in which somebody may withhold an answer; "" if in none."""
-    deciding = {STEWARD, OFFICER} | {role for tier in policy.tiers for role in tier.approvals}
+    deciding = deciding_roles(policy)
     return next((role for role in person.roles if role in deciding), "")
 
 
@@ -154,7 +160,7 @@ def admitted(
     *,
     adopted: Adopted | None,
     unused: Iterable[Submission],
-    at: str,
+    now: Moment,
 ) -> int | Refused:
     """Return the request that admits a charge, 0 where none is needed, or why it is refused.
 
@@ -162,7 +168,7 @@ def admitted(
         claim: What is to be charged.
         adopted: The policy in force.
         unused: Requests of the lineage under which nothing is charged, oldest first.
-        at: Ledger time of the charge.
+        now: Of the charge.
     """
     if adopted is None:
         return 0
@@ -170,6 +176,10 @@ def admitted(
     named = named_problem(policy, tier=claim.tier, project=claim.project, release=claim.release)
     if named is not None:
         return named
+    outside = audience_problem(policy, tier=claim.tier, audience=claim.audience)
+    outside = outside or ceiling_problem(adopted, tier=claim.tier, nano=claim.nano)
+    if outside is not None:
+        return outside
     tier = tier_of(policy, claim.tier)
     if tier is None or not tier.approvals:
         return 0
@@ -177,10 +187,10 @@ def admitted(
     for submission in unused:
         if not _is_about(submission, claim):
             continue
-        stands = standing(submission, adopted=adopted, at=at, entry=None)
+        stands = standing(submission, adopted=adopted, now=now, entry=None)
         if stands is Standing.APPROVED and submission.requester == claim.analyst:
             return submission.number
-        best = _why_not(submission, policy, claim=claim, stands=stands, at=at)
+        best = _why_not(submission, policy, claim=claim, stands=stands, now=now)
     return best or Refused(
         message=f"Tier {tier.id} needs approval by {_of(tier)}; nobody was asked.",
         hint="Run: confide request submit study.yaml --key YOURS.key",
@@ -215,6 +225,40 @@ def named_problem(policy: Policy, *, tier: str, project: str, release: str) -> R
     return None
 
 
+def audience_problem(policy: Policy, *, tier: str, audience: str) -> Refused | None:
+    """Return why a study for an audience may not use a tier; None if it may."""
+    found = tier_of(policy, tier)
+    if found is None or not found.audience or audience in found.audience:
+        return None
+    return Refused(
+        message=f"Tier {tier!r} is for the audience {' or '.join(found.audience)}; the study is "
+        f"for {audience or 'none that it names'}.",
+        hint="Name a tier for that audience, or another audience, in study.yaml.",
+    )
+
+
+def ceiling_problem(adopted: Adopted, *, tier: str, nano: int) -> Refused | None:
+    """Return why a study that costs so much may not use a tier; None if it may."""
+    most = dict(adopted.ceilings).get(tier)
+    if most is None or nano <= most:
+        return None
+    letter = adopted.policy.measure.letter
+    asked, allowed = (decimal_text(units, per_one=NANO) for units in (nano, most))
+    return Refused(
+        message=f"Tier {tier!r} is for releases of up to {letter}={allowed}; this one costs "
+        f"{letter}={asked}.",
+        hint="Ask for larger errors, or name a tier that may cost as much.",
+    )
+
+
+def audience_of(plan_json: str) -> str:
+    """Return for whom a recorded plan is; "" if it does not say."""
+    try:
+        return str(json.loads(plan_json)["study"].get("audience", DEFAULT_AUDIENCE))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ""
+
+
 def _differs(planned: PlannedRelease, *, tier: str, project: str) -> str:
     if planned.tier != tier:
         return f"tier {planned.tier!r}, the study says {tier!r}"
@@ -235,10 +279,10 @@ def _is_about(submission: Submission, claim: Claim) -> bool:
 
 
 def _why_not(
-    submission: Submission, policy: Policy, *, claim: Claim, stands: Standing, at: str
+    submission: Submission, policy: Policy, *, claim: Claim, stands: Standing, now: Moment
 ) -> Refused:
     number = submission.number
-    left = missing(submission, policy=policy, at=at)
+    left = missing(submission, policy=policy, now=now)
     match stands:
         case Standing.APPROVED:
             return Refused(
@@ -268,7 +312,6 @@ def _of(tier: Tier) -> str:
     return names if needed == len(tier.approvals) else f"{needed} of {names}"
 
 
-def _is_expired(decision: Decision, policy: Policy, at: str) -> bool:
-    given = dt.datetime.fromisoformat(decision.at)
-    days = dt.timedelta(days=policy.workflow.expires_after_days)
-    return dt.datetime.fromisoformat(at) - given > days
+def _is_expired(decision: Decision, policy: Policy, now: Moment) -> bool:
+    days = policy.workflow.expires_after_days
+    return now.is_past(number=decision.number, given=decision.clock, days=days)

@@ -19,11 +19,11 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
+from confide.budget.amount import Amount
 from confide.budget.chain import canonical, is_valid
 
 _REQUEST = b"confide request 1\n"  # a signature of one kind is a signature of no other
 _DECISION = b"confide decision 1\n"
-_ENDORSEMENT = b"confide policy endorsement 1\n"
 
 
 class Verdict(enum.Enum):
@@ -61,6 +61,7 @@ class Decision:
         verdict: What.
         reason: Why; "" only of an approval.
         at: Ledger time.
+        clock: What the clock showed, which is less where it had been ahead before.
         number: Of its row.
     """
 
@@ -69,6 +70,7 @@ class Decision:
     verdict: Verdict
     reason: str
     at: str
+    clock: str
     number: int
 
 
@@ -85,6 +87,7 @@ class Asked:
         release: Planned release of the policy that it is; "" for none.
         note: For those who decide.
         revises: Request that it takes the place of; 0 for none.
+        amount: What it would cost.
     """
 
     lineage: str
@@ -95,10 +98,11 @@ class Asked:
     release: str = ""
     note: str = ""
     revises: int = 0
+    amount: Amount | None = None
 
     def to_fields(self) -> dict[str, str]:
         """Return it as it stands in the chain."""
-        return {
+        fields = {
             "lineage": self.lineage,
             "plan-digest": self.plan_digest,
             "plan": self.plan_json,
@@ -108,6 +112,10 @@ class Asked:
             "note": self.note,
             "revises": str(self.revises),
         }
+        if self.amount is not None:
+            fields["nano"] = str(self.amount.nano)
+            fields["delta-atto"] = str(self.amount.delta_atto)
+        return fields
 
 
 def asked_of(fields: dict[str, Any]) -> Asked:
@@ -121,7 +129,14 @@ def asked_of(fields: dict[str, Any]) -> Asked:
         release=fields["release"],
         note=fields["note"],
         revises=int(fields["revises"]),
+        amount=_amount_of(fields),
     )
+
+
+def _amount_of(fields: dict[str, Any]) -> Amount | None:
+    if "nano" not in fields:
+        return None
+    return Amount(nano=int(fields["nano"]), delta_atto=int(fields["delta-atto"]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,17 +194,6 @@ def decision_message(
         "reason": reason,
     }
     return _DECISION + canonical(body).encode()
-
-
-def endorsement_message(*, lineage: str, policy: str, replaces: str, person: str) -> bytes:
-    """Return what somebody signs who wants a version of a policy to take the place of another."""
-    body = {
-        "lineage": lineage,
-        "policy-sha256": policy,
-        "replaces": replaces,
-        "person": person,
-    }
-    return _ENDORSEMENT + canonical(body).encode()
 
 
 def is_signature(key: str, *, message: bytes, signature: str) -> bool:

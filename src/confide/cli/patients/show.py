@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from confide.cli.officers import Officer, officers_of
 from confide.cli.output import Json, Output, Quiet, say, table
 from confide.errors import ContractError
 
@@ -18,6 +19,7 @@ def show_patient(
     *,
     person: Annotated[str, typer.Option("--id", help="The person id, as the source has it.")],
     reason: Annotated[str, typer.Option(help="Why; it is recorded for good.")],
+    officer: Officer = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -27,7 +29,7 @@ def show_patient(
     from confide.release.approval import login
     from confide.workspace import open_workspace
 
-    output = Output(json=as_json, quiet=quiet)
+    output, officers = Output(json=as_json, quiet=quiet), officers_of(officer)
     with open_workspace(dataset) as site:
         of = site.declared.dataset
         if not of.patients:
@@ -43,6 +45,7 @@ def show_patient(
             patient="".join(f"{word:016x}" for word in identity),
             officer=login(),
             reason=reason,
+            officers=officers,
         )
         told = site.patients().statement(site.ledger, identity=identity)
         letter = of.measure.letter

@@ -1,30 +1,50 @@
-"""``confide policy check``: read a policy, name what is wrong in it, and show its caps as odds."""
+"""``confide policy check``: read a policy, say what is wrong in it, and show its caps as odds."""
 
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from confide.cli.output import Json, Output, Quiet
-from confide.cli.policy.said import HERE, File, show
+from confide.cli.policy.said import HERE, REFUSED, File, show
 
 if TYPE_CHECKING:
     from confide.budget.policy.policy import Policy
 
 
 def check(path: File = HERE, *, as_json: Json = False, quiet: Quiet = False) -> None:
-    """Read a policy, name its first mistake, and show its caps in ε and as odds."""
+    """Read a policy, name its first mistake, show its caps as odds, and say if it can be met."""
+    from confide.budget.policy.solve import solve
     from confide.files.policy import read_policy
-    from confide.report.policy_board import caps_part
-    from confide.report.policy_words import title
+    from confide.report.policy_board import acts_text, caps_part, open_tiers, open_tiers_part
+    from confide.report.policy_words import Part, title
     from confide.report.words import load_words
 
     policy, words = read_policy(path), load_words("en")
-    parts = [caps_part(policy, words=words)]
-    Output(json=as_json, quiet=quiet).result(
-        "policy-check", _body(policy), show=lambda: show(title(policy, words=words), parts)
+    solution = solve(policy)
+    can_be_met = solution.allocation is not None
+    met = (
+        (words.say("policy.met"),)
+        if can_be_met
+        else (
+            words.say_count("policy.not-met", len(solution.conflicts)),
+            words.say("policy.see-solve"),
+        )
     )
+    parts = [caps_part(policy, words=words), Part(sentences=met)]
+    if open_tiers(policy):
+        parts.append(open_tiers_part(policy, words=words))
+    parts.append(Part(sentences=(acts_text(policy, words=words),)))
+    Output(json=as_json, quiet=quiet).result(
+        "policy-check",
+        {**_body(policy), "can-be-met": can_be_met},
+        show=lambda: show(title(policy, words=words), parts),
+    )
+    if not can_be_met:
+        raise typer.Exit(REFUSED)
 
 
 def _body(policy: "Policy") -> dict[str, Any]:
-    from confide.report.policy_board import odds_of
+    from confide.report.policy_board import odds_of, open_tiers
     from confide.report.policy_words import exactly, limit_text
 
     return {
@@ -34,6 +54,14 @@ def _body(policy: "Policy") -> dict[str, Any]:
         "effective": policy.effective,
         "measure": policy.measure.value,
         "releases": [release.id for release in policy.releases],
+        "tiers-without-approval": [
+            {
+                "id": tier.id,
+                "ceiling": None if tier.ceiling is None else limit_text(tier.ceiling),
+                "audience": list(tier.audience),
+            }
+            for tier in open_tiers(policy)
+        ],
         "caps": [
             {
                 "id": cap.id,

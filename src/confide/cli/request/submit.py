@@ -22,8 +22,10 @@ def submit(
     """Ask those whom the study's tier names to approve it; shows what they will see."""
     from confide.cli.plan import preview_plan, show_plan
     from confide.cli.request.words import request_body
+    from confide.errors import BudgetExhaustedError
     from confide.release.asking import asked_for
     from confide.release.keys import read_person_key
+    from confide.release.refusal import told_in_epsilon
     from confide.workspace import open_study
 
     output, signer = Output(json=as_json, quiet=quiet), read_person_key(key)
@@ -31,7 +33,10 @@ def submit(
     with workspace:
         plan = declared.plan()
         asked = asked_for(plan, note=note, revises=revises)
-        submission = workspace.ledger.desk.submit(asked, signer=signer)
+        try:
+            submission = workspace.ledger.desk.submit(asked, signer=signer)
+        except BudgetExhaustedError as refusal:
+            raise told_in_epsilon(refusal, plan=plan) from None
         standing = workspace.ledger.desk.stands(submission.number)
         preview = preview_plan(plan, workspace=workspace)
     body = {**request_body(submission, standing=standing), "preview": preview}

@@ -33,7 +33,7 @@ def restore(
         if frozen:
             say(frozen)
             say("Find out what came after the backup, then run:")
-            say(f"  confide ledger unfreeze {dataset} --reason ...")
+            say(f"  confide ledger unfreeze {dataset} --reason ...  (--officer, under a policy)")
 
     Output(json=as_json, quiet=quiet).result("ledger-restore", body, show=show)
 

@@ -6,6 +6,7 @@ from typing import Annotated, assert_never
 
 import typer
 
+from confide.cli.officers import Officer, officers_of
 from confide.cli.output import Json, Output, Quiet, say
 
 HERE = Path("dataset.yaml")
@@ -23,6 +24,7 @@ def rotate_keys(
     *,
     reason: Annotated[str, typer.Option(help="Why; it is recorded for good.")],
     which: Annotated[Which, typer.Option("--key", help="Which key.")] = Which.SIGNING,
+    officer: Officer = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -34,9 +36,11 @@ def rotate_keys(
         case Which.ORDER:
             raise refuse_order_key()
         case Which.SIGNING:
+            by = officers_of(officer)
             with open_ledger(dataset) as (held, declared):
                 old = f"ed25519:{held.signer.public_key.hex()}"
-                new = rotate_signing_key(declared.base / FOLDER, held, reason=reason)
+                inside = declared.base / FOLDER
+                new = rotate_signing_key(inside, held, reason=reason, officers=by)
         case _:
             assert_never(which)
     body = {"old": old, "new": new.name}

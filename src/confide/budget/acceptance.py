@@ -1,0 +1,53 @@
+"""What an officer accepts so that a frozen ledger goes on, as its row says it.
+
+*Privacy:* what the anchor saw spent stays spent, and what lost rows may have answered is burned, so
+going on gives nothing back.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from confide.budget.book import Book
+from confide.budget.identity import Site
+from confide.budget.inspection import Inspection
+from confide.budget.ledger import Entry, State
+from confide.budget.store import Store
+
+
+def under_way(book: Book) -> tuple[Entry, ...]:
+    """Return the entries that are reserved or reading, which lost rows may have answered."""
+    return tuple(book.requests[number].entry for number in sorted(book.open))
+
+
+def acceptance(
+    found: Inspection, *, book: Book, lost: Iterable[Entry], site: Site | None, key: str
+) -> dict[str, Any]:
+    """Return what the row says by which an officer goes on.
+
+    Args:
+        found: What was found.
+        book: The ledger as it is.
+        lost: Entries that end here.
+        site: What the folder knows of its ledger.
+        key: That signs from here on, in hexadecimal.
+    """
+    return {
+        "findings": list(found.differences),
+        "raised": {
+            lineage: {scope: str(units) for scope, units in scopes.items()}
+            for lineage, scopes in found.raised.items()
+            if lineage
+        },
+        "burned": [str(entry.number) for entry in lost],
+        "key": key,
+        **book.identity.accepted(site),
+    }
+
+
+def burn(lost: Iterable[Entry], *, store: Store) -> None:
+    """Write that entries are burned; the tables know no way there but through reading."""
+    for entry in lost:
+        if entry.state is State.RESERVED:
+            store.write_state(replace(entry, state=State.READING))
+        store.write_state(replace(entry, state=State.BURNED))

@@ -1,0 +1,148 @@
+"""Whose word each row of the chain is, and the signatures that an officer's act carries.
+
+An *officer's act* changes what may be spent, or lets a frozen ledger go on: a year opened, a day
+confirmed, a difference accepted, a key rotated, a policy endorsed.  Once a policy in force names
+people, such a row carries the signature of one of its privacy officers (of anybody who may approve,
+if it names none); an act on the whole ledger carries one for every policy in force.
+
+A signature covers the kind of the act, everything that its row says, the number of the row and the
+hash of the row before it.  So it fits one place in one chain: it cannot be used a second time, nor
+in a copy of the ledger that went another way.
+
+*Privacy:* the clock, the shell and the site's own key are no officer's word.  The book checks the
+signatures again when it takes in the row, so nobody can write past them.
+"""
+
+import enum
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from confide.budget.chain import Event, Signer, canonical
+from confide.budget.policy.policy import Person, Policy
+from confide.budget.workflow.submission import is_signature
+from confide.errors import LedgerFrozenError
+
+OFFICER, STEWARD = "privacy-officer", "steward"
+SIGNED = "signed"
+_ACT = b"confide officer's act 1\n"  # a signature of one kind is a signature of no other
+
+Officers: TypeAlias = Sequence[Signer]
+"""Keys of the people who do an act."""
+
+
+class Word(enum.Enum):
+    """Whose word a row of the chain is."""
+
+    LEDGER = "a step of the ledger itself: it spends, or ends what was begun"
+    TERMS = "terms and caps of dataset.yaml, which hold until a policy does"
+    PERSON = "a person of the policy, who signs a request or a decision"
+    ENDORSED = "a policy that takes force: those of the one in force have signed it"
+    OFFICER = "an officer's act"
+
+
+WORDS: Mapping[str, Word] = {
+    "registered": Word.TERMS,
+    "caps-amended": Word.TERMS,
+    "reserved": Word.LEDGER,
+    "refused": Word.LEDGER,
+    "reading": Word.LEDGER,
+    "committed": Word.LEDGER,
+    "published": Word.LEDGER,
+    "burned": Word.LEDGER,
+    "cancelled": Word.LEDGER,
+    "submitted": Word.PERSON,
+    "decided": Word.PERSON,
+    "withheld": Word.PERSON,
+    "policy-endorsed": Word.PERSON,
+    "policy-adopted": Word.ENDORSED,
+    "year-opened": Word.OFFICER,
+    "day-confirmed": Word.OFFICER,
+    "unfrozen": Word.OFFICER,
+    "key-rotated": Word.OFFICER,
+    "patient-shown": Word.OFFICER,
+}
+"""Every kind of row that a chain may hold."""
+
+
+def deciding_roles(policy: Policy) -> frozenset[str]:
+    """Return the roles that may approve: those of its tiers, stewards and privacy officers."""
+    return frozenset({STEWARD, OFFICER}.union(*(tier.approvals for tier in policy.tiers)))
+
+
+def deciders(policy: Policy) -> tuple[Person, ...]:
+    """Return the people of a policy who may approve."""
+    roles = deciding_roles(policy)
+    return tuple(person for person in policy.workflow.people if roles & set(person.roles))
+
+
+def officers(policy: Policy) -> tuple[Person, ...]:
+    """Return whose acts count: its privacy officers; whoever may approve, if it names none."""
+    found = tuple(person for person in policy.workflow.people if OFFICER in person.roles)
+    return found or deciders(policy)
+
+
+def act_message(kind: str, fields: Mapping[str, Any], *, number: int, previous: str) -> bytes:
+    """Return what an officer signs.
+
+    Args:
+        kind: Of the row.
+        fields: Everything that the row says of the act.
+        number: Of the row.
+        previous: Hash of the row before it: the head of the ledger that the officer sees.
+    """
+    place = {"number": str(number), "previous": previous}
+    return _ACT + canonical({"act": kind, "says": said(fields), **place}).encode()
+
+
+def said(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a row that its signatures cover: all but its place and themselves."""
+    beside = {"kind", "number", "at", "clock", SIGNED}
+    return {name: value for name, value in fields.items() if name not in beside}
+
+
+def signatures(message: bytes, *, by: Officers) -> list[dict[str, str]]:
+    """Return the signatures of an act as they stand in its row."""
+    return [
+        {"key": officer.public_key.hex(), "signature": officer.sign(message).hex()}
+        for officer in by
+    ]
+
+
+def signers_of(fields: Mapping[str, Any], *, message: bytes) -> frozenset[str]:
+    """Return the keys that signed a row, in hexadecimal; those that did not are left out."""
+    return frozenset(
+        each["key"]
+        for each in fields.get(SIGNED, ())
+        if is_signature(each["key"], message=message, signature=each["signature"])
+    )
+
+
+def unsigned(policies: Iterable[Policy], *, keys: frozenset[str]) -> Iterator[Policy]:
+    """Yield the policies that name people, none of whose officers is among the keys."""
+    for policy in policies:
+        if policy.workflow.people and not keys & {each.key for each in officers(policy)}:
+            yield policy
+
+
+def require_signed(fields: Mapping[str, Any], event: Event, *, policies: Sequence[Policy]) -> None:
+    """Check that a row of the chain is the word of whom it has to be, as far as acts go.
+
+    Args:
+        fields: Of the row.
+        event: The row.
+        policies: That it has to be signed under, if it is an act.
+
+    Raises:
+        LedgerFrozenError: If it is an act that no officer of one of them signed, or of no kind.
+    """
+    kind, number = fields["kind"], event.number
+    if kind not in WORDS:
+        raise LedgerFrozenError(f"Row {number} of the ledger is of kind {kind!r}.")
+    if WORDS[kind] is not Word.OFFICER:
+        return
+    message = act_message(kind, fields, number=number, previous=event.previous)
+    for policy in unsigned(policies, keys=signers_of(fields, message=message)):
+        raise LedgerFrozenError(
+            f"Row {number} is an officer's act ({kind}) that no officer of policy "
+            f"{policy.id!r} signed."
+        )
