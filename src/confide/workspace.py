@@ -263,8 +263,9 @@ class Workspace:
 
     def close(self) -> None:
         """Release the engine and the ledger."""
-        for part in filter(None, (self._engine, self._patients)):
-            part.close()
+        for part in (self._engine, self._patients):
+            if part is not None:
+                part.close()
         self._engine = self._patients = None
         self.ledger.close()
 

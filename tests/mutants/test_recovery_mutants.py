@@ -48,7 +48,7 @@ def gives_back(self, number, *, reason="gone"):
     self._journal.store.write_caps(book=self._journal.book, lineage=held.entry.lineage)
 
 
-def accepts_without_burning(self, found, *, reason):
+def accepts_without_burning(self, found, *, reason, officers=()):
     """The row of earlier versions."""
     self.append(
         "unfrozen", reason=reason, findings=[], raised=_texts(found.raised), key=self.public_key
@@ -77,8 +77,9 @@ def test_a_refund_of_what_lost_rows_answered_is_caught(tmp_path, monkeypatch):
 def test_a_row_that_goes_on_and_burns_too_little_is_refused_by_the_book(tmp_path, monkeypatch):
     real = Journal.append
 
-    def forgets(self, kind, **fields):
-        return real(self, kind, **(fields | ({"burned": []} if kind == "unfrozen" else {})))
+    def forgets(self, kind, officers=(), /, **fields):
+        lie = {"burned": []} if kind == "unfrozen" else {}
+        return real(self, kind, officers, **(fields | lie))
 
     monkeypatch.setattr(Journal, "append", forgets)
     with pytest.raises(LedgerFrozenError, match="goes on with requests under way"):

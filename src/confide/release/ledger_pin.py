@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from confide.budget.identity import fingerprint, new_ledger_id
-from confide.regular_file import sync_folder
+from confide.regular_file import descriptor, read_text, sync_folder, write_all
 from confide.release.keys import ORDER, make_order_key, make_signing_key, read_order_key
 
 NEW, PIN = "ledger.new", "ledger.id"
@@ -36,11 +36,7 @@ class FolderSite:
         """See :meth:`confide.budget.identity.Site.begun`."""
         beside = self._folder / f"{PIN}.{os.getpid()}"
         beside.unlink(missing_ok=True)
-        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(file, "wb") as out:
-            out.write(f"{ledger}\n".encode())
-            out.flush()
-            os.fsync(out.fileno())
+        _write(beside, ledger)
         beside.replace(self._folder / PIN)
         (self._folder / NEW).unlink(missing_ok=True)
         sync_folder(self._folder)
@@ -61,11 +57,7 @@ def make_keys(folder: Path) -> None:
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not any(folder.iterdir()):
-        file = os.open(folder / NEW, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(file, "wb") as out:
-            out.write(f"{new_ledger_id()}\n".encode())
-            out.flush()
-            os.fsync(out.fileno())
+        _write(folder / NEW, new_ledger_id())
     if (folder / NEW).exists():
         make_signing_key(folder)
         make_order_key(folder)
@@ -76,8 +68,17 @@ def may_begin(folder: Path) -> bool:
     return (folder / NEW).exists() and not (folder / PIN).exists()
 
 
+def _write(path: Path, ledger: str) -> None:
+    file = descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        write_all(file, f"{ledger}\n".encode())
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
 def _read(path: Path) -> str:
     try:
-        return path.read_text("ascii").strip()
+        return read_text(path, encoding="ascii").strip()
     except FileNotFoundError:
         return ""

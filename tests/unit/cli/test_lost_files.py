@@ -240,7 +240,7 @@ def test_another_hash_key_is_found_and_neither_reveals_the_other(plain, tmp_path
         assert bytes.fromhex(secret) not in chain
         assert secret not in told
     key.write_text("not a key")
-    assert "hash.key is not 32 bytes" in ran("plan", plain.study, code=7).err
+    assert "hash.key holds no key of 32 bytes" in ran("plan", plain.study, code=7).err
 
 
 def test_a_hash_key_lost_for_good_is_replaced_by_an_officer_and_growing_releases_end(tmp_path):
