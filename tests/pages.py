@@ -3,13 +3,14 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = tuple(sorted([ROOT / "README.md", *DOCS.rglob("*.md")]))
 
-_BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_TITLE = re.compile(r'title="([\w.-]+)"')
+_BLOCK = re.compile(r"^( *)```(\w*)([^\n]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+_TITLE = re.compile(r'title="([\w./-]+)"')
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,13 @@ def name_of(page: Path) -> str:
 
 
 def blocks(page: Path) -> list[Block]:
+    """Return the fenced blocks of a page, those of lists too, without their indentation."""
     text = page.read_text("utf-8")
     return [
         Block(
-            language=found[1],
-            title=title[1] if (title := _TITLE.search(found[2])) else "",
-            text=found[3],
+            language=found[2],
+            title=title[1] if (title := _TITLE.search(found[3])) else "",
+            text=dedent(found[4]),
             line=text.count("\n", 0, found.start()) + 2,
         )
         for found in _BLOCK.finditer(text)

@@ -1,14 +1,21 @@
-"""Every YAML and Python block of the documentation is read and run, page by page."""
+"""Pages of the documentation are walked: each file is written, each command run, in their order."""
 
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from cohort import write_cohort
-from pages import DOCS, PAGES, blocks, name_of
+from pages import DOCS, PAGES, Block, blocks, name_of
 
 SHARED = DOCS / "tutorials" / "first-release.md"  # its dataset.yaml stands on other pages too
-WITH_CODE = [page for page in PAGES if any(b.language == "python" for b in blocks(page))]
+HELP = DOCS / "reference" / "cli.md"  # what the commands say of themselves: generated
+COMMANDS = {"sh", "console"}
+RUN = {"python", *COMMANDS}
+WITH_CODE = [page for page in PAGES if any(b.language in RUN for b in blocks(page))]
 NEEDS = {
     "docs/how-to/audit-a-model.md": ("dp_accounting",),
     "docs/how-to/deep-models.md": ("opacus",),
@@ -16,6 +23,34 @@ NEEDS = {
 }
 """Libraries beyond those that are always there and those that the code of a page names."""
 WITH_FILES = [page for page in PAGES if any(b.language == "yaml" and b.title for b in blocks(page))]
+
+
+def walk(block: Block, *, page: Path) -> None:
+    """Run the commands of a block; what stands below a command in a console is what it says."""
+    if block.language == "sh":
+        ran(block.text, page=page, line=block.line)
+        return
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command, _, printed = part.partition("\n")
+        said = ran(command, page=page, line=block.line)
+        for line in printed.splitlines():
+            assert line in said, f"{name_of(page)}:{block.line}: not printed by {command}: {line}\n{said}"
+
+
+def ran(commands: str, *, page: Path, line: int) -> str:
+    """Return what commands print; fail where one of them fails."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", commands],
+        env=os.environ | {"PATH": path, "COLUMNS": "200"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{name_of(page)}:{line}: exit {done.returncode}\n{done.stdout}"
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +72,8 @@ def workplace(cohort, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
-def test_the_code_of_the_page_runs(page: Path, workplace: Path):
+def test_the_page_is_walked_from_top_to_bottom(page: Path, workplace: Path):
+    """Files are written, Python and commands run, in the order of the page, in one folder."""
     assert Path.cwd() == workplace
     code = "\n".join(b.text for b in blocks(page) if b.language == "python")
     named = tuple(name for name in ("pandas", "polars") if f"import {name}" in code)
@@ -46,10 +82,26 @@ def test_the_code_of_the_page_runs(page: Path, workplace: Path):
     names: dict[str, object] = {"__name__": "page"}
     for block in blocks(page):
         if block.title:
+            Path(block.title).parent.mkdir(exist_ok=True)
             Path(block.title).write_text(block.text, "utf-8")
         if block.language == "python":
             lines = "\n" * (block.line - 1) + block.text  # so that a trace points into the page
             exec(compile(lines, str(page), "exec"), names)  # noqa: S102
+        if block.language in COMMANDS:
+            walk(block, page=page)
+
+
+def test_commands_stand_in_blocks_that_are_run():
+    """A command of this product in a block of another language would be read, and never run."""
+    hidden = [
+        (name_of(page), block.line)
+        for page in PAGES
+        if page != HELP
+        for block in blocks(page)
+        if block.language not in {*COMMANDS, "python", "yaml"}
+        and re.search(r"^(\$ )?confide ", block.text, re.MULTILINE)
+    ]
+    assert hidden == []
 
 
 @pytest.mark.parametrize("page", WITH_FILES, ids=name_of)
@@ -61,13 +113,14 @@ def test_the_files_of_the_page_can_be_read_and_planned(page: Path, workplace: Pa
 
     titled = [block for block in blocks(page) if block.title]
     for block in titled:
+        Path(block.title).parent.mkdir(exist_ok=True)
         Path(block.title).write_text(block.text, "utf-8")
-    for block in titled:
-        if block.title.startswith("dataset"):
-            assert read_dataset(Path(block.title)).dataset.tables
-        if block.title.startswith("legal"):
-            assert read_legal(Path(block.title)).sites
-        if block.title.startswith("study"):
-            assert read_study(Path(block.title)).plan().measurements
-        if block.title.startswith("policy"):
-            assert read_policy(Path(block.title)).caps
+    for path in (Path(block.title) for block in titled):
+        if path.name.startswith("dataset"):
+            assert read_dataset(path).dataset.tables
+        if path.name.startswith("legal"):
+            assert read_legal(path).sites
+        if path.name.startswith("study"):
+            assert read_study(path).plan().measurements
+        if path.name.startswith("policy"):
+            assert read_policy(path).caps
