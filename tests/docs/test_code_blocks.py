@@ -15,7 +15,15 @@ SHARED = DOCS / "tutorials" / "first-release.md"  # its dataset.yaml stands on o
 HELP = DOCS / "reference" / "cli.md"  # what the commands say of themselves: generated
 COMMANDS = {"sh", "console"}
 RUN = {"python", *COMMANDS}
-WITH_CODE = [page for page in PAGES if any(b.language in RUN for b in blocks(page))]
+LONG = {"docs/how-to/audit-a-model.md", "docs/how-to/write-legal-documents.md"}
+"""Pages that run an audit: they are walked in the long suite."""
+UNWALKED = {"docs/how-to/postgres-ledger.md": "its commands need a server and its administrator"}
+"""Recoveries and moves over PostgreSQL are tests of their own (tests/audits/test_recoveries.py)."""
+WITH_CODE = [
+    pytest.param(page, marks=pytest.mark.audit if name_of(page) in LONG else ())
+    for page in PAGES
+    if any(b.language in RUN for b in blocks(page)) and name_of(page) not in UNWALKED
+]
 NEEDS = {
     "docs/how-to/audit-a-model.md": ("dp_accounting",),
     "docs/how-to/deep-models.md": ("opacus",),
@@ -34,7 +42,9 @@ def walk(block: Block, *, page: Path) -> None:
         command, _, printed = part.partition("\n")
         said = ran(command, page=page, line=block.line)
         for line in printed.splitlines():
-            assert line in said, f"{name_of(page)}:{block.line}: not printed by {command}: {line}\n{said}"
+            assert line in said, (
+                f"{name_of(page)}:{block.line}: not printed by {command}: {line}\n{said}"
+            )
 
 
 def ran(commands: str, *, page: Path, line: int) -> str:
