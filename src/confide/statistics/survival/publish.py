@@ -121,13 +121,13 @@ class _Writer:
         value, lower, upper, error = (
             float(each[place]) * scale for each in (of.value, of.lower, of.upper, of.error)
         )
-        known = not np.isnan(value)
+        known = bool(np.isfinite([value, lower, upper]).all())
         return Estimate(
             statistic=self.spec.id,
             quantity=quantity,
             key=key,
             value=value if known else None,
-            standard_error=None if np.isnan(error) or not known else error,
+            standard_error=error if known and np.isfinite(error) else None,
             lower=lower if known else None,
             upper=upper if known else None,
             level=float(self.spec.level),
@@ -193,7 +193,7 @@ def _comparisons(
 
 def _bare(quantity: str, key: tuple[str, ...], value: float, *, write: _Writer) -> Estimate:
     """Return a number without an interval."""
-    known = not np.isnan(value)
+    known = bool(np.isfinite(value))
     return Estimate(
         statistic=write.spec.id,
         quantity=quantity,
