@@ -14,6 +14,15 @@ AT_BOUND = "at a bound: check the unit"
 """A number that lies where values are clipped to: beyond it nothing can be seen."""
 
 
+def at_bound(place: float | None) -> tuple[str, ...]:
+    """Return the flag of a number that lies at one of its bounds.
+
+    Args:
+        place: Between the bounds, 0 to 1; None when there is no number.
+    """
+    return () if place is None or 0 < place < 1 else (AT_BOUND,)
+
+
 class Covers(enum.Enum):
     """Which randomness an interval covers."""
 

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from confide.plans import pooled
 from confide.plans.consistency import Consistent, Weights, whole_parts
-from confide.plans.estimates import AT_BOUND, Covers, Estimate
+from confide.plans.estimates import AT_BOUND, Covers, Estimate, at_bound
 from confide.plans.intervals import Component
 from confide.plans.pooled import Column, Found
 from confide.plans.simulation import Simulation
@@ -204,7 +204,7 @@ class Body:
             start=float(of.lower * of.scale),
             factor=float(line.reach),
             covers=Covers.SAMPLING_AND_NOISE,
-            flags=(*few, *_at(found, 0.0, 1.0)),
+            flags=(*few, *at_bound(found.value)),
         )
         yield self._published(
             "sd",
