@@ -419,13 +419,13 @@ QUICK = (
     ("quantiles", World.HEAPED, 600, 30),
     ("quantiles-of-fine-steps", World.CLIPPED, 600, 30),
     ("quantiles-of-fine-steps", World.HEAPED, 600, 30),
-    ("table-1", World.CLIPPED, 600, 8),
-    ("table-1", World.RARE, 600, 8),
+    ("table-1", World.CLIPPED, 600, 20),
+    ("table-1", World.RARE, 600, 20),
     ("mean", World.CLIPPED, 60, 60),
     ("proportion", World.RARE, 600, 60),
     ("weighted-proportion", World.HEAVY, 60, 100),
-    ("survival", World.EXHAUSTED, 600, 5),
-    ("survival", World.RARE, 60, 5),
+    ("survival", World.EXHAUSTED, 600, 30),
+    ("survival", World.RARE, 60, 30),
 )
 """Kind, world, patients and runs of the part that is run every time."""
 

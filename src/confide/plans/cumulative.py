@@ -91,7 +91,8 @@ def given_edges(edges: Sequence[Fraction], *, of: Domain, name: str) -> tuple[in
     if (
         any(step.denominator != 1 for step in steps)
         or any(a >= b for a, b in itertools.pairwise(steps))
-        or (steps[0], steps[-1]) != (of.lower, of.upper)
+        or steps[0] != of.lower
+        or steps[-1] != of.upper
     ):
         low, high = of.physical(of.lower), of.physical(of.upper)
         raise ContractError(

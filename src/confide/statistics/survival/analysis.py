@@ -160,27 +160,32 @@ def quantile_time(band: Banded, *, share: float, edges: Array) -> Banded:
 
 def mean_band(table: ExitTable, *, level: float) -> Banded:
     """Return the mean time without event up to the horizon of each arm, (..., arms), in steps."""
+    found, of = _means(table)
+    risk, (start, end) = table.at_risk, (float(table.edges[0]), float(table.edges[-1]))
     with np.errstate(invalid="ignore", over="ignore"):
-        of = _errors(table, survival_slopes(table.exits) @ mean_weights(table.widths))
-        whole = np.where(table.usable().all(axis=-1), 0.0, np.nan)
-        found = restricted_mean(survival(table.exits), widths=table.widths) + whole
-        risk, (start, end) = table.at_risk, (float(table.edges[0]), float(table.edges[-1]))
-        horizon = float(table.widths.sum())
         ends = lost_interval(
-            horizon - found,
+            end - found,
             of,
-            horizon=horizon,
+            horizon=end - start,
             least=risk[..., -1],
             most=risk[..., 0],
             level=level,
         )
-        value = np.clip(start + found, start, end)
+        value = np.clip(found, start, end)
         return Banded(
             value=value,
             lower=np.minimum(end - ends[1], value),
             upper=np.maximum(end - ends[0], value),
-            error=np.sqrt(of.total) + whole,
+            error=np.where(np.isnan(found), np.nan, np.sqrt(of.total)),
         )
+
+
+def _means(table: ExitTable) -> tuple[Array, Errors]:
+    with np.errstate(invalid="ignore", over="ignore"):
+        of = _errors(table, survival_slopes(table.exits) @ mean_weights(table.widths))
+        whole = np.where(table.usable().all(axis=-1), 0.0, np.nan)
+        found = restricted_mean(survival(table.exits), widths=table.widths)
+        return float(table.edges[0]) + found + whole, of
 
 
 def mean_difference(table: ExitTable, *, level: float) -> Banded:
