@@ -229,8 +229,9 @@ def share(
 
 def _rare(having: float, noise: Component, *, total: float, spread: float, level: float) -> float:
     """Return what the share of a few is at least, as of a Poisson number of effective rows."""
-    least = having - quantile([noise], level=level) * math.sqrt(noise.variance)
-    return least_mean(least * total / spread, level=level) * spread / total**2
+    times = total / spread
+    deviation = quantile([noise], level=level) * math.sqrt(noise.variance) * times
+    return least_mean(having * times, deviation=deviation, level=level) / times / total
 
 
 def _within(p: float) -> float:

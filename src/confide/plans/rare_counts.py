@@ -21,39 +21,50 @@ if TYPE_CHECKING:
 
 MOST = 8.0
 """Events from which on the limit is above that of a score interval."""
+MOST_NOISE = 2.0
+"""Deviation of the noise, at the level, from which on a score interval needs no other end."""
 _TERMS, _HALVINGS = 40, 45
 
 
-def least_mean(events: float, *, level: float) -> float:
+def least_mean(events: float, *, deviation: float, level: float) -> float:
     """Return the mean λ ≥ 0 below which as many events have a chance of at most 1 − level.
 
     Args:
-        events: Observed, less what noise may have added; need not be whole.
+        events: Observed, with noise; need not be whole.
+        deviation: What the noise may have added, at the level; from 2 on it is as wide as the law
+            of few events, and a score interval that allows for it needs no other end.
         level: Of the interval.
 
     Example:
-        >>> round(least_mean(1, level=0.95), 4), least_mean(-0.2, level=0.95)
-        (0.0513, 0.0)
+        >>> round(least_mean(1, deviation=0.0, level=0.95), 4)
+        0.0513
     """
-    if events <= 0:
-        return 0.0
-    if events > MOST:
+    few = events - deviation
+    if deviation > MOST_NOISE or few > MOST:
         return events
-    low, high = 0.0, events
+    if few <= 0:
+        return 0.0
+    low, high = 0.0, few
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if _chance(events, middle) <= 1 - level else (low, middle)
+        low, high = (middle, high) if _chance(few, middle) <= 1 - level else (low, middle)
     return low
 
 
-def least_means(events: "NDArray[np.float64]", *, level: float) -> "NDArray[np.float64]":
+def least_means(
+    events: "NDArray[np.float64]", deviation: "NDArray[np.float64]", *, level: float
+) -> "NDArray[np.float64]":
     """Return :func:`least_mean` of each number; those that are not finite are kept."""
     import numpy as np
 
-    found = np.where(events > 0, events, 0.0)
-    few = (events > 0) & (events <= MOST)
-    found[few] = [least_mean(float(x), level=level) for x in events[few]]
-    return np.where(np.isfinite(events), found, events)
+    found = np.array(np.broadcast_to(events, np.broadcast_shapes(events.shape, deviation.shape)))
+    wide = np.broadcast_to(deviation, found.shape)
+    near = np.isfinite(found) & np.isfinite(wide) & (found - wide <= MOST) & (wide <= MOST_NOISE)
+    found[near] = [
+        least_mean(float(x), deviation=float(d), level=level)
+        for x, d in zip(found[near], wide[near], strict=True)
+    ]
+    return found
 
 
 def _chance(events: float, mean: float) -> float:

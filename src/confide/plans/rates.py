@@ -153,8 +153,8 @@ def ratio(cell: Cell, *, spread: float, curve: float, level: float) -> Rate:
     low, high = (0.0, None) if interval is None else interval
     if spread > 0:
         of_events = [s.noise.times(s.events) for s in cell.noise]
-        least = events - quantile(of_events, level=level) * math.sqrt(variance(of_events))
-        low = min(low, least_mean(least, level=level) / cell.base)
+        deviation = quantile(of_events, level=level) * math.sqrt(variance(of_events))
+        low = min(low, least_mean(events, deviation=deviation, level=level) / cell.base)
     return Rate(
         value=value,
         standard_error=math.sqrt(variance(parts)) / cell.base,

@@ -155,12 +155,13 @@ def share_interval(
         return found
 
     def few(having: Array) -> Array:
-        least = having - of.quantile(level=level) * np.sqrt(of.noise)
-        found: Array = least_means(least * number, level=level) / number
+        deviation = of.quantile(level=level) * np.sqrt(of.noise) * number
+        found: Array = least_means(having * number, deviation, level=level) / number
         return found
 
     low, high = end(turned[0], sign=-1), end(turned[1], sign=1)
-    return np.fmin(low, few(share)), np.fmax(high, 1 - few(1 - share))
+    low, high = np.fmin(low, few(share)), np.fmax(high, 1 - few(1 - share))
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
 
 def hazard_interval(
@@ -184,9 +185,10 @@ def hazard_interval(
         found: Array = np.maximum(middle + sign * root, 0.0)
         return found
 
-    least = (hazard - of.quantile(level=level) * np.sqrt(of.noise)) * number
+    deviation = of.quantile(level=level) * np.sqrt(of.noise) * number
     low, high = end(turned[0], sign=-1), end(turned[1], sign=1)
-    return np.fmin(low, least_means(least, level=level) / number), high
+    few = np.maximum(least_means(hazard * number, deviation, level=level), 0.0) / number
+    return np.fmin(low, few), high
 
 
 def lost_interval(
@@ -217,6 +219,7 @@ def lost_interval(
     early = spread <= 0
     low = np.where(early, np.fmin(lost - plain, (-b - root) / (2 * a)), (-b - root) / (2 * a))
     high = np.where(early, np.fmax(lost + plain, (-b + root) / (2 * a)), (-b + root) / (2 * a))
-    few = least_means((lost - np.sqrt(q2 * of.noise)) * number / (horizon / 2), level=level)
-    low = np.fmin(low, few * (horizon / 2) / number)
+    events = number / (horizon / 2)  # an event loses half of the horizon
+    few = least_means(lost * events, np.sqrt(q2 * of.noise) * events, level=level)
+    low = np.fmin(low, few / events)
     return np.clip(low, 0.0, horizon), np.clip(high, 0.0, horizon)
