@@ -130,7 +130,8 @@ def _bins(inner: Domain, edges: tuple[int, ...]) -> Domain:
         )
     last = len(edges) - 2
     labels = tuple(
-        _range_label(inner, low, high if i == last else high - 1)
+        # the last bin is closed, but a bound with a bin of its own is one value
+        _range_label(inner, low, high if i == last and low != inner.upper else high - 1)
         for i, (low, high) in enumerate(itertools.pairwise(edges))
     )
     return Domain(kind=Kind.CATEGORY, lower=0, upper=last, keys=labels)
