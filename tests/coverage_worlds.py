@@ -1,10 +1,12 @@
 """Thousands of small clinics at once, their exact vectors by numpy, and what is true of them.
 
-A clinic has one row a patient.  All numbers are canonical integers of shape (runs, patients), so
+A clinic has one row a patient, and is one of several worlds: the usual one, and those where values
+are clipped or heaped, events are rare, nobody is left before the horizon, or few weights are large.  All numbers are canonical integers of shape (runs, patients), so
 one call counts the cells of every run.  What is true of a run's patients is what the statistic says
 of its exact vector with the noise off; what is true of the population, the same of a million.
 """
 
+import enum
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -106,25 +108,38 @@ def clinic(*, measure: Measure, adjacency: Adjacency, patients: int) -> Dataset:
     )
 
 
-def people(shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Ints]:
+class World(enum.Enum):
+    """What the patients of a clinic are like."""
+
+    USUAL = "usual"
+    CLIPPED = "clipped"  # half of the values, or more, lie at a bound
+    HEAPED = "heaped"  # values are rounded, or nearly all the same
+    RARE = "rare"  # one patient of two hundred has the event, one of a hundred the label
+    EXHAUSTED = "exhausted"  # nobody is at risk for the second half of follow-up
+    HEAVY = "heavy"  # one weight of twenty is forty times the others, and goes with the illness
+
+
+def _whole(values: NDArray, lower: int, upper: int) -> Ints:
+    return np.clip(np.rint(values), lower, upper).astype(np.int64)
+
+
+def people(
+    shape: tuple[int, ...], rng: np.random.Generator, *, world: World = World.USUAL
+) -> dict[str, Ints]:
     """Patients: older ones are sicker, heavier ones have more pressure; some have no bmi."""
-
-    def whole(values: NDArray, lower: int, upper: int) -> Ints:
-        return np.clip(np.rint(values), lower, upper).astype(np.int64)
-
-    age = whole(rng.normal(55, 18, shape), 0, 100)
+    age = _whole(rng.normal(55, 18, shape), 0, 100)
     sex = rng.integers(0, 2, shape)
     dose = rng.integers(0, 3, shape)
-    bmi = whole(10 * (18 + rng.gamma(4, 2.2, shape)), 100, 701)  # skewed
+    bmi = _whole(10 * (18 + rng.gamma(4, 2.2, shape)), 100, 701)  # skewed
     mean = 92 + 0.3 * age + 0.08 * bmi - 4 * sex
-    pressure = whole(mean + rng.normal(0, 14, shape), 80, 200)
+    pressure = _whole(mean + rng.normal(0, 14, shape), 80, 200)
     risk = 0.05 + 0.003 * age + 0.03 * dose
     sick = (rng.random(shape) < risk).astype(np.int64)
     event = rng.exponential(900 / (1 + 0.4 * sex), shape)
     lost = rng.exponential(1500, shape)
     kind = 1 + (rng.random(shape) < 0.3)
     known = rng.random(shape) >= 0.08
-    return {
+    usual = {
         "sex": sex.astype(np.int64),
         "sick": sick,
         "dose": dose.astype(np.int64),
@@ -135,9 +150,47 @@ def people(shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Ints]:
         "bmi": np.where(known, bmi, UNKNOWN),
         "days": np.minimum(np.floor(np.minimum(event, lost)), 720).astype(np.int64),
         "day": rng.integers(0, 361, shape).astype(np.int64),
-        "marker": whole(1000 * rng.gamma(2.5, 1.6, shape), 0, 20_000),
+        "marker": _whole(1000 * rng.gamma(2.5, 1.6, shape), 0, 20_000),
         "weight": rng.choice([2, 5, 10, 20, 40], shape).astype(np.int64),
     }
+    return usual | _changed(usual, rng, world=world)
+
+
+def _changed(usual: Rows, rng: np.random.Generator, *, world: World) -> dict[str, Ints]:
+    """Return the columns that are other than usual."""
+    shape = usual["age"].shape
+    match world:
+        case World.USUAL:
+            return {}
+        case World.CLIPPED:
+            return {
+                "pressure": np.clip(usual["pressure"] + 75, 80, 200),
+                "marker": np.clip(usual["marker"] - 3300, 0, 20_000),
+                "bmi": np.where(usual["bmi"] == UNKNOWN, UNKNOWN, 701),
+                "age": np.clip(usual["age"] + 40, 0, 100),
+            }
+        case World.HEAPED:
+            ones = rng.random(shape)
+            return {
+                "pressure": _whole(usual["pressure"] / 10 - 0.3, 8, 20) * 10,
+                "marker": np.where(ones < 0.7, 1000, np.where(ones < 0.9, 1100, usual["marker"])),
+                "bmi": np.where(usual["bmi"] == UNKNOWN, UNKNOWN, usual["bmi"] // 50 * 50),
+                "days": np.minimum(usual["days"] // 90 * 90 + 1, 720),
+            }
+        case World.RARE:
+            sick = rng.random(shape) < 0.002 + 0.006 * (usual["age"] > 65)
+            dose = (rng.random(shape) < 0.01) + (rng.random(shape) < 0.01)
+            ending = np.where(usual["days"] < 720, usual["ending"], 0)
+            return {
+                "sick": sick.astype(np.int64),
+                "dose": dose.astype(np.int64),
+                "ending": np.where(rng.random(shape) < 0.02, ending, 0),
+            }
+        case World.EXHAUSTED:
+            return {"days": np.minimum(usual["days"], rng.integers(60, 330, shape))}
+        case World.HEAVY:
+            many = rng.random(shape) < 0.02 + 0.2 * usual["sick"]
+            return {"weight": np.where(many, 40, 1)}
 
 
 def _value(of, rows: Rows, to: Dataset) -> Ints:

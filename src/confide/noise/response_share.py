@@ -5,12 +5,12 @@ respondents drawn from a population with share f, the number counted is binomial
 λ = q + f(p − q), whatever the encoding: sampling and coins are in one law.
 
 - *Estimate:* (c/n − q)/(p − q), without bias, hence possibly outside [0, 1] [War65].
-- *Interval:* every λ in [q, p] that the likelihood-ratio test does not reject.  The ratio is taken
-  against the best rate *inside* [q, p], so the order of outcomes respects that shares lie in [0, 1]
-  [FC98].  Tail probabilities are summed exactly, ties included, so the coverage is at least the
-  level for every n and every share.  From 200 respondents on it is at most 0.97 at level 0.95 when
-  at least 20 are expected to be counted; below, counts are few and the excess is larger.  Mapping
-  the ends to shares keeps the coverage.
+- *Interval:* from the least to the greatest λ in [q, p] that the likelihood-ratio test does not
+  reject; between them some may be.  The ratio is taken against the best rate *inside* [q, p], so
+  the order of outcomes respects that shares lie in [0, 1] [FC98].  Tail probabilities are summed
+  exactly, ties included, so the coverage is at least the level for every n and every share.  From
+  200 respondents on it is at most 0.97 at level 0.95 when at least 20 are expected to be counted;
+  below, counts are few and the excess is larger.  Mapping the ends to shares keeps the coverage.
 - *Together:* shares of all categories, moved to the nearest point of the simplex: at least 0, sum 1
   [DSSC08].  It is biased near 0, so it stands beside the estimate, not in its place [WLLS20].
 
@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from confide.errors import InvalidParameterError
 
-_GRID, _NEAR, _HALVINGS = 65, 4, 20
+_HALVINGS = 50
 _TIE = 1e-9
 """Log-likelihoods closer than this are a tie, and ties count as at least as extreme."""
 
@@ -175,43 +175,71 @@ class _Law:
 
     def interval(self, count: int, *, level: float) -> tuple[float, float]:
         """Return the smallest and the largest rate that the test at 1 − level lets stand."""
-        centre = min(max(count / self.asked, self.lowest), self.highest)
-        z = NormalDist().inv_cdf((1 + level) / 2)
-        reach = (z + 3) * math.sqrt(centre * (1 - centre) / self.asked)
-        reach += (z * z + 6) / self.asked
-        rates = np.linspace(
-            max(self.lowest, centre - reach), min(self.highest, centre + reach), _GRID
-        )
-        near = np.linspace(-_NEAR, _NEAR, _GRID) / self.asked  # where the test wavers
-        ends = []
-        for outwards, wide in ((-1, rates[::-1]), (1, rates)):
-            end = self._edge(count, wide, level=level)
-            fine = np.clip(end + outwards * near, self.lowest, self.highest)
-            ends.append(self._edge(count, fine, level=level))
-        return ends[0], ends[1]
+        mirrored = _Law.of(self.asked, lowest=1 - self.highest, highest=1 - self.lowest)
+        lower = 1 - mirrored.greatest(self.asked - count, level=level)
+        return max(self.lowest, lower), self.greatest(count, level=level)
 
-    def _edge(self, count: int, rates: NDArray[np.float64], *, level: float) -> float:
-        """Return the last of ``rates`` that stands, moved on to where the test begins to reject."""
-        last = int(np.flatnonzero(self._p_values(count, rates) > 1 - level)[-1])
-        inside, outside = float(rates[last]), float(rates[min(last + 1, rates.size - 1)])
+    def greatest(self, count: int, *, level: float) -> float:
+        """Return the largest rate that stands.
+
+        A count k above is as extreme as ``count`` up to the rate at which both are equally likely
+        beside their best, whose log odds are the slope of ``best`` between the two; so these rates
+        rise with k.  Between two of them the same counts are extreme, those up to ``count`` and
+        those from some k on: the chance of the first falls with the rate, that of the second rises,
+        and their sum has no peak inside, so what stands beyond the last of them that does is found
+        by halving, and no island is passed over.
+        """
+        alpha = 1 - level
+        at_end = self._chance(count, np.array([self.highest]), self._from(count, self.highest))
+        if at_end[0] > alpha:
+            return self.highest
+        above = np.arange(count + 1, self._farthest(count, level=level) + 1)
+        slopes = (self.best[above] - self.best[count]) / (above - count)
+        rates = np.clip(1 / (1 + np.exp(-slopes)), self.lowest, self.highest)
+        standing = np.flatnonzero(self._chance(count, rates, above) > alpha)
+        last = int(standing[-1]) if standing.size else -1
+        start = min(max(self.lowest, count / self.asked), self.highest)
+        inside = float(rates[last]) if standing.size else start
+        outside = float(rates[last + 1]) if last + 1 < rates.size else self.highest
+        since = np.array([count + last + 2])
         for _ in range(_HALVINGS):
             middle = (inside + outside) / 2
-            if self._p_values(count, np.array([middle]))[0] > 1 - level:
+            if self._chance(count, np.array([middle]), since)[0] > alpha:
                 inside = middle
             else:
                 outside = middle
         return inside
 
-    def _p_values(self, count: int, rates: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the chance of an outcome at least as unlikely as ``count``, for each rate."""
+    def _from(self, count: int, rate: float) -> NDArray[np.int64]:
+        """Return the first count above that is as extreme at a rate."""
+        above = np.arange(count + 1, self.asked + 1)
+        odds = math.log(rate) - math.log1p(-rate)
+        gains = self.best[above] - self.best[count] - (above - count) * odds
+        found = np.flatnonzero(gains >= -_TIE)
+        return np.array([above[found[0]] if found.size else self.asked + 1])
+
+    def _farthest(self, count: int, *, level: float) -> int:
+        """Return a count so high that no rate at which it is as extreme stands."""
+        centre = min(max(count / self.asked, self.lowest), self.highest)
+        z = NormalDist().inv_cdf((1 + level) / 2)
+        reach = (z + 4) * math.sqrt(centre * (1 - centre) / self.asked) + (z * z + 9) / self.asked
+        return min(
+            self.asked, math.ceil(max(count, centre * self.asked) + 2.5 * reach * self.asked)
+        )
+
+    def _chance(
+        self, count: int, rates: NDArray[np.float64], since: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the chance of at most ``count``, or of at least ``since``, for each rate."""
+        if not rates.size:
+            return rates
         spread = 8 * math.sqrt(self.asked * float((rates * (1 - rates)).max())) + 40
         low = max(0, math.floor(min(self.asked * float(rates.min()) - spread, count)))
         high = min(self.asked, math.ceil(max(self.asked * float(rates.max()) + spread, count)))
         counts = np.arange(low, high + 1)
         rate = rates[:, None]
         logs = counts * np.log(rate) + (self.asked - counts) * np.log1p(-rate)
-        against = self.best[low : high + 1] - logs
-        extreme = against >= against[:, [count - low]] - _TIE
         law = np.exp(logs + self.ways[low : high + 1])
-        p_values: NDArray[np.float64] = (law * extreme).sum(axis=1)
-        return p_values
+        extreme = (counts <= count) | (counts >= since[:, None])
+        found: NDArray[np.float64] = (law * extreme).sum(axis=1)
+        return found

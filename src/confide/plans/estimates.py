@@ -5,7 +5,22 @@ a plan would have, from public facts only.
 """
 
 import enum
+import math
 from dataclasses import dataclass
+
+from confide.errors import ContractError
+
+AT_BOUND = "at a bound: check the unit"
+"""A number that lies where values are clipped to: beyond it nothing can be seen."""
+
+
+def at_bound(place: float | None) -> tuple[str, ...]:
+    """Return the flag of a number that lies at one of its bounds.
+
+    Args:
+        place: Between the bounds, 0 to 1; None when there is no number.
+    """
+    return () if place is None or 0 < place < 1 else (AT_BOUND,)
 
 
 class Covers(enum.Enum):
@@ -31,6 +46,9 @@ class Estimate:
         covers: Which randomness it covers.
         unit: UCUM code, or "persons", "rows".
         flags: Short words: "denominator too small", "below threshold".
+
+    Raises:
+        ContractError: If a number is not finite.
     """
 
     statistic: str
@@ -44,6 +62,14 @@ class Estimate:
     covers: Covers
     unit: str
     flags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        numbers = (self.value, self.standard_error, self.lower, self.upper)
+        if any(number is not None and not math.isfinite(number) for number in numbers):
+            raise ContractError(
+                f"An estimate of {self.quantity!r} is not a finite number.",
+                hint="A number that cannot be given is None, with a flag that says why.",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

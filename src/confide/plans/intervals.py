@@ -22,6 +22,7 @@ from statistics import NormalDist
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.plans.rare_counts import least_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +181,8 @@ def share(
 ) -> Share:
     """Return A/(A+B) of A = ``having``, B = ``without``, and where it is at ``level``.
 
-    (1−p)A − pB has noise variance s²(1−p)² + t²p²; a sample adds ``spread``·p(1−p).
+    (1−p)A − pB has noise variance s²(1−p)² + t²p²; a sample adds ``spread``·p(1−p), and where it
+    has few on one side the end there is that of a Poisson number.
 
     Args:
         having: Noisy A.
@@ -211,12 +213,25 @@ def share(
         having, total, coefficients=(fixed, sampled - 2 * fixed, both - sampled)
     )
     low, high = (0.0, 1.0) if interval is None else interval
+    if spread > 0:
+        few = [
+            _rare(x, each, total=total, spread=spread, level=level)
+            for x, each in ((having, noise), (without, second))
+        ]
+        low, high = min(low, few[0]), max(high, 1 - few[1])
     return Share(
         value=p,
         standard_error=math.sqrt(variance(parts)) / total,
         lower=min(_within(low), p),
         upper=max(_within(high), p),
     )
+
+
+def _rare(having: float, noise: Component, *, total: float, spread: float, level: float) -> float:
+    """Return what the share of a few is at least, as of a Poisson number of effective rows."""
+    times = total / spread
+    deviation = quantile([noise], level=level) * math.sqrt(noise.variance) * times
+    return least_mean(having * times, deviation=deviation, level=level) / times / total
 
 
 def _within(p: float) -> float:

@@ -33,6 +33,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from confide.plans.intervals import Component, quantile, ratio_interval, variance
+from confide.plans.rare_counts import least_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +151,10 @@ def ratio(cell: Cell, *, spread: float, curve: float, level: float) -> Rate:
         coefficients=(c0, c1 + squared * spread, c2 - squared * curve),
     )
     low, high = (0.0, None) if interval is None else interval
+    if spread > 0:
+        of_events = [s.noise.times(s.events) for s in cell.noise]
+        deviation = quantile(of_events, level=level) * math.sqrt(variance(of_events))
+        low = min(low, least_mean(events, deviation=deviation, level=level) / cell.base)
     return Rate(
         value=value,
         standard_error=math.sqrt(variance(parts)) / cell.base,

@@ -110,7 +110,9 @@ def spread_of_share(having: WeightSums, without: WeightSums) -> float:
     """Return the sampling variance of Σw over those who have it, over p(1−p).
 
     The variance at the estimate is that of the linearised share, Σw²(y−p)²; elsewhere it follows
-    p(1−p), as in Wilson's interval [KG98].  Where the share is 0 or 1 it is Kish's: Σw².
+    p(1−p), as in Wilson's interval [KG98].  Where few have it, or lack it, Σw² over them is hardly
+    known, and a few large weights that were not drawn would be missed; so it is never taken as less
+    than Kish's, Σw² over all.
     """
     whole = having.plus(without)
     total = max(having.total, 0.0) + max(without.total, 0.0)
@@ -118,4 +120,4 @@ def spread_of_share(having: WeightSums, without: WeightSums) -> float:
     if not 0 < p < 1:
         return whole.plausible_squares
     linear = (1 - p) ** 2 * having.plausible_squares + p**2 * without.plausible_squares
-    return linear / (p * (1 - p))
+    return max(linear / (p * (1 - p)), whole.plausible_squares)

@@ -3,12 +3,14 @@
 *Privacy:* post-processing of published numbers: no row is read and nothing is charged.  An earlier
 answer is used only if it is about the same data as declared (lineage, snapshot, unit, adjacency,
 tables, per-patient values), so that the ledger's promise is about the same patients; if it was
-published, not only computed; and if its audience is the one of the study or a wider one.  The
+published, not only computed; and if its audience is the one of the study or a wider one.  Where a
+policy leaves out patients whose budget is spent, each release counted other patients, so all
+answers come from one of them: averages or ratios across two would be about nobody.  The
 snapshot is a declared name, never a digest of the data: "unchanged" would itself be an answer.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from confide.budget.ledger import Ledger, State
@@ -37,6 +39,10 @@ BECAUSE = (
     "nothing [DR14, prop. 2.1]"
 )
 WITHHELD = "The house rule withholds noisy counts, which a release made of earlier ones would hold."
+OTHER_PATIENTS = (
+    "Each release left out patients whose budget was spent, so it counted others than the next, "
+    "and no two of them are used together."
+)
 PUBLISH = "Write small-cells: {rule: ..., noisy: published}, or run without --reuse."
 AUDIENCES = ("internal", "registered", "public")
 """From the narrowest to the widest."""
@@ -223,6 +229,26 @@ def offers(ledger: Ledger, plan: Plan) -> dict[str, Answer | ContractError]:
 
 
 def _answers(
+    statistics: Sequence[Statistic], sources: Sequence[Source], *, dataset: Dataset
+) -> dict[str, Answer | ContractError]:
+    if not dataset.patients:
+        return _together(statistics, sources, dataset=dataset)
+    ordered = sorted(sources, key=lambda each: (-each.noisy.plan.nano, each.entry))
+    alone = [_together(statistics, [source], dataset=dataset) for source in ordered]
+    found = max(alone, key=_answered, default=_together(statistics, (), dataset=dataset))
+    if len(sources) < 2 or _answered(found) == len(found):
+        return found
+    return {
+        name: ContractError(f"{each} {OTHER_PATIENTS}") if isinstance(each, ContractError) else each
+        for name, each in found.items()
+    }
+
+
+def _answered(found: Mapping[str, Answer | ContractError]) -> int:
+    return sum(not isinstance(each, ContractError) for each in found.values())
+
+
+def _together(
     statistics: Sequence[Statistic], sources: Sequence[Source], *, dataset: Dataset
 ) -> dict[str, Answer | ContractError]:
     earlier = [measured for source in sources for measured in source.measured()]

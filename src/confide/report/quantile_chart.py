@@ -87,4 +87,4 @@ def _bins(
 
 def _physical_edges(statistic: Quantiles, *, dataset: Dataset) -> list[float]:
     of = domain(resolve(statistic.column, table=statistic.table, dataset=dataset), dataset=dataset)
-    return [of.physical(edge) for edge in statistic.edges(dataset)]
+    return [of.physical(edge) for edge in statistic.cells(dataset)]

@@ -30,7 +30,7 @@ from fractions import Fraction
 from confide.errors import ContractError
 from confide.plans.cell_means import cell_means, expected_error, mean_questions
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds
-from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
 from confide.plans.intervals import Share
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
@@ -156,5 +156,8 @@ class Mean:
             level=float(self.level),
             covers=Covers.NOISE,
             unit=of.unit,
-            flags=("denominator too small",) if few or found.value is None else (),
+            flags=(
+                *(("denominator too small",) if few or found.value is None else ()),
+                *at_bound(found.value),
+            ),
         )

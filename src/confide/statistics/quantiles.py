@@ -3,17 +3,13 @@
 *Lemma:* a histogram: one row a patient gives Δ₁ = Δ₂² = 1 (m rows in one bin: m and m²).
 
 *Privacy:* bins are public; every quantile of the released histogram is post-processing.
-*Utility:* the cumulative counts are made monotone; a quantile is interpolated in its bin, so its
-error is at least a fraction of the bin.  The interval inverts, place by place, the test of
-"C(x) = q·N": with C the noisy cumulative count, C(t) − qN = (1−q)·ΣZ below t − q·ΣZ above, whose
-quantile is known; for the population N·q(1−q) is added, and within a bin what rows spread over it
-bring (:mod:`confide.plans.cumulative`).  Its ends are rounded down to the grid of the number, which
-a whole number needs: it lies in the interval if the continuous quantile does.  It is valid for each
-quantile by itself.
+*Utility:* cells are half-open on the grid of the column; a value with a cell of its own is found
+exactly, and so is each bound, where what lies beyond was clipped to.  Intervals invert ranks
+outwards, so they are right whatever the shape inside a cell (:mod:`confide.plans.cumulative`): no
+narrower than a cell, and as narrow as one value where it has a cell.  Each is valid by itself.
 
-The noise of all bins adds up in C: its standard deviation at the median is √bins/2 times that of
-one bin.  A hierarchy of sums would have about 0.6 of it at 64 bins under zCDP and none less under
-pure ε; so choose bins no finer than the reader needs.
+The noise of all cells adds up in the ranks: its standard deviation at the median is √cells/2 times
+that of one cell; so choose cells no finer than the reader needs.
 
 References:
     [Smi11] Smith. Privacy-preserving statistical estimation with optimal convergence rates. STOC
@@ -28,9 +24,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
+from confide.plans.canonical import ABSENT
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
-from confide.plans.cumulative import Binned, interpolated, monotone, quantile_interval
-from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.cumulative import Ends, Ranked, cell_edges, given_edges, rank_widths
+from confide.plans.estimates import AT_BOUND, Covers, Estimate, Forecast
 from confide.plans.intervals import (
     Component,
     median_error,
@@ -59,13 +56,16 @@ class Quantiles:
         table: Whose rows.
         column: A number.
         at: Which quantiles, in (0, 1).
-        bins: Number of equal public bins between the declared bounds.
+        bins: Most public cells between the declared bounds: one a value where there are enough,
+            else one for each bound and equal ones between.
+        edges: Where cells begin instead, in the unit of the column, from bound to bound.
         by: Groups; none gives one set of numbers.
         where: Which rows.
         per_patient: Bounds, where the schema gives none.
         level: Coverage of each interval.
         expect: Public planning number of rows in a group; needed to forecast the error.
         title: Headline in the report.
+        ends: Whether each bound has a cell of its own.
     """
 
     id: str
@@ -73,12 +73,14 @@ class Quantiles:
     column: str
     at: tuple[Fraction, ...] = _QUARTILES
     bins: int = 64
+    edges: tuple[Fraction, ...] = ()
     by: tuple[str, ...] = ()
     where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
     level: Fraction = Fraction(95, 100)
     expect: Fraction | None = None
     title: str = ""
+    ends: Ends = field(default=Ends.APART, metadata={ABSENT: Ends.MERGED})
 
     def __post_init__(self) -> None:
         if not self.at or any(not 0 < q < 1 for q in self.at):
@@ -95,12 +97,16 @@ class Quantiles:
             )
         return of
 
-    def edges(self, dataset: Dataset) -> tuple[int, ...]:
-        """Return the public bin edges, in canonical integers."""
+    def cells(self, dataset: Dataset) -> tuple[int, ...]:
+        """Return the edges of the public cells, in canonical integers.
+
+        Raises:
+            ContractError: If those that are named do not suit the column.
+        """
         of = self._domain(dataset)
-        count = min(self.bins, of.upper - of.lower)
-        steps = (of.lower + (of.upper - of.lower) * i // count for i in range(count + 1))
-        return tuple(steps)
+        if self.edges:
+            return given_edges(self.edges, of=of, name=f"Quantiles {self.id!r}")
+        return cell_edges(of, cells=self.bins, ends=self.ends)
 
     def _axes(self, dataset: Dataset) -> tuple[Expression, ...]:
         column = resolve(self.column, table=self.table, dataset=dataset)
@@ -108,7 +114,7 @@ class Quantiles:
             raise ContractError(f"Quantiles {self.id!r} needs a column, not a derived one.")
         return (
             *axes_of(self.by, table=self.table, dataset=dataset),
-            BinOf(of=column, edges=self.edges(dataset)),
+            BinOf(of=column, edges=self.cells(dataset)),
         )
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
@@ -147,23 +153,23 @@ class Quantiles:
                 f"The error of quantiles {self.id!r} depends on the number of rows of a group.",
                 hint="Write expect: {count: 500}, from a public source or an earlier certificate.",
             )
-        of, edges = self._domain(dataset), self.edges(dataset)
+        of, edges = self._domain(dataset), self.cells(dataset)
         noise = additive(mechanisms["histogram"])
-        bins = len(edges) - 1
+        count = len(edges) - 1
         spread = float((of.upper - of.lower) * of.scale) / 6
         per_rank = spread * math.sqrt(2 * math.pi) / float(self.expect)
-        bin_width = float((of.upper - of.lower) * of.scale) / bins
+        cell = float(((edges[-1] - edges[0]) / Fraction(count) - 1) * of.scale)
         part = noise_component(noise, factor=0.5)
-        kurtosis = part.excess_kurtosis / bins
-        parts = [Component(variance=part.variance * bins, excess_kurtosis=kurtosis)]
+        kurtosis = part.excess_kurtosis / count
+        parts = [Component(variance=part.variance * count, excess_kurtosis=kurtosis)]
         width = quantile(parts, level=float(level)) * math.sqrt(variance(parts))
         return Forecast(
-            half_width=width * per_rank + 0.3 * bin_width,
-            median_error=math.hypot(median_error(parts) * per_rank, bin_width / 8),
+            half_width=width * per_rank + cell / 2,
+            median_error=math.hypot(median_error(parts) * per_rank, cell / 8),
             level=float(level),
             unit=of.unit,
             planning=float((of.upper + of.lower) * of.scale) / 2,
-            notes=(f"for groups of {self.expect} rows; bins are {bin_width:.4g} {of.unit} wide",),
+            notes=(f"for groups of {self.expect} rows; cells are up to {_wide(of, edges)} wide",),
         )
 
     def estimate(
@@ -176,68 +182,57 @@ class Quantiles:
     ) -> tuple[Estimate, ...]:
         """Return each quantile of each group, with both intervals."""
         del simulation
-        edges = self.edges(dataset)
-        width = len(edges) - 1
-        counts = vector(noisy["histogram"])
+        edges, of = self.cells(dataset), self._domain(dataset)
+        width, noise = len(edges) - 1, additive(mechanisms["histogram"])
+        counts, level = vector(noisy["histogram"]), float(self.level)
         keys = cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
-        noise = noise_component(additive(mechanisms["histogram"]))
+        least = 10 * math.sqrt(noise.variance() * width)
         return tuple(
-            self._one(key, q, covers, counts[i * width : (i + 1) * width], noise=noise, to=dataset)
+            self._one(
+                key,
+                Ranked(
+                    cumulative=(0, *itertools.accumulate(counts[i * width : (i + 1) * width])),
+                    edges=edges,
+                    upper=of.upper,
+                    widths=rank_widths(noise, cells=width, q=float(q), level=level),
+                    q=float(q),
+                ),
+                covers,
+                least=least,
+                of=of,
+            )
             for i, key in enumerate(keys)
             for q in self.at
             for covers in Covers
         )
 
     def _one(
-        self,
-        key: tuple[str, ...],
-        q: Fraction,
-        covers: Covers,
-        counts: Sequence[int],
-        *,
-        noise: Component,
-        to: Dataset,
+        self, key: tuple[str, ...], ranked: Ranked, covers: Covers, *, least: float, of: Domain
     ) -> Estimate:
-        of, edges = self._domain(to), self.edges(to)
-        cumulative = [0, *itertools.accumulate(counts)]
-        number, level, bins = cumulative[-1], float(self.level), len(counts)
-        binned = Binned(
-            counts=counts,
-            edges=edges,
-            noises=[[_noise(t, bins=bins, q=float(q), noise=noise)] for t in range(bins + 1)],
-            own=noise.variance,
-            q=float(q),
-        )
-        low, high = quantile_interval(
-            binned, sampled=covers is Covers.SAMPLING_AND_NOISE, level=level
-        )
-        lower, upper = float(math.floor(low)), float(min(math.floor(high), edges[-1]))
-        point = interpolated(monotone(cumulative), edges, target=float(q) * number)
-        value = min(max(point, lower), max(high, lower))
-        upper = max(upper, value)
-        few = number < 10 * math.sqrt(noise.variance * len(counts))
+        level = float(self.level)
+        lower, upper = ranked.interval(sampled=covers is Covers.SAMPLING_AND_NOISE, level=level)
+        known = ranked.rows >= 1
+        value = min(max(ranked.point(), lower), upper)
+        few = ("denominator too small",) if ranked.rows < max(least, 1) else ()
+        bound = (AT_BOUND,) if known and value in (of.lower, of.upper) else ()
         return Estimate(
             statistic=self.id,
-            quantity=f"quantile {float(q):g}",
+            quantity=f"quantile {ranked.q:g}",
             key=key,
-            value=of.physical(value) if number >= 1 else None,
-            standard_error=of.physical(upper - lower) / (2 * quantile((), level=level))
-            if number >= 1
+            value=of.physical(value) if known else None,
+            standard_error=float(of.scale) * (upper - lower) / (2 * quantile((), level=level))
+            if known
             else None,
             lower=of.physical(lower),
             upper=of.physical(upper),
             level=level,
             covers=covers,
             unit=of.unit,
-            flags=("denominator too small",) if few or number < 1 else (),
+            flags=(*few, *bound),
         )
 
 
-def _noise(t: int, *, bins: int, q: float, noise: Component) -> Component:
-    """Return the error of C(t) − qN at edge t: (1 − q) times bins below, q times the others."""
-    squares = t * (1 - q) ** 2 + (bins - t) * q**2
-    fourths = t * (1 - q) ** 4 + (bins - t) * q**4
-    return Component(
-        variance=noise.variance * squares,
-        excess_kurtosis=noise.excess_kurtosis * fourths / squares**2,
-    )
+def _wide(of: Domain, edges: Sequence[int]) -> str:
+    """Return the width of the widest cell, with its unit."""
+    widest = max(b - a for a, b in itertools.pairwise(edges))
+    return f"{float(widest * of.scale):.4g} {of.unit}".rstrip()

@@ -43,7 +43,7 @@ from confide.plans.cell_means import (
     rows_error,
 )
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
-from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
 from confide.plans.intervals import Component, quantile
 from confide.plans.mechanisms import additive, vector
 from confide.plans.periods import CUT_PERIOD, cut_periods, period_axis
@@ -335,6 +335,7 @@ class Series:
             flags = (*flags, FEWER) if mean.rows < self.n_min else flags
         elif mean.few:
             flags = (*flags, "denominator too small")
+        flags = flags if gap else (*flags, *at_bound(found.value))
         reach = of.upper - of.lower
         value, low, high = (
             None if gap or p is None else of.physical(min(of.lower + reach * p, of.upper))

@@ -28,7 +28,7 @@ from fractions import Fraction
 
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
-from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
 from confide.plans.intervals import (
     Component,
     cautious_variance,
@@ -187,7 +187,10 @@ class Variance:
                 level=level,
                 covers=covers,
                 unit=of.unit,
-                flags=("denominator too small",) if few or at.value is None else (),
+                flags=(
+                    *(("denominator too small",) if few or at.value is None else ()),
+                    *(at_bound(at.value) if quantity == "mean" else ()),
+                ),
             )
 
         return (

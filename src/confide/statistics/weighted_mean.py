@@ -29,7 +29,7 @@ from fractions import Fraction
 from confide.errors import ContractError
 from confide.plans.best_split import best_split, reach
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
-from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
 from confide.plans.intervals import (
     Component,
     cautious_variance,
@@ -223,6 +223,7 @@ class WeightedMean:
         middle, _ = centre(of)
         low: float = of.lower - middle
         high: float = of.upper - middle
+        ends_of = (low, high)
         weights, value, error = whole.total_noise, None, None
         if whole.total >= 1:
             ratio = min(max(total / whole.total, low), high)
@@ -248,7 +249,12 @@ class WeightedMean:
             level=float(self.level),
             covers=covers,
             unit=of.unit,
-            flags=("denominator too small",) if few else (),
+            flags=(
+                *(("denominator too small",) if few else ()),
+                *at_bound(
+                    None if value is None else (value - ends_of[0]) / (ends_of[1] - ends_of[0])
+                ),
+            ),
         )
 
     def _size(self, key: tuple[str, ...], whole: WeightSums) -> Estimate:

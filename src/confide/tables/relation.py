@@ -129,8 +129,9 @@ def _bins(inner: Domain, edges: tuple[int, ...]) -> Domain:
             "Categories cannot be cut into bins.", hint="Use the category itself as `by`."
         )
     last = len(edges) - 2
+    alone = (inner.upper, inner.upper + 1)  # a bound with a bin of its own; other last bins close
     labels = tuple(
-        _range_label(inner, low, high if i == last else high - 1)
+        _range_label(inner, low, high if i == last and (low, high) != alone else high - 1)
         for i, (low, high) in enumerate(itertools.pairwise(edges))
     )
     return Domain(kind=Kind.CATEGORY, lower=0, upper=last, keys=labels)

@@ -93,3 +93,25 @@ def test_nobody_asked_and_no_level_are_refused() -> None:
     for asked, level in ((0, 0.95), (5, 1.0), (5, 0.0)):
         with pytest.raises(InvalidParameterError, match="at least one response and 0 < level < 1"):
             estimate_shares([0, 0], asked=asked, truth=0.75, lie=0.25, level=level)
+
+
+@pytest.mark.parametrize(
+    ("asked", "lie", "truth", "count"),
+    [(12, 1 / 6, 0.5, 0), (30, 0.1, 0.3, 1), (30, 0.1, 0.3, 26), (45, 1 / 6, 0.5, 26)],
+)
+def test_no_share_that_stands_beyond_one_that_is_rejected_is_lost(asked, lie, truth, count):
+    (found,) = estimate_shares([count], asked=asked, truth=truth, lie=lie, level=0.95)
+    counts = np.arange(asked + 1)
+    ways = np.array([math.log(math.comb(asked, int(k))) for k in counts])
+
+    def logs(rates):
+        return counts * np.log(rates)[:, None] + (asked - counts) * np.log1p(-rates)[:, None]
+
+    rates = np.linspace(lie, truth, 3001)
+    best = np.diag(logs(np.clip(counts / asked, lie, truth)))
+    against = best - logs(rates)
+    extreme = against >= against[:, [count]] - 1e-9
+    stands = rates[(np.exp(logs(rates) + ways) * extreme).sum(axis=1) > 0.05]
+    assert np.any(np.diff(stands) > 1.5 * (truth - lie) / 3000), "an island"
+    assert found.lower <= (stands[0] - lie) / (truth - lie) + 1e-9
+    assert found.upper >= (stands[-1] - lie) / (truth - lie) - 1e-9

@@ -348,8 +348,8 @@ def test_the_forecast_of_a_median_is_the_half_length_of_its_interval(measure):
         expect=Fraction(2000),
     )
     plan = make_plan([Ask(statistic=spec)], study=STUDY, dataset=to, nano=spend)
-    rows = np.clip(np.random.default_rng(2).normal(140, 20, 2000), 80, 200)
-    counts = np.histogram(rows, np.array(spec.edges(to)))[0]
+    rows = np.floor(np.clip(np.random.default_rng(2).normal(140, 20, 2000), 80, 200))
+    counts = np.histogram(rows, np.array(spec.cells(to)))[0]
     noise = plan.mechanisms("q")
     lengths, errors = [], []
     for noisy in draws({"histogram": tuple(counts.tolist())}, noise=noise, runs=300, seed=4):
@@ -358,4 +358,4 @@ def test_the_forecast_of_a_median_is_the_half_length_of_its_interval(measure):
         errors.append(abs(found.value - np.median(rows)))
     expected = forecast(plan, spec)
     assert expected.half_width == pytest.approx(np.mean(lengths) / 2, rel=0.25)
-    assert np.quantile(errors, 0.95) <= 1.05 * expected.half_width  # of 300 draws
+    assert np.quantile(errors, 0.95) <= 1.05 * expected.half_width + 0.5  # of whole numbers

@@ -152,6 +152,21 @@ def replace_guarantee(certificate):
     return certificate | {"guarantee": guarantee}
 
 
+def test_releases_that_left_out_other_patients_are_never_put_together(tmp_path):
+    people = {"id": "n", "kind": "count", "table": "people"}
+    with open_workspace(write_hospital(tmp_path)) as at:
+        first = at.release(at.plan(people, epsilon="1"), request="r1")
+        second = at.release(at.plan(people, epsilon="0.5"), request="r2")
+        both = [release.noisy.values[0][0] for release in (first, second)]
+        found = at.reuse(at.plan(people, epsilon="0.1"))
+        assert [source.noisy for source in found.reused.sources] == [first.noisy]
+        assert found.estimates[0].value in {both[0], max(0, both[0])}
+        at.release(at.plan(WARDS | {"id": "v"}, epsilon="0.5"), request="r3")
+        asked = (people, WARDS | {"id": "v"})
+        with pytest.raises(ContractError, match="no two of them are used together"):
+            at.reuse(at.plan(*asked, epsilon="0.1"))
+
+
 def test_a_plan_without_the_caps_in_force_is_refused(tmp_path):
     with open_workspace(write_hospital(tmp_path)) as at:
         plan = at.plan(WARDS, epsilon="1")

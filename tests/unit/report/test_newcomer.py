@@ -269,7 +269,7 @@ def test_the_page_names_the_ledger_entry_and_what_verify_covers(html):
 def test_bins_of_a_distribution_are_told_by_their_value(words):
     statistic = Quantiles(id="a", table="person", column="age", bins=3)
     _, said = told(statistic, words)
-    assert "age is counted in the bins 20-39, 40-59 and 60-80." in said.bounded
+    assert "age is counted in the bins 20, 21-79 and 80." in said.bounded
 
 
 def test_a_title_that_asks_needs_no_full_stop(words):

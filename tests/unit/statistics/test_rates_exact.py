@@ -249,11 +249,19 @@ def test_the_indirect_standardisation_of_selvin_comes_out():
 def test_the_interval_of_a_rate_without_noise_is_raos_score_interval():
     """(x + z²/2 ± z√(x + z²/4)) / t, as statsmodels' confint_poisson(x, t, method="score")."""
     z = 1.959963984540054
-    for events, time in ((0, 50.0), (3, 120.0), (40, 1000.0)):
+    for events, time in ((0, 50.0), (9, 120.0), (40, 1000.0)):
         found = ratio(Cell(events=events, base=time, noise=()), spread=time, curve=0, level=0.95)
         middle, half = events + z * z / 2, z * math.sqrt(events + z * z / 4)
         assert found.lower == pytest.approx((middle - half) / time, abs=1e-12)
         assert found.upper == pytest.approx((middle + half) / time, rel=1e-9)
+
+
+@pytest.mark.parametrize("events", [1, 2, 3])
+def test_the_lower_end_of_few_events_is_missed_one_time_in_twenty(events):
+    found = ratio(Cell(events=events, base=50.0, noise=()), spread=50.0, curve=0, level=0.95)
+    mean = 50 * found.lower
+    fewer = sum(math.exp(-mean) * mean**k / math.factorial(k) for k in range(events))
+    assert 1 - fewer == pytest.approx(0.05, abs=1e-6)
 
 
 def test_a_share_of_persons_without_noise_has_wilsons_interval():

@@ -364,7 +364,7 @@ SMALL = TableOne(
 BANDS, SICK = {"male": (0.3, 0.5, 0.2), "female": (0.4, 0.35, 0.25)}, {"male": 0.2, "female": 0.3}
 CENTRE, SPREAD, LOST = {"male": 128, "female": 122}, 16, 0.1
 MEN, WOMEN = 500, 700
-EDGES = tuple(80 + 15 * i for i in range(9))
+EDGES = SMALL.lines(dataset())[2].edges
 
 
 def world(rng):

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from confide.errors import ContractError
 from confide.files.kinds.section import StatisticSection, WholeRange
 from confide.files.texts import Counting, Exact
 from confide.plans.plan import Statistic
@@ -77,10 +78,16 @@ class QuantilesSection(PlacedSection):
     kind: Literal["quantiles"]
     at: list[Exact] | None = None
     bins: Counting | None = None
+    edges: list[Exact] | None = Field(default=None, min_length=2)
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
         """Return the spec."""
         del dataset
+        if self.bins is not None and self.edges is not None:
+            raise ContractError(
+                f"Quantiles {self.id!r} states both bins and edges.", hint="Keep one of them."
+            )
         extra: dict[str, Any] = {} if self.at is None else {"at": tuple(self.at)}
         extra |= {} if self.bins is None else {"bins": self.bins}
+        extra |= {} if self.edges is None else {"edges": tuple(self.edges)}
         return Quantiles(**common, column=self.column, by=tuple(self.by), **extra)

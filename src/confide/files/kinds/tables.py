@@ -7,7 +7,7 @@ from pydantic import Discriminator, Field, Tag
 
 from confide.errors import ContractError
 from confide.files.kinds.section import StatisticSection
-from confide.files.texts import Counting, Quantity, Section, exact
+from confide.files.texts import Counting, Exact, Quantity, Section, exact
 from confide.plans.plan import Statistic
 from confide.statistics.data_quality import DataQuality
 from confide.statistics.table_one import Characteristic, Summary, TableOne
@@ -20,6 +20,7 @@ class VariableSection(Section):
     column: str
     show: list[Summary] = Field(default_factory=list)
     bins: Counting = 32
+    edges: list[Exact] = Field(default_factory=list)
     within: Quantity | None = None
 
 
@@ -57,6 +58,7 @@ class TableOneSection(StatisticSection):
             column=item.column,
             show=tuple(item.show),
             bins=item.bins,
+            edges=tuple(item.edges),
             within=None if item.within is None else self._within(item, dataset=dataset),
         )
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, one_row_each, question
-from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
 from confide.plans.intervals import median_error, noise_component, quantile, variance
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
@@ -193,7 +193,7 @@ class TwoMeansTest:
                 level=level,
                 covers=Covers.SAMPLING_AND_NOISE,
                 unit=of.unit,
-                flags=(TOO_FEW,) if few else (),
+                flags=(TOO_FEW,) if few else at_bound(place) if quantity == "mean" else (),
             )
 
         means = (

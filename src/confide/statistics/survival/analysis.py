@@ -5,8 +5,8 @@ call.  Where the noise leaves too few at risk a value is NaN.
 
 *Utility:* the log-rank test adds the covariance of the noise of its scores to the hypergeometric
 one; without it, it would reject far too often (the noise is not in the textbook's variance).
-Differences of survival combine the two intervals [New98]; hazard ratios and means are normal on
-the log and the plain scale.
+Differences of survival and of means combine the two intervals [New98]; hazard ratios are normal on
+the log scale.
 
 References:
     [New98] Newcombe. Interval estimation for the difference between independent proportions.
@@ -55,6 +55,7 @@ from confide.statistics.survival.table import ExitTable
 from confide.statistics.survival.uncertainty import (
     Errors,
     hazard_interval,
+    lost_interval,
     noise_slopes,
     propagate,
     share_interval,
@@ -160,22 +161,23 @@ def quantile_time(band: Banded, *, share: float, edges: Array) -> Banded:
 def mean_band(table: ExitTable, *, level: float) -> Banded:
     """Return the mean time without event up to the horizon of each arm, (..., arms), in steps."""
     found, of = _means(table)
-    return _normal(found, of, level=level)
-
-
-def mean_difference(table: ExitTable, *, level: float) -> Banded:
-    """Return the mean of each later arm minus that of the first, (..., arms − 1), in steps."""
-    found, of = _means(table)
-
-    def split(each: Errors, place: slice) -> Errors:
-        return Errors(
-            sampling=each.sampling[..., place],
-            noise=each.noise[..., place],
-            kurtosis=each.kurtosis[..., place],
+    risk, (start, end) = table.at_risk, (float(table.edges[0]), float(table.edges[-1]))
+    with np.errstate(invalid="ignore", over="ignore"):
+        ends = lost_interval(
+            end - found,
+            of,
+            horizon=end - start,
+            least=risk[..., -1],
+            most=risk[..., 0],
+            level=level,
         )
-
-    both = split(of, slice(1, None)) + split(of, slice(0, 1))
-    return _normal(found[..., 1:] - found[..., :1], both, level=level)
+        value = np.clip(found, start, end)
+        return Banded(
+            value=value,
+            lower=np.minimum(end - ends[1], value),
+            upper=np.maximum(end - ends[0], value),
+            error=np.where(np.isnan(found), np.nan, np.sqrt(of.total)),
+        )
 
 
 def _means(table: ExitTable) -> tuple[Array, Errors]:
@@ -184,6 +186,21 @@ def _means(table: ExitTable) -> tuple[Array, Errors]:
         whole = np.where(table.usable().all(axis=-1), 0.0, np.nan)
         found = restricted_mean(survival(table.exits), widths=table.widths)
         return float(table.edges[0]) + found + whole, of
+
+
+def mean_difference(table: ExitTable, *, level: float) -> Banded:
+    """Return the mean of each later arm minus that of the first, (..., arms − 1) [New98]."""
+    of = mean_band(table, level=level)
+    value, lower, upper = of.value, of.lower, of.upper
+    found = value[..., 1:] - value[..., :1]
+    down = np.hypot(value[..., 1:] - lower[..., 1:], upper[..., :1] - value[..., :1])
+    up = np.hypot(upper[..., 1:] - value[..., 1:], value[..., :1] - lower[..., :1])
+    return Banded(
+        value=found,
+        lower=found - down,
+        upper=found + up,
+        error=np.hypot(of.error[..., 1:], of.error[..., :1]),
+    )
 
 
 def _normal(value: Array, of: Errors, *, level: float) -> Banded:

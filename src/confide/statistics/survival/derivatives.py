@@ -118,8 +118,9 @@ def incidence_slopes(exits: Array, *, cause: int) -> Array:
     alone = slopes_apart(hazard, exits) * before
     found = _running(Slopes(own=alone.own, risk=alone.risk + step * past_before))
     share_of = np.cumsum(step, axis=-1)
-    later = np.triu(share_of[..., None, :] - share_of[..., :, None])  # F_j − F_i, i by j
-    tilted = np.moveaxis((log.own + past)[..., None] * later, -2, 0)
+    later = share_of[..., None, :] - share_of[..., :, None]  # F_j − F_i, i by j
+    # a bin in which nobody is at risk has no finite slope, and no part in those before it
+    tilted = np.moveaxis(np.triu((log.own + past)[..., None] * later), -2, 0)
     inside = found.reshape(-1, exits.shape[-1], *found.shape[1:])
     inside[:-1] += tilted
     return found

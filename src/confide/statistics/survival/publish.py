@@ -4,7 +4,7 @@ Keys are the labels of the arm, the type of event and the time; a part that does
 A value at time t is for those who reach t: survival there is the share without event before t.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -38,6 +38,9 @@ from confide.tables.schema import Dataset
 TOO_FEW = "too few at risk"
 NOT_REACHED = "not reached"
 OPEN = "beyond the horizon"
+FEW_AT_RISK, FEW_EVENTS = "few at risk", "few events"
+"""An interval may hold the truth less often than it says: normal limits need more patients."""
+_FEW_AT_RISK, _FEW_EVENTS = 15.0, 10.0
 
 
 def exit_table(
@@ -121,19 +124,19 @@ class _Writer:
         value, lower, upper, error = (
             float(each[place]) * scale for each in (of.value, of.lower, of.upper, of.error)
         )
-        known = not np.isnan(value)
+        known = bool(np.isfinite([value, lower, upper]).all())
         return Estimate(
             statistic=self.spec.id,
             quantity=quantity,
             key=key,
             value=value if known else None,
-            standard_error=None if np.isnan(error) or not known else error,
+            standard_error=error if known and np.isfinite(error) else None,
             lower=lower if known else None,
             upper=upper if known else None,
             level=float(self.spec.level),
             covers=covers,
             unit=unit,
-            flags=flags if known or flags else (TOO_FEW,),
+            flags=flags if known or flags == (NOT_REACHED,) else (TOO_FEW,),
         )
 
 
@@ -176,7 +179,9 @@ def _comparisons(
     for place, arm in enumerate(arms[1:]):
         pair = tuple(a if a == b else f"{a} vs {b}" for a, b in zip(arm, arms[0], strict=True))
         ratio = hazard_ratio(table, arm=place + 1, level=level)
-        yield write.one("hazard ratio", write.key(pair), ratio)
+        yield write.one(
+            "hazard ratio", write.key(pair), ratio, flags=_few_events(table, (0, place + 1))
+        )
         yield write.one(
             "difference in restricted mean",
             write.key(pair, time=table.edges[-1]),
@@ -188,12 +193,20 @@ def _comparisons(
         yield write.one(
             "difference in survival", write.key(pair, time=table.edges[-1]), ends, place
         )
-    yield write.one("concordance", write.key(nobody), concordance_band(table, level=level))
+    together = concordance_band(table, level=level)
+    few = _few_events(table, range(len(arms)))
+    yield write.one("concordance", write.key(nobody), together, flags=few)
+
+
+def _few_events(table: ExitTable, arms: Iterable[int]) -> tuple[str, ...]:
+    """Return whether one of the arms has fewer events than normal limits need."""
+    events = table.exits[..., :-1, :-1].sum(axis=(-2, -1))
+    return (FEW_EVENTS,) if min(events[arm] for arm in arms) < _FEW_EVENTS else ()
 
 
 def _bare(quantity: str, key: tuple[str, ...], value: float, *, write: _Writer) -> Estimate:
     """Return a number without an interval."""
-    known = not np.isnan(value)
+    known = bool(np.isfinite(value))
     return Estimate(
         statistic=write.spec.id,
         quantity=quantity,
@@ -265,11 +278,12 @@ def _curves(
         )
         for j, time in enumerate(table.edges[1:]):
             at = write.key(arm, time=time)
-            yield write.one("survival", at, band, (a, j))
+            few = (FEW_AT_RISK,) if table.at_risk[a, j] < _FEW_AT_RISK else ()
+            yield write.one("survival", at, band, (a, j), flags=few)
             for k, event in enumerate(events if len(events) > 1 else ()):
                 key = write.key(arm, event=event, time=time)
-                yield write.one("cumulative incidence", key, shares[k], (a, j))
-            yield write.one("cumulative hazard", at, hazard, (a, j))
+                yield write.one("cumulative incidence", key, shares[k], (a, j), flags=few)
+            yield write.one("cumulative hazard", at, hazard, (a, j), flags=few)
             yield write.one(
                 "at risk", at, risk, (a, j + 1), unit=write.counted, covers=Covers.NOISE
             )

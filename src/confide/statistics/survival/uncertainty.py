@@ -12,7 +12,12 @@ T leave it unbiased.  Derivatives: :mod:`confide.statistics.survival.derivatives
 *Utility:* shares get the interval {p : (p̂ − p)² ≤ q²(p(1−p)/m + v)}, Rothman's for a
 life table [Rot78], widened by the noise variance v; m = p̂(1−p̂)/sampling variance is the effective
 number of patients, kept between those at risk and all.  Cumulative hazards get the same with h in
-place of p(1−p).  A test measures the coverage.
+place of p(1−p).  Where a number of few events is behind, the end towards none is that of a Poisson
+number (:mod:`confide.plans.rare_counts`).  A test measures the coverage.
+
+A restricted mean is τ minus the time μ lost before the horizon τ.  Events that are spread evenly
+lose each patient a time of variance 2τμ/3 − μ², so that is the variance of one patient, over the
+effective number: with few events the derivative alone would say that nothing is uncertain.
 
 References:
     [Jae72] Jaeckel. The infinitesimal jackknife. Bell Laboratories Memorandum MM 72-1215-11, 1972.
@@ -29,6 +34,7 @@ from typing import TypeAlias
 import numpy as np
 
 from confide.plans.intervals import Component
+from confide.plans.rare_counts import least_means
 from confide.statistics.survival.curves import Array
 
 Turned: TypeAlias = tuple[Array | float, Array | float]
@@ -148,7 +154,14 @@ def share_interval(
         found: Array = np.clip((-b + sign * root) / (2 * a), 0.0, 1.0)
         return found
 
-    return end(turned[0], sign=-1), end(turned[1], sign=1)
+    def few(having: Array) -> Array:
+        deviation = of.quantile(level=level) * np.sqrt(of.noise) * number
+        found: Array = least_means(having * number, deviation, level=level) / number
+        return found
+
+    low, high = end(turned[0], sign=-1), end(turned[1], sign=1)
+    low, high = np.fmin(low, few(share)), np.fmax(high, 1 - few(1 - share))
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
 
 def hazard_interval(
@@ -172,4 +185,41 @@ def hazard_interval(
         found: Array = np.maximum(middle + sign * root, 0.0)
         return found
 
-    return end(turned[0], sign=-1), end(turned[1], sign=1)
+    deviation = of.quantile(level=level) * np.sqrt(of.noise) * number
+    low, high = end(turned[0], sign=-1), end(turned[1], sign=1)
+    few = np.maximum(least_means(hazard * number, deviation, level=level), 0.0) / number
+    return np.fmin(low, few), high
+
+
+def lost_interval(
+    lost: Array, of: Errors, *, horizon: float, least: Array, most: Array, level: float
+) -> tuple[Array, Array]:
+    """Return the interval of the mean time lost before the horizon, within [0, horizon].
+
+    {μ : (μ̂ − μ)² ≤ q²((2τμ/3 − μ²)/m + v)}, as for a share; a mean that is lost above two thirds
+    of the horizon has the variance of its derivative.
+
+    Args:
+        lost: Unbiased, so it may lie outside [0, horizon].
+        of: Its errors.
+        horizon: τ.
+        least: Patients at risk at the horizon, a lower bound of their effective number.
+        most: All patients, an upper bound.
+        level: Coverage.
+    """
+    inside = np.clip(lost, 0.0, horizon)
+    spread = 2 * horizon * inside / 3 - inside**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effective = np.nan_to_num(spread / of.sampling, nan=np.inf, posinf=np.inf)
+    number = np.clip(effective, np.maximum(least / 2, 1.0), np.maximum(most, 1.0))
+    q2 = of.quantile(level=level) ** 2
+    a, b = 1 + q2 / number, -(2 * lost + 2 * horizon * q2 / (3 * number))
+    root = np.sqrt(np.maximum(b * b - 4 * a * (lost**2 - q2 * of.noise), 0.0))
+    plain = np.sqrt(q2 * of.total)
+    early = spread <= 0
+    low = np.where(early, np.fmin(lost - plain, (-b - root) / (2 * a)), (-b - root) / (2 * a))
+    high = np.where(early, np.fmax(lost + plain, (-b + root) / (2 * a)), (-b + root) / (2 * a))
+    events = number / (horizon / 2)  # an event loses half of the horizon
+    few = least_means(lost * events, np.sqrt(q2 * of.noise) * events, level=level)
+    low = np.fmin(low, few / events)
+    return np.clip(low, 0.0, horizon), np.clip(high, 0.0, horizon)

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from confide.plans import pooled
 from confide.plans.consistency import Consistent, Weights, whole_parts
-from confide.plans.estimates import Covers, Estimate
+from confide.plans.estimates import AT_BOUND, Covers, Estimate, at_bound
 from confide.plans.intervals import Component
 from confide.plans.pooled import Column, Found
 from confide.plans.simulation import Simulation
@@ -195,15 +195,16 @@ class Body:
     def _moments(self, place: int, line: Line, column: Column) -> Iterator[Estimate]:
         at, of = (line.variable, "", column.label), line.domain
         few = _FEW if pooled.few(column, self._known(place)) else ()
+        found = summaries.mean(column, self.places[place])
         yield self._published(
             "mean",
             at,
-            summaries.mean(column, self.places[place]),
+            found,
             unit=of.unit,
             start=float(of.lower * of.scale),
             factor=float(line.reach),
             covers=Covers.SAMPLING_AND_NOISE,
-            flags=few,
+            flags=(*few, *at_bound(found.value)),
         )
         yield self._published(
             "sd",
@@ -231,6 +232,7 @@ class Body:
                     self.places[place],
                     q=q,
                     edges=line.edges,
+                    upper=of.upper,
                     noises=noises[q],
                     sampled=covers is Covers.SAMPLING_AND_NOISE,
                 )
@@ -241,7 +243,7 @@ class Body:
                     unit=of.unit,
                     factor=float(of.scale),
                     covers=covers,
-                    flags=few,
+                    flags=(*few, *_at(found, of.lower, of.upper)),
                 )
 
     def _differences(self, place: int, line: Line, columns: Sequence[Column]) -> Iterator[Estimate]:
@@ -273,7 +275,7 @@ class Body:
                 found,
                 unit="1",
                 covers=Covers.SAMPLING_AND_NOISE,
-                flags=_FEW if few or found.value is None else (),
+                flags=_FEW if few or found == differences.NONE else _hidden(found),
             )
 
     def _published(
@@ -303,5 +305,13 @@ class Body:
             level=self.level,
             covers=covers,
             unit=unit,
-            flags=_FEW if found.value is None else flags,
+            flags=flags or (_FEW if found.value is None else ()),
         )
+
+
+def _at(found: Found, lower: float, upper: float) -> tuple[str, ...]:
+    return (AT_BOUND,) if found.value in (lower, upper) else ()
+
+
+def _hidden(found: Found) -> tuple[str, ...]:
+    return () if found.value is not None else ("hidden by the noise",)

@@ -5,7 +5,9 @@
 - two labels: the same with the share p of the last label and s² = (p₁q₁ + p₂q₂)/2;
 - more labels: D = √(δ'S⁻¹δ), with δ the differences of all shares but the last's and S the mean of
   the two multinomial covariances [YD12].  D ≥ 0 has no sign, and noise raises D̂² on average by
-  tr(S⁻¹V), V the noise's covariance of δ̂: that much is taken off.  The interval holds every D that
+  tr(S⁻¹V), V the noise's covariance of δ̂: that much is taken off.  Where what is left is less than
+  the noise's own deviation of D̂², √(2·tr((S⁻¹V)²)), the noise alone could have made all of it, and
+  no value is given: 0 would be read as balance.  The interval holds every D that
   is not rejected on either side by simulation along the direction found; where it reaches 0, only
   one side can reject, so it covers 97.5 %.
 
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_NONE = Found(value=None, error=None, lower=-math.inf, upper=math.inf)
+NONE = Found(value=None, error=None, lower=-math.inf, upper=math.inf)
+"""No difference: there are too few rows, or none of them differ."""
 _RUNS = 2000
 
 
@@ -42,7 +45,7 @@ def of_numbers(first: Column, second: Column, place: int) -> Found:
     spreads = [spread_of(column, place) for column in (first, second)]
     pooled = sum(spreads) / 2
     if min(number) < 2 or pooled <= 0:
-        return _NONE
+        return NONE
     d = (mean_of(second, place) - mean_of(first, place)) / math.sqrt(pooled)
     parts = []
     for column, sign, rows, spread in zip((first, second), (-1, 1), number, spreads, strict=True):
@@ -58,14 +61,14 @@ def of_two_labels(first: Column, second: Column, place: int) -> Found:
     """Return the difference of the last label's two shares, second minus first."""
     number = [column.sum({place: (1.0, 1.0)}) for column in (first, second)]
     if min(number) < 2:
-        return _NONE
+        return NONE
     shares = [
         min(1.0, max(0.0, column.sum({place: (0.0, 1.0)}) / rows))
         for column, rows in zip((first, second), number, strict=True)
     ]
     spread = sum(p * (1 - p) for p in shares) / 2
     if spread <= 0:
-        return _NONE
+        return NONE
     d = (shares[1] - shares[0]) / math.sqrt(spread)
     parts = []
     for column, sign, rows, p in zip((first, second), (-1, 1), number, shares, strict=True):
@@ -91,7 +94,7 @@ def of_labels(
     labels = len(first.values[place])
     number = [column.sum({place: (1.0,) * labels}) for column in (first, second)]
     if min(number) < 2:
-        return _NONE
+        return NONE
     raw = [np.array(c.values[place]) / n for c, n in zip((first, second), number, strict=True)]
     sampling = [_multinomial(p * n, n) for p, n in zip(raw, number, strict=True)]
     noise = sum(
@@ -113,7 +116,11 @@ def of_labels(
     along = errors @ (found / size) if size > 0 else errors[:, 0]
     squares = (errors**2).sum(axis=1)
     lower, upper = _not_rejected(size, along=along, squares=squares, level=first.level)
-    value = math.sqrt(max(0.0, size**2 - float(np.trace(whitened(noise)))))
+    of_noise = whitened(noise)
+    left = size**2 - float(np.trace(of_noise))
+    if left <= math.sqrt(2 * float((of_noise**2).sum())):
+        return Found(value=None, error=None, lower=lower, upper=upper)
+    value = math.sqrt(left)
     return Found(
         value=value,
         error=(upper - lower) / (2 * quantile((), level=first.level)),

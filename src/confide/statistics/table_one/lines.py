@@ -7,12 +7,14 @@ measures how many rows a group has, and both lines of a number how many are miss
 import enum
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError
+from confide.plans.canonical import ABSENT
 from confide.plans.consistency import Block, Consistent
+from confide.plans.cumulative import Ends, cell_edges, given_edges
 from confide.plans.intervals import noise_component
 from confide.plans.mechanisms import additive
 from confide.plans.plan import Mechanism
@@ -50,16 +52,21 @@ class Characteristic:
     Attributes:
         column: A column, derived column or per-patient value: with labels, or a number.
         show: How a number is summed up; mean and SD when empty.  Labels are counted.
-        bins: Equal public bins that medians are read from.
+        bins: Most public cells that medians are read from: one a value where there are enough, else
+            one for each bound and equal ones between.
+        edges: Where these cells begin instead, in the unit of the column, from bound to bound.
         within: Error that is asked of a share, or of a mean or median in its unit.  Only the ratios
             of asked errors matter, unless the statistic asks for errors of its own.  When None, the
             error that the noise of a share within one point would give.
+        ends: Whether each bound has a cell of its own.
     """
 
     column: str
     show: tuple[Summary, ...] = ()
     bins: int = 32
     within: Fraction | None = None
+    edges: tuple[Fraction, ...] = ()
+    ends: Ends = field(default=Ends.APART, metadata={ABSENT: Ends.MERGED})
 
     def __post_init__(self) -> None:
         if self.bins < 4:
@@ -234,15 +241,16 @@ def _of_variable(
             domain=within,
             missing=missing,
             within=variable.within,
-            edges=_edges(within, bins=variable.bins) if summary is Summary.MEDIAN_IQR else (),
+            edges=_edges(variable, of=within) if summary is Summary.MEDIAN_IQR else (),
         )
         for summary in dict.fromkeys(variable.show or (Summary.MEAN_SD,))
     )
 
 
-def _edges(of: Domain, *, bins: int) -> tuple[int, ...]:
-    count = min(bins, of.upper - of.lower)
-    return tuple(of.lower + (of.upper - of.lower) * i // count for i in range(count + 1))
+def _edges(variable: Characteristic, *, of: Domain) -> tuple[int, ...]:
+    if variable.edges:
+        return given_edges(variable.edges, of=of, name=f"Variable {variable.column!r}")
+    return cell_edges(of, cells=variable.bins, ends=variable.ends)
 
 
 def consistent(of: Sequence[Line], *, mechanisms: Mapping[str, Mechanism]) -> Consistent:

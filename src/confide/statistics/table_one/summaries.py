@@ -1,8 +1,7 @@
 """Means, standard deviations and quantiles of one column of a Table 1.
 
 A mean is a ratio with Fieller's interval; a standard deviation's is the delta method's for the
-variance, mapped by the root; a quantile's inverts the test of "C(x) = q·N", as for
-quantiles.
+variance, mapped by the root; a quantile's inverts ranks outwards, as for quantiles.
 
 References:
     [Fie54] Fieller. Some problems in interval estimation. JRSS B 16(2), 1954.
@@ -14,7 +13,7 @@ import math
 from collections.abc import Sequence
 
 from confide.plans.consistency import Consistent, Weights
-from confide.plans.cumulative import Binned, interpolated, monotone, quantile_interval
+from confide.plans.cumulative import Ranked, component_widths
 from confide.plans.intervals import Component, quantile, variance
 from confide.plans.pooled import Column, Found, cut, ratio
 
@@ -100,31 +99,25 @@ def place_of_quantile(
     *,
     q: float,
     edges: Sequence[int],
+    upper: int,
     noises: Sequence[Component],
     sampled: bool,
 ) -> Found:
     """Return a quantile with its interval, in canonical units; see :mod:`.cumulative` of plans."""
-    counts = column.values[place]
-    cumulative = [0.0, *itertools.accumulate(counts)]
-    number = cumulative[-1]
-    own = column.of.component({place: (1.0,) + (0.0,) * (len(counts) - 1)})
-    binned = Binned(
-        counts=counts,
+    parts = [[noise] * column.groups for noise in noises]
+    ranked = Ranked(
+        cumulative=(0.0, *itertools.accumulate(column.values[place])),
         edges=edges,
-        noises=[[noise] * column.groups for noise in noises],
-        own=own.variance * column.groups,
+        upper=upper,
+        widths=component_widths(parts, level=column.level),
         q=q,
     )
-    low, high = quantile_interval(binned, sampled=sampled, level=column.level)
-    lower, upper = float(math.floor(low)), float(min(math.floor(high), edges[-1]))
-    if number < 1:
-        return Found(value=None, error=None, lower=lower, upper=max(lower, upper))
-    point = interpolated(monotone(cumulative), edges, target=q * number)
-    value = min(max(point, lower), max(high, lower))
-    upper = max(upper, value)
+    low, high = ranked.interval(sampled=sampled, level=column.level)
+    if ranked.rows < 1:
+        return Found(value=None, error=None, lower=low, upper=high)
     return Found(
-        value=value,
-        error=(upper - lower) / (2 * quantile((), level=column.level)),
-        lower=lower,
-        upper=upper,
+        value=min(max(ranked.point(), low), high),
+        error=(high - low) / (2 * quantile((), level=column.level)),
+        lower=low,
+        upper=high,
     )
