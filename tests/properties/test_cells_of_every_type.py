@@ -102,7 +102,6 @@ class Declared:
                 return (read,)
 
 
-
 TEXTS = {"varchar", "enum", "string", "string-view", "dictionary-text"} | {
     each.name for each in IN_DUCKDB if each.name.startswith("collate")
 }
@@ -133,7 +132,7 @@ class Native:
         )
 
     def stored(self, folder: Path, *, odd: bool) -> Stored:
-        folder.mkdir()
+        folder.mkdir(parents=True)
         if self.kind is None:
             return in_duckdb(folder, self.types, odd=odd)
         return self.kind.store(folder, {of.name: in_arrow(of, odd=odd) for of in self.types})
@@ -269,7 +268,6 @@ def cells_moved(declared: Declared, question: Aggregate, answer: Any) -> Iterato
     people = PLAIN + len(declared.of.odd)
     if judged and any(sum(cells[person]) != 1 for person in range(people)):
         yield "a cell is neither well, nor missing, nor odd"
-
 
 
 QUICK = {"duckdb", "parquet", "arrow"}
