@@ -7,13 +7,14 @@ import pytest
 from sqlglot import exp
 
 from audits.test_L1_source_kinds import IDS, exceeding
-from confide.errors import ContractError
+from confide.errors import ContractError, EngineError
 from confide.privacy.unit import Entity
-from confide.rows import clean, layout, physical
+from confide.rows import clean, physical
 from confide.rows import duckdb as engine
 from confide.rows.physical import Physical
 from confide.rows.session import dropping_messages
 from confide.rows.sources import frames, parquet
+from confide.tables.schema import Kind as ColumnKind
 from native_types import NativeType
 from properties.test_cells_of_every_type import (
     IN_DUCKDB,
@@ -21,9 +22,12 @@ from properties.test_cells_of_every_type import (
     IN_MEMORY,
     Native,
     named,
+    world,
     wrong,
 )
 from properties.test_every_kind_of_source import differing
+from rows_world import KEY
+from source_kinds import opened
 
 pytestmark = pytest.mark.mutant
 NOCASE, HIVE = named("duckdb, NOCASE"), named("parquet, hive")
@@ -134,10 +138,32 @@ def test_the_fuzz_rejects_times_of_a_frame_that_are_multiplied_unseen(
     assert any("failed: " in words for words in wrong(native, tmp_path / "broken"))
 
 
-def test_the_fuzz_rejects_times_that_are_cast_to_dates_unseen(
+def test_the_fuzz_rejects_far_times_that_are_printed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    native = of(IN_DUCKDB, "timestamp", "timestamp-tz")
+    native = of(IN_FILES, "timestamp-us-local", kind="parquet")
     assert list(wrong(native, tmp_path / "right")) == []
-    monkeypatch.setattr(layout, "FAR_MOMENTS", {})
+    monkeypatch.setattr(clean, "_date_of", lambda cell, _: cell)
     assert any("failed: " in words for words in wrong(native, tmp_path / "broken"))
+
+
+def test_a_connection_that_a_cell_has_broken_refuses_nothing_before_a_charge(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """After a failure inside it the engine refuses every query; told for free, it tells of the cell."""
+    monkeypatch.setattr(clean, "_date_of", lambda cell, _: cell)
+    native = of(IN_FILES, "timestamp-us-local", kind="parquet")
+    date = next(
+        each
+        for each in native.declared()
+        if each.column is not None and each.column.kind is ColumnKind.DATE
+    )
+    dataset = world([date])
+    with opened(native.stored(tmp_path / "odd", odd=True), of=dataset, hash_key=KEY) as broken:
+        for _ in range(3):
+            broken.check(date.questions(), dataset=dataset)
+            with pytest.raises(EngineError):
+                broken.aggregate(date.questions(), dataset=dataset)
+        monkeypatch.setattr(engine, "TOLD", {"FatalException"})
+        with pytest.raises(ContractError, match="cannot answer the plan"):
+            broken.check(date.questions(), dataset=dataset)
