@@ -50,6 +50,7 @@ class Kind:
         holds: The rows as this kind can hold them.
         text_ids: Whether every id comes back as text.
         integer_ids: Whether ids are integers by specification, and texts identify nobody.
+        in_memory: Whether there are no files, of which copies could be prepared.
         needs: A library that may be absent.
     """
 
@@ -58,6 +59,7 @@ class Kind:
     holds: Callable[[pa.Table], pa.Table] = lambda table: table
     text_ids: bool = False
     integer_ids: bool = False
+    in_memory: bool = False
     needs: str = ""
 
 
@@ -323,19 +325,32 @@ KINDS = (
     Kind(name="omop, parquet", store=_in_omop, integer_ids=True),
     Kind(name="omop, csv", store=_in_omop_csv, holds=in_lines, integer_ids=True),
     Kind(name="omop, duckdb, NOCASE", store=_in_omop_duckdb, integer_ids=True),
-    Kind(name="arrow", store=_as_frames(lambda rows: rows)),
-    Kind(name="arrow, dictionaries", store=_as_frames(_in_dictionaries)),
-    Kind(name="arrow, views and chunks", store=_as_frames(_in_views)),
-    Kind(name="pandas", store=_as_frames(_in_pandas), needs="pandas"),
-    Kind(name="pandas, Arrow", store=_as_frames(_in_pandas_of_arrow), needs="pandas"),
-    Kind(name="pandas, categories", store=_as_frames(_in_pandas_of_categories), needs="pandas"),
+    Kind(name="arrow", store=_as_frames(lambda rows: rows), in_memory=True),
+    Kind(name="arrow, dictionaries", store=_as_frames(_in_dictionaries), in_memory=True),
+    Kind(name="arrow, views and chunks", store=_as_frames(_in_views), in_memory=True),
+    Kind(name="pandas", store=_as_frames(_in_pandas), in_memory=True, needs="pandas"),
+    Kind(
+        name="pandas, Arrow", store=_as_frames(_in_pandas_of_arrow), in_memory=True, needs="pandas"
+    ),
+    Kind(
+        name="pandas, categories",
+        store=_as_frames(_in_pandas_of_categories),
+        in_memory=True,
+        needs="pandas",
+    ),
     Kind(
         name="pandas, objects",
         store=_as_frames(_in_pandas_of_objects),
+        in_memory=True,
         holds=in_calendar,
         text_ids=True,
         needs="pandas",
     ),
-    Kind(name="polars", store=_as_frames(_in_polars), needs="polars"),
-    Kind(name="polars, categories", store=_as_frames(_in_polars_of_categories), needs="polars"),
+    Kind(name="polars", store=_as_frames(_in_polars), in_memory=True, needs="polars"),
+    Kind(
+        name="polars, categories",
+        store=_as_frames(_in_polars_of_categories),
+        in_memory=True,
+        needs="polars",
+    ),
 )

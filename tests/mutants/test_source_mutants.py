@@ -1,28 +1,169 @@
 """Deliberately broken readers of sources, which the searches over every kind of source must reject."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlglot import exp
 
 from audits.test_L1_source_kinds import IDS, exceeding
+from confide.errors import ContractError, EngineError
 from confide.privacy.unit import Entity
-from confide.rows import clean
-from properties.test_cells_of_every_type import NATIVE, wrong
-from source_kinds import KINDS
+from confide.rows import clean, physical
+from confide.rows import duckdb as engine
+from confide.rows.physical import Physical
+from confide.rows.session import dropping_messages
+from confide.rows.sources import frames, parquet
+from confide.tables.schema import Kind as ColumnKind
+from native_types import NativeType
+from properties.test_cells_of_every_type import (
+    IN_DUCKDB,
+    IN_FILES,
+    IN_MEMORY,
+    Native,
+    named,
+    world,
+    wrong,
+)
+from properties.test_every_kind_of_source import differing
+from rows_world import KEY
+from source_kinds import opened
 
 pytestmark = pytest.mark.mutant
-NOCASE = next(kind for kind in KINDS if kind.name == "duckdb, NOCASE")
+NOCASE, HIVE = named("duckdb, NOCASE"), named("parquet, hive")
+
+
+def collated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a collation pass the door."""
+    monkeypatch.setattr(clean, "as_bytes", lambda text: text)
+
+
+def of(types: tuple[NativeType, ...], *names: str, kind: str = "") -> Native:
+    """Return a few types of a source."""
+    few = tuple(each for each in types if each.name in names)
+    assert len(few) == len(names)
+    return Native(name=kind or "duckdb", types=few, kind=named(kind) if kind else None)
 
 
 def test_the_sensitivity_search_rejects_a_collation_that_passes_the_door(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(clean, "as_bytes", lambda text: text)
+    collated(monkeypatch)
     assert exceeding(NOCASE, tmp_path, ids=IDS[1], entity=Entity.PATIENT)
+
+
+def test_the_sensitivity_search_of_events_rejects_a_row_that_meets_several_codes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    collated(monkeypatch)
+    found = exceeding(NOCASE, tmp_path, ids=IDS[0], entity=Entity.EVENT)
+    assert {each.statistic for each in found} >= {"listed"}
+
+
+def test_plain_python_counts_a_row_once_that_a_collation_counts_for_several_codes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    collated(monkeypatch)
+    assert [*differing(NOCASE, tmp_path, entity=Entity.EVENT, text_ids=False, few=True)]
 
 
 def test_the_fuzz_rejects_a_collation_that_passes_the_door(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(clean, "as_bytes", lambda text: text)
-    assert any("collate-nocase" in words for words in wrong(NATIVE[0], tmp_path))
+    native = of(IN_DUCKDB, "varchar", "collate-nocase")
+    assert list(wrong(native, tmp_path / "right")) == []
+    collated(monkeypatch)
+    assert any("collate-nocase" in words for words in wrong(native, tmp_path / "broken"))
+
+
+def test_plain_python_rejects_a_reader_that_takes_folders_for_columns(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    read = parquet.parquet_relation
+
+    def partitioned(*parts: Path) -> exp.Table:
+        relation = read(*parts)
+        for option in relation.find_all(exp.PropertyEQ):
+            if option.this.name == "hive_partitioning":
+                option.set("expression", exp.true())
+        return relation
+
+    monkeypatch.setattr(parquet, "parquet_relation", partitioned)
+    assert [*differing(HIVE, tmp_path, text_ids=False, few=True)]
+
+
+def test_the_fuzz_rejects_milliseconds_that_a_file_may_hold(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    native = of(IN_FILES, "timestamp-ms-local", kind="parquet, no statistics")
+    assert list(wrong(native, tmp_path / "right")) == []
+    monkeypatch.setattr(parquet, "IN_MILLISECONDS", "TIMESTAMP")
+    assert any("failed: " in words for words in wrong(native, tmp_path / "broken"))
+
+
+def test_the_fuzz_rejects_a_refusal_that_depends_on_what_a_file_says_of_its_cells(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Planning decodes the statistics of a footer, and stops at one absurd time, free of charge."""
+
+    def planned(self: Any, written: Any) -> None:
+        for sql, parameters in written:
+            with dropping_messages() as failed:
+                self._connection.execute(f"EXPLAIN {sql}", dict(parameters)).fetchall()
+            if failed:
+                raise ContractError(f"The source cannot answer the plan ({failed[0]}).")
+
+    native = of(IN_FILES, "timestamp-ms-local", kind="parquet")
+    monkeypatch.setattr(parquet, "IN_MILLISECONDS", "TIMESTAMP")
+    monkeypatch.setattr(engine.DuckDBEngine, "_bind", planned)
+    assert any("refused: " in words for words in wrong(native, tmp_path))
+
+
+def test_the_fuzz_rejects_wide_integers_that_are_compared_as_narrow_ones(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    native = of(IN_DUCKDB, "uhugeint")
+    assert list(wrong(native, tmp_path / "right")) == []
+    monkeypatch.setattr(physical, "TYPES", {**physical.TYPES, "UHUGEINT": Physical.INTEGER})
+    assert any("failed: " in words for words in wrong(native, tmp_path / "broken"))
+
+
+@pytest.mark.parametrize("name", ["timestamp-ms-utc", "timestamp-s-europe-berlin"])
+def test_the_fuzz_rejects_times_of_a_frame_that_are_multiplied_unseen(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    native = of(IN_MEMORY, name, kind="arrow")
+    assert list(wrong(native, tmp_path / "right")) == []
+    monkeypatch.setattr(frames, "_near", lambda column: column)
+    assert any("failed: " in words for words in wrong(native, tmp_path / "broken"))
+
+
+def test_the_fuzz_rejects_far_times_that_are_printed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    native = of(IN_FILES, "timestamp-us-local", kind="parquet")
+    assert list(wrong(native, tmp_path / "right")) == []
+    monkeypatch.setattr(clean, "_date_of", lambda cell, _: cell)
+    assert any("failed: " in words for words in wrong(native, tmp_path / "broken"))
+
+
+def test_a_connection_that_a_cell_has_broken_refuses_nothing_before_a_charge(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """After a failure inside it the engine refuses every query; told for free, it tells of the cell."""
+    monkeypatch.setattr(clean, "_date_of", lambda cell, _: cell)
+    native = of(IN_FILES, "timestamp-us-local", kind="parquet")
+    date = next(
+        each
+        for each in native.declared()
+        if each.column is not None and each.column.kind is ColumnKind.DATE
+    )
+    dataset = world([date])
+    with opened(native.stored(tmp_path / "odd", odd=True), of=dataset, hash_key=KEY) as broken:
+        for _ in range(3):
+            broken.check(date.questions(), dataset=dataset)
+            with pytest.raises(EngineError):
+                broken.aggregate(date.questions(), dataset=dataset)
+        monkeypatch.setattr(engine, "TOLD", {"FatalException"})
+        with pytest.raises(ContractError, match="cannot answer the plan"):
+            broken.check(date.questions(), dataset=dataset)

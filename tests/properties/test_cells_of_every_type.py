@@ -75,7 +75,7 @@ class Declared:
             )
         return Table(name=self.name, source=self.of.name, columns=(self.column, WHO))
 
-    def question(self) -> Aggregate | KeyedAggregate:
+    def questions(self) -> tuple[Aggregate | KeyedAggregate, ...]:
         """Return what is asked, apart for each patient where an answer has room for it."""
         person = BinOf(of=ColumnOf(table=self.name, column="who"), edges=tuple(range(MOST + 1)))
         relation = Relation(table=self.name)
@@ -86,19 +86,20 @@ class Declared:
             )
 
         if self.column is None:
-            return ask()
+            return (ask(),)
         x = ColumnOf(table=self.name, column=self.column.name)
+        read = ask(QualityOf(of=x))  # sees cells that the other questions drop
         match self.column.kind:
             case ColumnKind.NUMBER:
-                return ask(value=Plain(of=x))
+                return read, ask(value=Plain(of=x))
             case ColumnKind.DATE:
-                return ask(PartOf(of=x, part=DatePart.YEAR))
+                return read, ask(PartOf(of=x, part=DatePart.YEAR))
             case ColumnKind.CATEGORY:
-                return ask(x)
+                return read, ask(x)
             case ColumnKind.TEXT if self.of.name in TEXTS:
-                return KeyedAggregate(relation=relation, key=x, bounds=KEYS)
+                return read, KeyedAggregate(relation=relation, key=x, bounds=KEYS)
             case ColumnKind.TEXT:
-                return ask(QualityOf(of=x))
+                return (read,)
 
 
 TEXTS = {"varchar", "enum", "string", "string-view", "dictionary-text"} | {
@@ -131,7 +132,7 @@ class Native:
         )
 
     def stored(self, folder: Path, *, odd: bool) -> Stored:
-        folder.mkdir()
+        folder.mkdir(parents=True)
         if self.kind is None:
             return in_duckdb(folder, self.types, odd=odd)
         return self.kind.store(folder, {of.name: in_arrow(of, odd=odd) for of in self.types})
@@ -195,19 +196,19 @@ def outcomes(native: Native, stored: Stored, declared: Sequence[Declared]) -> di
     while len(found) < len(declared):
         with opened(stored, of=of, hash_key=KEY) as engine:
             for each in declared[len(found) :]:
-                answer = found[each.name] = outcome(engine, each.question(), of)
+                answer = found[each.name] = outcome(engine, each.questions(), of)
                 if isinstance(answer, str):
                     break
     return found
 
 
-def outcome(engine: Any, question: Any, of: Dataset) -> Any:
+def outcome(engine: Any, questions: tuple[Any, ...], of: Dataset) -> Any:
     try:
-        engine.check((question,), dataset=of)
+        engine.check(questions, dataset=of)
     except ConfideError as refused:
         return f"refused: {refused}"
     try:
-        return engine.aggregate((question,), dataset=of).reveal_to_gate()[0]
+        return engine.aggregate(questions, dataset=of).reveal_to_gate()
     except ConfideError as failed:
         return f"failed: {failed}"
 
@@ -234,26 +235,39 @@ def wrong(native: Native, folder: Path) -> Iterator[str]:
             yield from (f"{name}: {words}" for words in moved(each, answer))
 
 
-def moved(declared: Declared, answer: Any) -> Iterator[str]:
+def moved(declared: Declared, answers: Any) -> Iterator[str]:
     """Yield how an answer is not one plain cell for each plain patient, and one odd one a patient."""
-    question = declared.question()
-    if isinstance(answer, str):
-        yield answer
-    elif isinstance(question, KeyedAggregate):
-        texts = [declared.of.plain] * PLAIN + [cell for cell in declared.of.odd if cell]
-        expected = Counter(unicodedata.normalize("NFC", text) for text in texts)
+    if isinstance(answers, str):
+        yield answers
+        return
+    for question, answer in zip(declared.questions(), answers, strict=True):
+        if isinstance(question, KeyedAggregate):
+            yield from keys_moved(declared, answer)
+        else:
+            yield from cells_moved(declared, question, answer)
+
+
+def keys_moved(declared: Declared, answer: Any) -> Iterator[str]:
+    texts = [declared.of.plain] * PLAIN + [cell for cell in declared.of.odd if cell]
+    expected = Counter(unicodedata.normalize("NFC", text) for text in texts)
+    if answer != expected:
         apart = expected.keys() ^ answer.keys()
-        if answer != expected:
-            yield f"keys {sorted(apart)} are of one only, or counted otherwise"
-    else:
-        each = len(answer) // MOST  # cells of one patient
-        most = UPPER - LOWER if isinstance(question.value, Plain) else 1
-        cells = [answer[each * person : each * (person + 1)] for person in range(MOST)]
-        if declared.column is not None and cells[0] != cells[1]:
-            yield "one plain cell is not read as the other"
-        far = [person for person in range(MOST) if sum(map(abs, cells[person])) > most]
-        if far:
-            yield f"patients {far} moved too far"
+        yield f"keys {sorted(apart)} are of one only, or counted otherwise"
+
+
+def cells_moved(declared: Declared, question: Aggregate, answer: Any) -> Iterator[str]:
+    each = len(answer) // MOST  # cells of one patient
+    most = UPPER - LOWER if isinstance(question.value, Plain) else 1
+    cells = [answer[each * person : each * (person + 1)] for person in range(MOST)]
+    if declared.column is not None and cells[0] != cells[1]:
+        yield "one plain cell is not read as the other"
+    far = [person for person in range(MOST) if sum(map(abs, cells[person])) > most]
+    if far:
+        yield f"patients {far} moved too far"
+    judged = any(isinstance(axis, QualityOf) for axis in question.axes)
+    people = PLAIN + len(declared.of.odd)
+    if judged and any(sum(cells[person]) != 1 for person in range(people)):
+        yield "a cell is neither well, nor missing, nor odd"
 
 
 QUICK = {"duckdb", "parquet", "arrow"}

@@ -52,6 +52,9 @@ from confide.tables.source import Source
 
 _Many: TypeAlias = tuple[Asked, ...]
 
+TOLD = frozenset({"BinderException", "CatalogException"})
+"""Failures of names and types, which may be told before a charge; any other may be of a cell."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ready:
@@ -171,12 +174,14 @@ class DuckDBEngine:
         """Bind statements, reading no rows.
 
         Only names and types are looked at: an optimiser looks at what a file says of its own cells,
-        and may refuse for one of them, for free and as often as anybody asks.
+        and may refuse for one of them, for free and as often as anybody asks.  A failure of another
+        kind is not told, because earlier queries may have caused it (a connection that one broke
+        refuses everything): it comes again when rows are read, after the charge.
         """
         for sql, parameters in written:
             with dropping_messages() as failed:
                 self._connection.execute(f"DESCRIBE {sql}", dict(parameters)).fetchall()
-            if failed:
+            if failed and failed[0] in TOLD:
                 raise ContractError(
                     f"The source cannot answer the plan ({failed[0]}).",
                     hint="Compare the types of its columns with dataset.yaml.",

@@ -115,16 +115,21 @@ def _digits(databases: int) -> tuple[Column, ...]:
     )
 
 
-def _category(name: str, codes: Mapping[str, int], keys: str, **more: Any) -> Column:
+def _category(
+    name: str, codes: Mapping[str, int], keys: str, *, source: str = "", **more: Any
+) -> Column:
     return Column(
         name=name,
         kind=Kind.CATEGORY,
-        source=name,
+        source=source or name,
         keys=tuple(keys),
         codes=tuple(codes.items()),
         **more,
     )
 
+
+_FILLERS = {f"filler {i}": i % 4 for i in range(32)}
+"""Codes that no row has; with so many, a list is joined."""
 
 _EVENTS = (
     Column(name="amount", kind=Kind.NUMBER, source="amount", lower=0, upper=100),
@@ -158,6 +163,13 @@ _EVENTS = (
         upper=_LAST_DAY.toordinal() - EPOCH,
     ),
     Column(name="note", kind=Kind.TEXT, source="note"),
+    _category(  # codes that differ in case or accents alone: a row has one of them
+        "listed",
+        {"A": 0, "B": 1, "C": 2, "D": 3, "a": 1, "b": 2, "\u00e9": 2, "e": 0, "ß": 3, "ss": 1}
+        | _FILLERS,
+        "ABCD",
+        source="code",
+    ),
 )
 _PATIENTS = (
     _category("sex", {"f": 0, "m": 1}, "fm"),

@@ -66,6 +66,7 @@ def statistics_of_patients() -> tuple[Statistic, ...]:
         Histogram(
             id="any-rows", table="events", by=("code",), counted=events, per_patient=rows(rows=3)
         ),
+        Histogram(id="listed", table="events", by=("listed",), per_patient=rows(cells=2)),
         Histogram(id="all-codes", table="events", by=("code",), per_patient=rows(cells=9)),
         Histogram(
             id="quarters",
@@ -230,6 +231,7 @@ def statistics_of_events() -> tuple[Statistic, ...]:
     return (
         Count(id="rows", table="events", where=high, counted=Counted.EVENTS),
         Histogram(id="codes", table="events", by=("code", "band"), counted=Counted.EVENTS),
+        Histogram(id="listed", table="events", by=("listed",), counted=Counted.EVENTS),
         Sum(id="amounts", table="events", column="amount", where=Not(of=other)),
         Sum(id="changes", table="events", column="change", by=("code",)),
         Mean(id="mean", table="events", column="change", by=("quarter",)),
