@@ -27,7 +27,6 @@ References:
         https://arxiv.org/abs/2202.08312
 """
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -39,6 +38,7 @@ from confide.plans.job import Job, JobPlan
 from confide.release.job_answer import JobAnswer, read_answer
 from confide.release.job_gate import JobGate, job_request
 from confide.release.passage import Answer
+from confide.release.quiet import no_warnings
 from confide.release.seal import sealed, stop_of
 from confide.rows.records import RecordRows
 
@@ -138,8 +138,7 @@ def _released(
         part, before = growth.position, read_answer(gate.ledger.stored(growth.latest).payload)
         made: Files | BaseException
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that one was given may depend on the data
+            with no_warnings():  # that one was given may depend on the data
                 rows = rows or gate.read(plan, progress=progress)
                 made = runner.advanced(
                     rows, part=part, before=before.files, entropy=gate.entropy, progress=progress

@@ -21,7 +21,6 @@ References:
 """
 
 import contextlib
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
@@ -29,6 +28,7 @@ from typing import TypeAlias, assert_never
 from confide.budget.ledger import ChargeRequest, Entry, Ledger, Reservation, StoredRelease
 from confide.errors import LedgerUnreachableError, ReleaseFailedError
 from confide.noise.entropy import Entropy
+from confide.release.quiet import no_warnings
 from confide.release.seal import sealed, stop_of
 
 
@@ -112,8 +112,7 @@ class Passage:
         answering = self._admitted(held, admit=admit)
         self.ledger.start_reading(held)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that one was given may depend on the data
+            with no_warnings():  # that one was given may depend on the data
                 answer = answering()
         except BaseException as failure:  # noqa: BLE001 - raised below, outside the handler
             incident = f"{self.entropy.below(2**64):016x}"

@@ -233,7 +233,7 @@ class Gated(torch.nn.Module):
         self.linear = torch.nn.Linear(FEATURES, 1)
 
     def forward(self, rows):
-        gate = torch.sigmoid(1e4 * (rows.mean() - 0.6))
+        gate = torch.sigmoid(-1e4 * (rows.mean() + 0.6))
         return self.linear(rows) * (1 + 40 * gate)
 
 
@@ -261,8 +261,8 @@ def test_no_module_lets_one_patient_move_what_others_add_in_any_batch(kind):
     of = gradients_of(module, features=FEATURES, clip=0.3)
     for _ in range(200):
         n = int(rng.integers(2, 24))
-        inputs = rng.uniform(0.5, 0.62, (n, FEATURES))
-        inputs[-1] = 1.0  # who opens the gate for all
+        inputs = -rng.uniform(0.5, 0.62, (n, FEATURES))
+        inputs[-1] = -1.0  # who opens the gate for all
         rows = Rows(patient=np.arange(n), inputs=inputs, classes=rng.integers(0, 2, n))
         moved = of.summed(rows) - of.summed(rows.of(np.arange(n - 1)))
         assert (moved.astype(object) ** 2).sum() <= REACH**2

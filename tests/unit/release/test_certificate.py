@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from confide.jobs.kinds import read_spec
 from confide.release import verify as module
 from confide.release.against_chain import chain_checks, read_chain
 from confide.release.checks import signature_check
@@ -230,6 +231,20 @@ def test_a_certificate_of_version_2_still_verifies():
     assert certificate["certificate"] == "2"
     found = verify(certificate, folder=folder)
     assert found.holds, [check for check in found.checks if not check.holds]
+
+
+@pytest.mark.parametrize("kind", ["module", "votes"])
+def test_certificates_of_trainings_from_before_programs_were_written_still_verify(kind, tmp_path):
+    folder = GOLDEN / "certificate-job-1" / kind
+    certificate = read_certificate(folder / "certificate.json")
+    assert certificate["certificate"] == "job-1"
+    assert "program" not in certificate["plan"]["spec"]
+    found = verify(certificate, folder=folder, read_spec=read_spec)
+    assert found.holds, [check for check in found.checks if not check.holds]
+    copied = shutil.copytree(folder, tmp_path / kind)
+    (published,) = (copied / each["path"] for each in certificate["outputs"])
+    published.write_bytes(published.read_bytes()[:-1] + b"!")
+    assert not verify(certificate, folder=copied, read_spec=read_spec).holds
 
 
 def test_a_full_certificate_cannot_pass_as_an_old_one(plain):

@@ -114,7 +114,10 @@ class PerPatientGradients:
 
     def clipped(self, rows: Rows) -> Floats:
         """Return each patient's v, whole, as their rows alone give it; shape (patients, size)."""
-        together = scaled(self.by_patient(rows), clip=self._clip)
+        try:
+            together = scaled(self.by_patient(rows), clip=self._clip)
+        except Exception:  # noqa: BLE001 - an operation that is not defined on somebody's numbers
+            return whole(np.stack([self._alone(rows, each) for each in range(rows.patients)]))
         found = whole(together)
         turned, apart = np.unique(rows.patient[self._at_kinks]), 0.0
         for patient in np.union1d(doubtful(together, found), turned).tolist():
@@ -147,9 +150,16 @@ class PerPatientGradients:
         return np.asarray(np.add.reduceat(by_row, starts, axis=0))
 
     def _alone(self, rows: Rows, patient: int) -> Floats:
-        """Return one patient's scaled gradient in a batch of their own; shape (size,)."""
+        """Return one patient's scaled gradient in a batch of their own; shape (size,).
+
+        Zero where an operation fails on their numbers, as an index beyond its table does: that a
+        training stopped would tell of one patient without noise.
+        """
         own = rows.of(np.array([patient], dtype=np.int64))
-        return np.asarray(scaled(self.by_patient(own), clip=self._clip)[0])
+        try:
+            return np.asarray(scaled(self.by_patient(own), clip=self._clip)[0])
+        except Exception:  # noqa: BLE001 - see above
+            return np.zeros(self.size)
 
 
 def scaled(gradients: Floats, *, clip: float) -> Floats:

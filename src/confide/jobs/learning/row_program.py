@@ -9,8 +9,9 @@ rows, so no operation has two rows to mix.
 
 *Privacy:* by construction a row's gradient is a function of that row, its class and the weights.
 Nothing of the module's own code runs on a patient's row, so that no attribute, closure, hook, class
-or global can hold one.  Refused are operations that are not PyTorch's, write in place, or draw
-coins, and whatever looks at a value to decide what to do next.
+or global can hold one.  Refused are operations that are not PyTorch's, write in place, draw coins,
+read memory that is not theirs or may stop the process, and whatever looks at a value to decide what
+to do next.  Constants are plain tensors of our own.
 
 *Utility:* as fast as Opacus within some tens of percent (docs/design/031-jobs-and-dp-sgd.md), and
 layers that Opacus has no rule for, unused layers and in-place operations work.
@@ -28,6 +29,15 @@ from typing import Any
 from confide.errors import ContractError
 from confide.jobs.learning.losses import loss_of
 from confide.plans.canonical import canonical_bytes
+
+_ELSEWHERE = frozenset(
+    (
+        *("as_strided", "as_strided_copy", "as_strided_scatter", "empty", "empty_like"),
+        *("empty_strided", "empty_permuted", "new_empty", "new_empty_strided"),
+    )
+)
+"""What reads memory beside a row, or before it is written: others' rows may stand there."""
+_DIVIDES = frozenset(("div", "floor_divide", "remainder", "fmod", "gcd", "lcm", "divide"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,6 +104,7 @@ def row_program(module: Any, *, features: int, outputs: int) -> RowProgram:
             ".item(), no NumPy, no autograd.Function of your own.",
         )
     _simplify(graph)
+    _own_constants(graph)
     for node in graph.graph.nodes:
         _check(node)
     return RowProgram(
@@ -118,8 +129,41 @@ def _simplify(graph: Any) -> None:
     for node in graph.graph.nodes:
         if node.target is aten.fill.Scalar:
             node.target = aten.full_like.default
+            _without_empty(node)
     graph.graph.eliminate_dead_code()
     graph.recompile()
+
+
+def _without_empty(node: Any) -> None:
+    """Let what is filled anyway be made of zeros."""
+    import torch
+
+    aten = torch.ops.aten
+    zeros = {
+        aten.empty.memory_format: aten.zeros.default,
+        aten.empty_like.default: aten.zeros_like.default,
+        aten.new_empty.default: aten.new_zeros.default,
+    }
+    made = node.args[0]
+    if len(made.users) == 1 and made.target in zeros:
+        made.target = zeros[made.target]
+
+
+def _own_constants(graph: Any) -> None:
+    """Copy the tensors that the module holds, so that nobody can change them or watch their use."""
+    import torch
+
+    for node in graph.graph.nodes:
+        if node.op != "get_attr":
+            continue
+        value = getattr(graph, str(node.target), None)
+        if type(value) not in (torch.Tensor, torch.nn.Parameter):  # a subclass runs code of its own
+            raise ContractError(
+                f"The module computes with a {type(value).__name__}, which is no plain tensor.",
+                hint="Use torch.tensor(...) for constants.",
+            )
+        delattr(graph, node.target)
+        graph.register_buffer(node.target, value.detach().clone())
 
 
 def _check(node: Any) -> None:
@@ -135,6 +179,21 @@ def _check(node: Any) -> None:
             f"The module calls {node.target}, which is no operation of PyTorch's own.",
             hint="Write it in PyTorch's operations on tensors.",
         )
+    if operation(node) in _ELSEWHERE:
+        raise ContractError(
+            f"The module reads memory by address or unset ({operation(node)}).",
+            hint="Use reshape, torch.zeros and the like.",
+        )
+    if operation(node) in _DIVIDES and not _floating(node):
+        raise ContractError(
+            f"The module divides whole numbers ({operation(node)}), which stops where one is 0.",
+            hint="Divide floating-point numbers.",
+        )
+    if _in_python(node):
+        raise ContractError(
+            f"{operation(node)} was replaced or made by code in Python.",
+            hint="Use PyTorch's operations as they come.",
+        )
     if torch.Tag.nondeterministic_seeded in node.target.tags:
         raise ContractError(
             f"The module draws coins ({operation(node)}) that are not ours.",
@@ -145,6 +204,26 @@ def _check(node: Any) -> None:
             f"The module changes weights or a constant in its forward pass ({operation(node)}).",
             hint="Compute from them what is needed, and leave them as they are.",
         )
+
+
+def _floating(node: Any) -> bool:
+    value = node.meta.get("val")
+    return value is not None and bool(value.dtype.is_floating_point)
+
+
+def _in_python(node: Any) -> bool:
+    """Return whether somebody registered an operation, or a kernel of it, that is not PyTorch's."""
+    import torch
+
+    name = str(node.target._schema.name)  # noqa: SLF001
+    overload = node.target._schema.overload_name  # noqa: SLF001
+    full = f"{name}.{overload}" if overload else name
+    place = full.replace("::", "/")
+    ours = ("CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "Autograd")
+    return full in torch.library._defs or any(  # noqa: SLF001
+        f"{place}/{key}" in torch.library._impls  # noqa: SLF001
+        for key in (*ours, "AutogradCPU", "FuncTorchBatched")
+    )
 
 
 def _digest(graph: Any) -> str:

@@ -1,0 +1,58 @@
+"""Releases in several threads show no warning, and leave the filters as they were."""
+
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from confide.learning.running import planned, run_job
+from confide.release.quiet import no_warnings
+from counting_job import Counting, clinic
+
+
+@pytest.mark.parametrize("first_out", [0, 1])
+def test_two_that_overlap_leave_the_filters_as_they_were_whoever_ends_first(first_out):
+    before = list(warnings.filters)
+    inside = threading.Barrier(2, timeout=60)
+    ended = [threading.Event(), threading.Event()]
+
+    def work(me):
+        with no_warnings():
+            inside.wait()
+            if me != first_out:
+                assert ended[first_out].wait(60)
+                warnings.warn("patient 17 has the value 4711", stacklevel=1)
+        ended[me].set()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, [0, 1]))
+    assert list(warnings.filters) == before
+    with pytest.raises(UserWarning, match="own"):
+        warnings.warn("the caller's own", stacklevel=1)
+
+
+def test_releases_in_threads_show_no_warning_and_leave_the_filters_as_they_were(
+    tmp_path, monkeypatch
+):
+    before = list(warnings.filters)
+    inside = threading.Barrier(2, timeout=60)
+    real = Counting.run
+
+    def run(self, rows, **how):
+        inside.wait()
+        warnings.warn("patient 17 has the value 4711", stacklevel=1)
+        return real(self, rows, **how)
+
+    monkeypatch.setattr(Counting, "run", run)
+
+    def released(place):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        with clinic(folder) as ws:
+            job = Counting()
+            return run_job(ws, job, plan=planned(ws, job)).answer.files
+
+    with ThreadPoolExecutor(2) as pool:
+        assert all(list(pool.map(released, [0, 1])))
+    assert list(warnings.filters) == before
