@@ -59,6 +59,9 @@ class SignedHead:
     ``spent`` maps scope to grid units, so that budget lost by a rollback can be counted again: the
     counters on everybody, and those that the row changed.  Another counter that lost rows changed
     is named by the line of the row that did.
+
+    ``officers`` are the public keys that may act as officers, one group for each policy in force
+    that names people, so that an older copy of the ledger cannot forget whose word it takes.
     """
 
     number: int
@@ -68,6 +71,7 @@ class SignedHead:
     spent: Mapping[str, int]
     key: str
     signature: str = ""
+    officers: tuple[tuple[str, ...], ...] = ()
 
     def message(self) -> bytes:
         """Return the bytes that are signed."""
@@ -78,6 +82,7 @@ class SignedHead:
 
     def to_fields(self) -> dict[str, Any]:
         """Return the head as it stands in an anchor."""
+        named = {"officers": [list(group) for group in self.officers]} if self.officers else {}
         return {
             "number": str(self.number),
             "hash": self.hash,
@@ -86,6 +91,7 @@ class SignedHead:
             "spent": {scope: str(units) for scope, units in self.spent.items()},
             "key": self.key,
             "signature": self.signature,
+            **named,
         }
 
 
@@ -150,6 +156,7 @@ def head_of(fields: Mapping[str, Any]) -> SignedHead:
         spent={scope: int(units) for scope, units in fields["spent"].items()},
         key=fields["key"],
         signature=fields["signature"],
+        officers=tuple(tuple(map(str, group)) for group in fields.get("officers", ())),
     )
 
 

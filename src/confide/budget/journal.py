@@ -44,9 +44,17 @@ from confide.budget.ledger_time import Clock, ledger_time, utc_now
 from confide.budget.lengths import require_reason, require_short
 from confide.budget.opening import look
 from confide.budget.readings import Moment
-from confide.budget.refusals import require_officers
+from confide.budget.refusals import require_named, require_officers
 from confide.budget.store import Store, head_place
-from confide.budget.workflow.acts import SIGNED, WORDS, Officers, Word, act_message, signatures
+from confide.budget.workflow.acts import (
+    NAMED,
+    SIGNED,
+    WORDS,
+    Officers,
+    Word,
+    act_message,
+    signatures,
+)
 from confide.errors import (
     ContractError,
     LedgerFrozenError,
@@ -250,10 +258,12 @@ class Journal:
     ) -> dict[str, list[dict[str, str]]]:
         """Return the signatures of an officer's act, where the policy in force names people."""
         policies = self.book.policies(fields.get("lineage", ""))
-        if WORDS[kind] is not Word.OFFICER or not policies:
+        lost, book = fields.get(NAMED, ()), self.book
+        if WORDS[kind] is not Word.OFFICER or not (policies or lost):
             return {}
-        book = self.book
-        require_officers(kind, policies, keys=frozenset(o.public_key.hex() for o in officers))
+        keys = frozenset(o.public_key.hex() for o in officers)
+        require_officers(kind, policies, keys=keys)
+        require_named(lost, keys=keys)
         message = act_message(kind, fields, number=book.number + 1, previous=book.hash)
         return {SIGNED: signatures(message, by=officers)}
 
