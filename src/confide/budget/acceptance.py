@@ -42,7 +42,7 @@ def acceptance(
         },
         "burned": [str(entry.number) for entry in lost],
         "key": key,
-        **({"lost": found.lost} if found.lost else {}),
+        **({"lost": list(found.lost)} if found.lost else {}),
         **({NAMED: [list(group) for group in found.named]} if found.named else {}),
         **book.identity.accepted(site),
     }

@@ -17,7 +17,14 @@ from confide.budget.book import OVER, Book
 from confide.budget.chain import SignedHead, Signer, is_signed
 from confide.budget.counters import shares
 from confide.budget.held import Held
-from confide.budget.lost_rows import book_at, granted_since, lost_branch, named_officers, units_in
+from confide.budget.lost_rows import (
+    NAMED_ROWS,
+    book_at,
+    granted_since,
+    lost_branch,
+    named_officers,
+    units_in,
+)
 from confide.budget.store import Store
 from confide.budget.workflow.acts import officer_keys
 from confide.errors import ConfideError, LedgerFrozenError
@@ -36,7 +43,7 @@ class Inspection:
         raised: Grid units by lineage and scope that must count as spent to go on.
         missing: Heads of the rows, unsigned, that the anchor does not have yet.
         lines: Of the anchor, from the last time that an officer went on.
-        lost: Hash of the last row that the anchor alone knows; "" if there is none.
+        lost: Hashes of the last rows that the anchor alone knows, oldest first.
         named: Keys of the officers whom lost rows name, by policy.
     """
 
@@ -46,7 +53,7 @@ class Inspection:
     raised: Raised = field(default_factory=dict)
     missing: list[SignedHead] = field(default_factory=list)
     lines: tuple[SignedHead | None, ...] = ()
-    lost: str = ""
+    lost: tuple[str, ...] = ()
     named: tuple[tuple[str, ...], ...] = ()
 
     def findings(self) -> tuple[str, ...]:
@@ -78,7 +85,7 @@ def inspect(
             hashes.append(event.hash)
             if found.book.kind == "unfrozen":
                 accepted.add(event.hash)
-                counted.add(str(event.fields().get("lost", "")))
+                counted.update(event.fields().get("lost", ()))
             if event.number > anchored:
                 found.missing.append(unsigned_head(found.book, key=public_key))
         found.damage.extend(store.damage(found.book))
@@ -199,7 +206,7 @@ def _take_lost(
     branch = lost_branch(found.lines, hashes=hashes)
     if branch is None:
         return
-    found.lost = branch.heads[-1].hash
+    found.lost = tuple(head.hash for head in branch.heads[-NAMED_ROWS:])
     found.named = named_officers(
         branch.heads, signed=lambda head: _keys_for(found.book, (head,), public_key=key)
     )

@@ -5,7 +5,7 @@ gone on from the fork as well, as when another host accepted the loss and spent 
 branch granted comes on top of that: the larger of both would forget the smaller.
 
 *Privacy:* spent never falls below what was ever granted.  A row of the branch counts once, however
-many hosts saw it, because each row by which an officer goes on names the last row that it counted.
+many hosts saw it, because each row by which an officer goes on names the last rows that it counted.
 A rolling window lets go in the branch what the ledger here has not let go of; so what the branch
 added counts, and not where it ended.
 """
@@ -17,6 +17,9 @@ from confide.budget.book import Book
 from confide.budget.chain import SignedHead, is_signed
 from confide.budget.counters import ROLLING, kind_of, window_of
 from confide.budget.store import Store
+
+NAMED_ROWS = 500
+"""So many lost rows are named by the row that goes on without them, the newest."""
 
 Granted = dict[str, dict[str, int]]
 
@@ -65,7 +68,7 @@ def granted_since(branch: Branch, *, fork: Book, counted: Collection[str]) -> Gr
     Args:
         branch: The rows that are lost.
         fork: What the ledger added up to where they begin.
-        counted: Last rows that somebody went on without, who counted what came up to them.
+        counted: Rows that somebody went on without, who counted what came up to them.
     """
     granted: Granted = {}
     last: Granted = {}
