@@ -67,6 +67,7 @@ def inspect(
     anchor: Anchor,
     public_key: str,
     recompute: Callable[[str], Amount],
+    watch: Callable[[Book], None] = lambda _: None,
 ) -> Inspection:
     """Check the whole ledger; the caller holds the write lock.
 
@@ -75,6 +76,7 @@ def inspect(
         anchor: Signed heads in a second place.
         public_key: Of the site, in hexadecimal.
         recompute: The loss of events.
+        watch: Is shown the book after each row.
     """
     found = Inspection(book=Book())
     heads, hashes, accepted, counted = anchor.heads(), [""], set(), set()
@@ -83,6 +85,7 @@ def inspect(
         for event in store.events_after(-1):
             found.book.follow(event)
             hashes.append(event.hash)
+            watch(found.book)
             if found.book.kind == "unfrozen":
                 accepted.add(event.hash)
                 counted.update(event.fields().get("lost", ()))

@@ -67,6 +67,8 @@ _RESTORE = (
 )
 _ACCEPT = "An officer finds out why, then runs: confide ledger unfreeze --reason ..."
 
+_RENEWED = "The rows are whole, and it was written anew from them. Find out who wrote it."
+
 
 class Journal:
     """The chain of one store, with its copy in tables and its anchor."""
@@ -117,11 +119,15 @@ class Journal:
     def verify(self) -> None:
         """Inspect everything again, every signature of the anchor too, and raise what was found."""
         self._require_process()
-        found = self.inspect()
+        audit = self._keeper.audit(key=self.public_key)
+        found = self.inspect(watch=audit.see)
         self._require_whole()
-        unsigned = tuple(unsigned_lines(found, signer=self.signer))
-        if unsigned:
+        if unsigned := tuple(unsigned_lines(found, signer=self.signer)):
             raise _frozen(unsigned, hint=_ACCEPT)
+        if wrong := tuple(audit.problems()):
+            with self.store.turn():
+                self._keeper.renew(self.book, signer=self.signer)
+            raise _frozen(wrong, hint=_RENEWED)
 
     def unfreeze(self, reason: str, *, officers: Officers = ()) -> None:
         """Go on after an officer has looked, unless there is damage."""
@@ -330,10 +336,10 @@ class Journal:
         """Return whether the folder knows of nothing that speaks against this ledger."""
         return self._site is None or not any(book.identity.against(self._site, rows=book.number))
 
-    def inspect(self) -> Inspection:
+    def inspect(self, *, watch: Callable[[Book], None] = lambda _: None) -> Inspection:
         """Check everything, and freeze or take up the book and complete the anchor."""
         with self.store.turn(), self._immediate():
-            found = self._look()
+            found = self._look(watch=watch)
             self._findings, self._damaged = found.findings(), bool(found.damage)
             self.book = Book() if self._findings else found.book
             self._durable = self.book.number
@@ -343,12 +349,13 @@ class Journal:
                 self._keeper.beyond = self._anchor.count() - self.book.number
         return found
 
-    def _look(self) -> Inspection:
+    def _look(self, *, watch: Callable[[Book], None] = lambda _: None) -> Inspection:
         found = inspect(
             self.store,
             anchor=self._anchor,
             public_key=self.public_key,
             recompute=self._recompute,
+            watch=watch,
         )
         if self._site is not None and not found.damage:
             identity = found.book.identity
@@ -373,10 +380,7 @@ class Journal:
 
     def _require_whole(self) -> None:
         if self._findings:
-            raise _frozen(
-                self._findings,
-                hint=_RESTORE if self._damaged else _ACCEPT,
-            )
+            raise _frozen(self._findings, hint=_RESTORE if self._damaged else _ACCEPT)
 
     def _require_process(self) -> None:
         if os.getpid() != self._process:
@@ -389,5 +393,5 @@ class Journal:
         return self._time or utc_now(self._clock)
 
 
-def _frozen(findings: tuple[str, ...], *, hint: str) -> LedgerFrozenError:
+def _frozen(findings: Sequence[str], *, hint: str) -> LedgerFrozenError:
     return LedgerFrozenError(f"The ledger is frozen. {' '.join(findings)}", hint=hint)
