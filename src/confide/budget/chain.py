@@ -76,9 +76,7 @@ class SignedHead:
     def message(self) -> bytes:
         """Return the bytes that are signed."""
         fields = {name: value for name, value in self.to_fields().items() if name != "signature"}
-        text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        # Of ASCII texts alone this is the canonical form, and several times faster.
-        return _DOMAIN + (text if text.isascii() else canonical(fields)).encode("utf-8")
+        return _DOMAIN + canonical(fields).encode("utf-8")
 
     def to_fields(self) -> dict[str, Any]:
         """Return the head as it stands in an anchor."""
@@ -115,9 +113,23 @@ def canonical(fields: Mapping[str, Any]) -> str:
         >>> canonical({"scope": "lifetime", "amount": "500000000"})
         '{"amount":"500000000","scope":"lifetime"}'
     """
+    if _is_text(fields):
+        text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        if text.isascii():  # then this is the canonical form, and many times faster
+            return text
     import rfc8785
 
     return rfc8785.dumps(dict(fields)).decode("utf-8")
+
+
+def _is_text(value: Any) -> bool:
+    """Return whether JSON holds texts alone, in lists and under names; numbers have other forms."""
+    kind = type(value)
+    if kind is dict:
+        return all(type(name) is str and _is_text(held) for name, held in value.items())
+    if kind is list or kind is tuple:
+        return all(map(_is_text, value))
+    return kind is str or value is None or kind is bool
 
 
 def row_hash(previous: str, *, body: str) -> str:

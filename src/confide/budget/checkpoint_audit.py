@@ -29,22 +29,23 @@ class CheckpointAudit:
         self._forged = [
             row.number for row in rows if row.header and not is_header_signed(row, key=key)
         ]
-        said = ((row.number, signed_fields(row, key=key)) for row in reversed(rows))
-        self._number, self._fields = next(
-            ((number, fields) for number, fields in said if fields is not None), (0, None)
-        )
-        self._fits: bool | None = None
+        self._number, self._fits = 0, False
+        self._fields: dict[str, Any] = {}
+        for row in rows:
+            fields = signed_fields(row, key=key)
+            if fields is not None:
+                self._number, self._fields = row.number, fields
 
     def see(self, book: Book) -> None:
         """Look at the book after each row."""
-        if self._fields is not None and book.number == self._number:
+        if self._fields and book.number == self._number:
             self._fits = is_of(book, self._fields) and self._has_lines_of(book, self._fields)
 
     def problems(self) -> Iterator[str]:
         """Yield what does not hold, once all rows were seen."""
         for number in self._forged:
             yield f"The checkpoint of row {number} is not signed by this site's key."
-        if self._fields is not None and not self._fits:
+        if self._fields and not self._fits:
             yield f"The checkpoint of row {self._number} is not what the rows add up to."
 
     def _has_lines_of(self, book: Book, fields: dict[str, Any]) -> bool:
