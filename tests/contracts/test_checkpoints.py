@@ -301,3 +301,20 @@ def test_a_checkpoint_of_other_rules_is_left_unread(folder, monkeypatch):
     ledger = opened(folder)
     assert began_at(ledger)
     ledger.close()
+
+
+def test_requests_are_found_by_number_and_mark_before_a_checkpoint_and_after_it(folder):
+    ledger = opened(folder)
+    released(ledger, "later", b"answer", nano=COST, digest="b")
+    everything = ledger.entries(LINEAGE)
+    assert began_at(ledger) > everything[0].number
+    assert ledger.entries(LINEAGE, last=3) == everything[-3:]
+    for entry in everything:
+        assert ledger.entry(entry.number) == entry
+    for digest in ("a" * 64, "b" * 64, "c" * 64):
+        same = tuple(entry for entry in everything if entry.plan_digest == digest)
+        assert ledger.of_plan(LINEAGE, digest=digest) == same
+    assert ledger.of_study(LINEAGE, study="", period="") == everything
+    assert ledger.of_study(LINEAGE, study="s", period="") == ()
+    assert ledger.of_snapshot(LINEAGE, snapshot="") == everything
+    ledger.close()
