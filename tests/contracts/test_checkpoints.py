@@ -261,3 +261,60 @@ def test_lines_of_the_anchor_stay_short_however_many_people_and_projects_there_a
     ledger = opened(tmp_path / "many")
     ledger.verify_chain()
     ledger.close()
+
+
+def test_a_checkpoint_that_is_signed_and_wrong_is_named_by_verify_and_written_anew(folder):
+    """By a fault of the software, or the hand of whoever holds the key."""
+    *others, (number, lines, header, _) = rows_of(folder)
+    fields = json.loads(header)
+    fields["accounts"][0]["lost-years"] = [[2026, 7]]
+    text = json.dumps(fields, sort_keys=True)
+    signature = SiteKey().sign(checkpoint._DOMAIN + text.encode()).hex()
+    put_rows(folder, [*others, (number, lines, text, signature)])
+    ledger = opened(folder)
+    assert began_at(ledger) == number
+    with pytest.raises(LedgerFrozenError, match=f"checkpoint of row {number} is not what the rows"):
+        ledger.verify_chain()
+    ledger.verify_chain()
+    ledger.close()
+    ledger = opened(folder)
+    assert began_at(ledger)
+    ledger.verify_chain()
+    ledger.close()
+
+
+def test_a_forged_checkpoint_is_named_by_verify(folder):
+    ledger = opened(folder)
+    *others, (number, lines, header, _) = rows_of(folder)
+    put_rows(folder, [*others, (number, lines, header, "00" * 64)])
+    with pytest.raises(LedgerFrozenError, match=f"checkpoint of row {number} is not signed"):
+        ledger.verify_chain()
+    ledger.verify_chain()
+    ledger.close()
+
+
+def test_a_checkpoint_of_other_rules_is_left_unread(folder, monkeypatch):
+    monkeypatch.setattr(checkpoint, "FORMAT", checkpoint.FORMAT + 1)
+    ledger = opened(folder)
+    assert not began_at(ledger)
+    ledger.close()
+    ledger = opened(folder)
+    assert began_at(ledger)
+    ledger.close()
+
+
+def test_requests_are_found_by_number_and_mark_before_a_checkpoint_and_after_it(folder):
+    ledger = opened(folder)
+    released(ledger, "later", b"answer", nano=COST, digest="b")
+    everything = ledger.entries(LINEAGE)
+    assert began_at(ledger) > everything[0].number
+    assert ledger.entries(LINEAGE, last=3) == everything[-3:]
+    for entry in everything:
+        assert ledger.entry(entry.number) == entry
+    for digest in ("a" * 64, "b" * 64, "c" * 64):
+        same = tuple(entry for entry in everything if entry.plan_digest == digest)
+        assert ledger.of_plan(LINEAGE, digest=digest) == same
+    assert ledger.of_study(LINEAGE, study="", period="") == everything
+    assert ledger.of_study(LINEAGE, study="s", period="") == ()
+    assert ledger.of_snapshot(LINEAGE, snapshot="") == everything
+    ledger.close()

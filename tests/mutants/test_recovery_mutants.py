@@ -4,12 +4,14 @@ import shutil
 
 import pytest
 
+from confide.budget import inspection
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.identity import Identity
 from confide.budget.journal import Journal
 from confide.errors import BurnedError, LedgerFrozenError
 from confide.release.ledger_pin import FolderSite
 from ledgers import TENTH, HandClock, open_ledger, request, terms, used
+from unit.budget import test_lost_rows as lost
 from unit.cli import test_lost_files as suite
 
 pytestmark = pytest.mark.mutant
@@ -100,3 +102,27 @@ def test_another_hash_key_that_is_taken_in_silence_is_caught(tmp_path, monkeypat
     clinic = suite.begun("sqlite", tmp_path / "mutant")
     with pytest.raises(AssertionError):
         HASH_KEY(clinic, tmp_path)
+
+
+def test_an_older_ledger_that_forgets_whose_word_it_takes_is_caught(tmp_path, monkeypatch):
+    lost.going_on_takes_the_word_of_lost_officers(tmp_path / "whole")
+    monkeypatch.setattr(inspection, "named_officers", lambda *_, **__: ())
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        lost.going_on_takes_the_word_of_lost_officers(tmp_path / "mutant")
+
+
+def test_heads_that_name_no_officers_are_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr(inspection, "officer_keys", lambda *_: ())
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        lost.going_on_takes_the_word_of_lost_officers(tmp_path / "mutant")
+
+
+@pytest.mark.parametrize(
+    "check",
+    [lost.spent_anew_is_added_to_what_was_lost, lost.a_day_that_is_lost_forgets_no_charge],
+)
+def test_the_larger_of_what_was_lost_and_what_is_spent_is_caught(tmp_path, monkeypatch, check):
+    """As it was before: what was spent anew swallowed what was lost."""
+    monkeypatch.setattr(inspection, "granted_since", lambda *_, **__: {})
+    with pytest.raises(AssertionError):
+        check(tmp_path / "mutant")

@@ -13,6 +13,7 @@ from confide.budget.identity import Site
 from confide.budget.inspection import Inspection
 from confide.budget.ledger import Entry, State
 from confide.budget.store import Store
+from confide.budget.workflow.acts import NAMED
 
 
 def under_way(book: Book) -> tuple[Entry, ...]:
@@ -41,6 +42,8 @@ def acceptance(
         },
         "burned": [str(entry.number) for entry in lost],
         "key": key,
+        **({"lost": list(found.lost)} if found.lost else {}),
+        **({NAMED: [list(group) for group in found.named]} if found.named else {}),
         **book.identity.accepted(site),
     }
 

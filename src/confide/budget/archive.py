@@ -17,7 +17,7 @@ from confide.budget.account_record import charges_of
 from confide.budget.chain import Event, row_hash
 from confide.budget.counters import Occasion
 from confide.budget.entry import State
-from confide.budget.held import Held, Key, entry_of, key_of
+from confide.budget.held import Held, Key, entry_of, key_of, marks_of
 from confide.budget.workflow.submission import Decision, Submission, Verdict, asked_of
 from confide.errors import LedgerFrozenError
 from confide.privacy.measure import Measure
@@ -73,6 +73,11 @@ class Archive:
         """See :meth:`Settled.request_numbers`."""
         return sorted(self._requests)
 
+    def marked(self, mark: str) -> list[int]:
+        """See :meth:`Settled.marked`."""
+        found = mark.encode()
+        return sorted(number for number, said in self._requests.items() if found in said)
+
     def answered(self, key: Key) -> int | None:
         """See :meth:`Settled.answered`."""
         return self._answered.get(_index(*key))
@@ -109,6 +114,7 @@ def request_line(held: Held) -> bytes:
         "policy": entry.policy,
         "measure": entry.measure.value,
         "ledger": entry.ledger,
+        "marks": marks_of(entry),
     }
     index = _NONE if entry.state is State.REFUSED else _index(*key_of(entry))
     return _line(_REQUEST, entry.number, index, said)

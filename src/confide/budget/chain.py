@@ -59,6 +59,9 @@ class SignedHead:
     ``spent`` maps scope to grid units, so that budget lost by a rollback can be counted again: the
     counters on everybody, and those that the row changed.  Another counter that lost rows changed
     is named by the line of the row that did.
+
+    ``officers`` are the public keys that may act as officers, one group for each policy in force
+    that names people, so that an older copy of the ledger cannot forget whose word it takes.
     """
 
     number: int
@@ -68,16 +71,16 @@ class SignedHead:
     spent: Mapping[str, int]
     key: str
     signature: str = ""
+    officers: tuple[tuple[str, ...], ...] = ()
 
     def message(self) -> bytes:
         """Return the bytes that are signed."""
         fields = {name: value for name, value in self.to_fields().items() if name != "signature"}
-        text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        # Of ASCII texts alone this is the canonical form, and several times faster.
-        return _DOMAIN + (text if text.isascii() else canonical(fields)).encode("utf-8")
+        return _DOMAIN + canonical(fields).encode("utf-8")
 
     def to_fields(self) -> dict[str, Any]:
         """Return the head as it stands in an anchor."""
+        named = {"officers": [list(group) for group in self.officers]} if self.officers else {}
         return {
             "number": str(self.number),
             "hash": self.hash,
@@ -86,6 +89,7 @@ class SignedHead:
             "spent": {scope: str(units) for scope, units in self.spent.items()},
             "key": self.key,
             "signature": self.signature,
+            **named,
         }
 
 
@@ -109,9 +113,23 @@ def canonical(fields: Mapping[str, Any]) -> str:
         >>> canonical({"scope": "lifetime", "amount": "500000000"})
         '{"amount":"500000000","scope":"lifetime"}'
     """
+    if _is_text(fields):
+        text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        if text.isascii():  # then this is the canonical form, and many times faster
+            return text
     import rfc8785
 
     return rfc8785.dumps(dict(fields)).decode("utf-8")
+
+
+def _is_text(value: Any) -> bool:
+    """Return whether JSON holds texts alone, in lists and under names; numbers have other forms."""
+    kind = type(value)
+    if kind is dict:
+        return all(type(name) is str and _is_text(held) for name, held in value.items())
+    if kind is list or kind is tuple:
+        return all(map(_is_text, value))
+    return kind is str or value is None or kind is bool
 
 
 def row_hash(previous: str, *, body: str) -> str:
@@ -150,6 +168,7 @@ def head_of(fields: Mapping[str, Any]) -> SignedHead:
         spent={scope: int(units) for scope, units in fields["spent"].items()},
         key=fields["key"],
         signature=fields["signature"],
+        officers=tuple(tuple(map(str, group)) for group in fields.get("officers", ())),
     )
 
 

@@ -28,14 +28,12 @@ from confide.budget.ledger import (
     Charge,
     ChargeRequest,
     Entry,
-    Growth,
-    Head,
     LedgerTerms,
     Reservation,
-    Spent,
     State,
     StoredRelease,
 )
+from confide.budget.ledger_reading import LedgerReading
 from confide.budget.ledger_time import Clock, SystemClock, charged_year
 from confide.budget.lengths import require_reason
 from confide.budget.refusals import (
@@ -62,7 +60,7 @@ from confide.budget.workflow.rules import Refused, audience_of
 from confide.errors import LedgerFrozenError, PolicyError
 
 
-class ChainedLedger:
+class ChainedLedger(LedgerReading):
     """A ledger over a store; satisfies :class:`confide.budget.ledger.Ledger`.
 
     Not to be shared between threads, nor carried over a fork: each opens its own.
@@ -202,37 +200,6 @@ class ChainedLedger:
             self._require_owner(reservation)
             self._give_back(reservation.entry.number, reason="cancelled by its owner")
 
-    def spent(
-        self, lineage: str, *, project: str | None = None, analyst: str | None = None
-    ) -> Spent:
-        """See :meth:`Ledger.spent`."""
-        with self._journal.transaction():
-            account = self._journal.book.account(lineage)
-            return account.summary(project=project, analyst=analyst)
-
-    def entries(self, lineage: str) -> tuple[Entry, ...]:
-        """See :meth:`Ledger.entries`."""
-        with self._journal.transaction():
-            self._journal.book.account(lineage)
-            held = self._journal.book.requests.all()
-            return tuple(each.entry for each in held if each.entry.lineage == lineage)
-
-    def beside(self, number: int, *, window: str) -> tuple[Entry, ...]:
-        """See :meth:`Ledger.beside`."""
-        with self._journal.transaction():
-            return tuple(self._journal.book.beside(number, window=window))
-
-    def lost_beside(self, number: int, *, window: str) -> int:
-        """See :meth:`Ledger.lost_beside`."""
-        with self._journal.transaction():
-            return self._journal.book.lost_beside(number, window=window)
-
-    def growths(self, lineage: str) -> tuple[Growth, ...]:
-        """See :meth:`Ledger.growths`."""
-        with self._journal.transaction():
-            found = self._journal.book.growths.values()
-            return tuple(growth for growth in found if growth.lineage == lineage)
-
     def stored(self, number: int) -> StoredRelease:
         """See :meth:`Ledger.stored`."""
         with self._journal.transaction():
@@ -242,11 +209,6 @@ class ChainedLedger:
         """Return a stored answer for a backup, also one that is withheld and never delivered."""
         with self._journal.transaction():
             return self._stored(self._journal.held(number), withheld_too=True).payload
-
-    def head(self) -> Head:
-        """See :meth:`Ledger.head`."""
-        with self._journal.transaction():
-            return self._journal.book.head()
 
     @property
     def signer(self) -> Signer:

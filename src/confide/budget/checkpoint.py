@@ -36,6 +36,10 @@ from confide.budget.workflow.filed import Submissions
 EVERY = 500
 """Rows after which the next checkpoint is written."""
 
+FORMAT = 2
+"""Of the rules by which rows are added up: one more whenever the same rows come to something else,
+or what a checkpoint holds of it changes.  A checkpoint of another number is left unread."""
+
 NO_LINES = "0" * 64
 _DOMAIN = b"confide ledger checkpoint 1\n"  # such a signature is a signature of nothing else
 
@@ -90,13 +94,19 @@ def made(book: Book, *, after: Basis, beyond: int, signer: Signer) -> StoredChec
     return StoredCheckpoint(number=book.number, lines=lines, header=header, signature=signature)
 
 
+def is_header_signed(stored: StoredCheckpoint, *, key: str) -> bool:
+    """Return whether a checkpoint has a header, and ``key`` signed it."""
+    message = _DOMAIN + stored.header.encode()
+    return bool(stored.header) and is_valid(key, message=message, signature=stored.signature)
+
+
 def signed_fields(stored: StoredCheckpoint, *, key: str) -> dict[str, Any] | None:
     """Return what a header says, if ``key`` signed it in this version of the software."""
-    message = _DOMAIN + stored.header.encode()
-    if not stored.header or not is_valid(key, message=message, signature=stored.signature):
+    if not is_header_signed(stored, key=key):
         return None
     fields: dict[str, Any] = json.loads(stored.header)
-    is_ours = (fields["software"], fields["key"]) == (__version__, key)
+    made_by = (fields["software"], fields.get("format"), fields["key"])
+    is_ours = made_by == (__version__, FORMAT, key)
     return fields if is_ours and fields["number"] == stored.number else None
 
 
@@ -169,6 +179,14 @@ def is_of(book: Book, fields: dict[str, Any]) -> bool:
     return json.dumps(here, sort_keys=True) == json.dumps(fields, sort_keys=True)
 
 
+def all_lines(book: Book) -> Iterator[bytes]:
+    """Yield the line of every request of a book, without its end."""
+    for held in book.requests.all():
+        yield request_line(held).rstrip(b"\n")
+    for submission in book.docket.submissions.values():
+        yield submission_line(submission).rstrip(b"\n")
+
+
 def _lines(book: Book) -> Iterator[bytes]:
     for number in sorted(book.requests.changed):
         yield request_line(book.requests[number])
@@ -180,6 +198,7 @@ def _fields_of(book: Book, *, rolled: str, key: str, beyond: int) -> dict[str, A
     endorsed = sorted(book.docket.endorsed.items())
     return {
         "software": __version__,
+        "format": FORMAT,
         "key": key,
         "lines": rolled,
         "beyond": beyond,

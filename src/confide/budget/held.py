@@ -5,6 +5,8 @@ and are read, and checked against it, when somebody needs them; so opening a led
 does not make each of them anew.
 """
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -17,6 +19,7 @@ from confide.budget.ledger import Charge, ChargeRequest, Entry, Measure, State
 from confide.budget.request_row import read_off
 
 Key = tuple[str, str, str]
+PLAN, STUDY, SNAPSHOT, GROWTH = "plan", "study", "snapshot", "growth"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,9 @@ class Settled(Protocol):
 
     def request_numbers(self) -> list[int]:
         """Return their numbers, ascending."""
+
+    def marked(self, mark: str) -> list[int]:
+        """Return the numbers of those that bear a mark, ascending; others may be among them."""
 
     def answered(self, key: Key) -> int | None:
         """Return the last of them that was granted under an idempotency key."""
@@ -98,6 +104,21 @@ class Requests(Mapping[int, Held]):
             if not self._is_settled(number):
                 yield held
 
+    def marked(self, mark: str) -> Iterator[Held]:
+        """Yield those that bear a mark, oldest first; the others are not read."""
+        old = [] if self._settled is None else self._settled.marked(mark)
+        made = (n for n, held in self._made.items() if mark in marks_of(held.entry))
+        for number in sorted({*old, *made}):
+            held = self[number]
+            if mark in marks_of(held.entry):
+                yield held
+
+    def newest(self) -> Iterator[Held]:
+        """Yield every request, newest first, reading no more than is asked for."""
+        old = [] if self._settled is None else self._settled.request_numbers()
+        for number in sorted({*old, *self._made}, reverse=True):
+            yield self[number]
+
     def recent(self) -> Iterator[Held]:
         """Yield those that are held in memory: all that came or changed since a checkpoint."""
         return iter(self._made.values())
@@ -120,6 +141,24 @@ class Requests(Mapping[int, Held]):
 def key_of(asked: ChargeRequest | Entry) -> Key:
     """Return the idempotency key: analyst, plan, and the client's own key."""
     return asked.analyst, asked.plan_digest, asked.request_key
+
+
+def mark(what: str, *names: str) -> str:
+    """Return a short text by which requests that have something in common are found again."""
+    return hashlib.sha256(json.dumps([what, *names]).encode()).hexdigest()[:16]
+
+
+def marks_of(entry: Entry) -> list[str]:
+    """Return the marks of a request: its plan, its study and period, its snapshot, its growth."""
+    found = [
+        mark(PLAN, entry.lineage, entry.plan_digest),
+        mark(STUDY, entry.lineage, entry.study, entry.period),
+        mark(SNAPSHOT, entry.lineage, entry.snapshot),
+    ]
+    if entry.step is not None:
+        opened = entry.number if entry.continues is None else entry.continues
+        found.append(mark(GROWTH, entry.lineage, str(opened)))
+    return found
 
 
 def entry_of(

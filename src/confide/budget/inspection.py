@@ -17,7 +17,16 @@ from confide.budget.book import OVER, Book
 from confide.budget.chain import SignedHead, Signer, is_signed
 from confide.budget.counters import shares
 from confide.budget.held import Held
+from confide.budget.lost_rows import (
+    NAMED_ROWS,
+    book_at,
+    granted_since,
+    lost_branch,
+    named_officers,
+    units_in,
+)
 from confide.budget.store import Store
+from confide.budget.workflow.acts import officer_keys
 from confide.errors import ConfideError, LedgerFrozenError
 
 Raised = dict[str, dict[str, int]]
@@ -34,6 +43,8 @@ class Inspection:
         raised: Grid units by lineage and scope that must count as spent to go on.
         missing: Heads of the rows, unsigned, that the anchor does not have yet.
         lines: Of the anchor, from the last time that an officer went on.
+        lost: Hashes of the last rows that the anchor alone knows, oldest first.
+        named: Keys of the officers whom lost rows name, by policy.
     """
 
     book: Book
@@ -42,6 +53,8 @@ class Inspection:
     raised: Raised = field(default_factory=dict)
     missing: list[SignedHead] = field(default_factory=list)
     lines: tuple[SignedHead | None, ...] = ()
+    lost: tuple[str, ...] = ()
+    named: tuple[tuple[str, ...], ...] = ()
 
     def findings(self) -> tuple[str, ...]:
         """Return everything found, damage first."""
@@ -54,6 +67,7 @@ def inspect(
     anchor: Anchor,
     public_key: str,
     recompute: Callable[[str], Amount],
+    watch: Callable[[Book], None] = lambda _: None,
 ) -> Inspection:
     """Check the whole ledger; the caller holds the write lock.
 
@@ -62,16 +76,19 @@ def inspect(
         anchor: Signed heads in a second place.
         public_key: Of the site, in hexadecimal.
         recompute: The loss of events.
+        watch: Is shown the book after each row.
     """
     found = Inspection(book=Book())
-    heads, hashes, accepted = anchor.heads(), [""], set()
+    heads, hashes, accepted, counted = anchor.heads(), [""], set(), set()
     anchored = heads[-1].number if heads and heads[-1] is not None else 0
     try:
         for event in store.events_after(-1):
             found.book.follow(event)
             hashes.append(event.hash)
+            watch(found.book)
             if found.book.kind == "unfrozen":
                 accepted.add(event.hash)
+                counted.update(event.fields().get("lost", ()))
             if event.number > anchored:
                 found.missing.append(unsigned_head(found.book, key=public_key))
         found.damage.extend(store.damage(found.book))
@@ -87,10 +104,11 @@ def inspect(
             "The ledger's tables are missing or empty, though the anchor knows them "
             f"({len(heads)} rows)."
         )
-        return _with_lost(found, hashes=hashes, heads=heads)
+        _note_lost(found, heads=heads, hashes=hashes)
+        return found
     found.differences.extend(_head_differences(store, found.book, public_key=public_key))
-    _with_lost(found, hashes=hashes, heads=heads)
     found.lines = heads[_last_accepted(heads, accepted=accepted) :]
+    _take_lost(found, heads=heads, hashes=hashes, counted=counted, store=store, key=public_key)
     found.differences.extend(
         _anchor_differences(
             found.lines,
@@ -105,6 +123,7 @@ def inspect(
 
 def unsigned_head(book: Book, *, key: str) -> SignedHead:
     """Return the head of ``book``, to be signed by ``key``."""
+    officers = officer_keys(book.policies())
     return SignedHead(
         number=book.number,
         hash=book.hash,
@@ -112,23 +131,25 @@ def unsigned_head(book: Book, *, key: str) -> SignedHead:
         lineage=book.lineage,
         spent=book.touched(book.lineage),
         key=key,
+        officers=officers,
     )
 
 
-def heads_of(book: Book, *, key: str, signature: str) -> tuple[SignedHead, SignedHead]:
-    """Return the head of ``book`` as it is written now, and as the first version wrote it.
+def heads_of(book: Book, *, key: str, signature: str) -> tuple[SignedHead, ...]:
+    """Return the head of ``book`` as it is written now, and as earlier versions wrote it.
 
-    That one named every counter of the lineage that a row touched.
+    They named no officers, and the first one every counter of the lineage that a row touched.
     """
     head = replace(unsigned_head(book, key=key), signature=signature)
-    return head, replace(head, spent=book.spent(book.lineage))
+    earlier = replace(head, officers=())
+    return head, earlier, replace(earlier, spent=book.spent(book.lineage))
 
 
 def current_head(store: Store, book: Book, *, key: str) -> SignedHead:
     """Return the head of ``book`` with the signature that the store holds."""
     held = store.head()
-    now, first = heads_of(book, key=key, signature="" if held is None else held[2])
-    return first if is_signed(first, keys={key}) and not is_signed(now, keys={key}) else now
+    heads = heads_of(book, key=key, signature="" if held is None else held[2])
+    return next((head for head in heads if is_signed(head, keys={key})), heads[0])
 
 
 def is_head_signed(store: Store, book: Book, *, public_key: str) -> bool:
@@ -174,15 +195,41 @@ def _head_differences(store: Store, book: Book, *, public_key: str) -> Iterator[
         yield "The head is not signed by this site's key."
 
 
-def _with_lost(
-    found: Inspection, *, hashes: list[str], heads: tuple[SignedHead | None, ...]
-) -> Inspection:
-    """Remember what rows that the anchor alone knows had spent."""
+def _take_lost(
+    found: Inspection,
+    *,
+    heads: Sequence[SignedHead | None],
+    hashes: Sequence[str],
+    counted: Collection[str],
+    store: Store,
+    key: str,
+) -> None:
+    """Remember what rows that the anchor alone knows had spent, and whom they name."""
+    _note_lost(found, heads=heads, hashes=hashes)
+    branch = lost_branch(found.lines, hashes=hashes)
+    if branch is None:
+        return
+    found.lost = tuple(head.hash for head in branch.heads[-NAMED_ROWS:])
+    found.named = named_officers(
+        branch.heads, signed=lambda head: _keys_for(found.book, (head,), public_key=key)
+    )
+    fork = found.book if branch.fork == found.book.number else book_at(store, number=branch.fork)
+    for lineage, scopes in granted_since(branch, fork=fork, counted=counted).items():
+        for scope, units in scopes.items():
+            spent = units_in(found.book, lineage=lineage, name=scope) + units
+            _note(found, lineage=lineage, scope=scope, spent=spent)
+
+
+def _note_lost(
+    found: Inspection, *, heads: Sequence[SignedHead | None], hashes: Sequence[str]
+) -> None:
+    """Remember what rows that are lost had spent, signed or not: more is safer."""
     in_chain = frozenset(hashes)
     for head in heads:
         if head is not None and head.hash not in in_chain:
-            _note_spent(found, head)
-    return found
+            for scope, units in head.spent.items():
+                _note(found, lineage=head.lineage, scope=scope, spent=units)
+            found.raised.setdefault(head.lineage, {})
 
 
 def _last_accepted(heads: tuple[SignedHead | None, ...], *, accepted: Collection[str]) -> int:
@@ -230,11 +277,9 @@ def _anchor_differences(
         yield "The last line of the anchor is not signed by this site's key."
 
 
-def _note_spent(found: Inspection, head: SignedHead) -> None:
-    """Remember what a lost history had spent, signed or not: more is safer."""
-    for scope, units in head.spent.items():
-        scopes = found.raised.setdefault(head.lineage, {})
-        scopes[scope] = max(scopes.get(scope, 0), units)
+def _note(found: Inspection, *, lineage: str, scope: str, spent: int) -> None:
+    scopes = found.raised.setdefault(lineage, {})
+    scopes[scope] = max(scopes.get(scope, 0), spent)
 
 
 def check_charges(

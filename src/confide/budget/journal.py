@@ -44,9 +44,17 @@ from confide.budget.ledger_time import Clock, ledger_time, utc_now
 from confide.budget.lengths import require_reason, require_short
 from confide.budget.opening import look
 from confide.budget.readings import Moment
-from confide.budget.refusals import require_officers
+from confide.budget.refusals import require_named, require_officers
 from confide.budget.store import Store, head_place
-from confide.budget.workflow.acts import SIGNED, WORDS, Officers, Word, act_message, signatures
+from confide.budget.workflow.acts import (
+    NAMED,
+    SIGNED,
+    WORDS,
+    Officers,
+    Word,
+    act_message,
+    signatures,
+)
 from confide.errors import (
     ContractError,
     LedgerFrozenError,
@@ -58,6 +66,8 @@ _RESTORE = (
     "Leave anchor.jsonl where it is: what it saw spent stays spent."
 )
 _ACCEPT = "An officer finds out why, then runs: confide ledger unfreeze --reason ..."
+
+_RENEWED = "The rows are whole, and it was written anew from them. Find out who wrote it."
 
 
 class Journal:
@@ -109,11 +119,15 @@ class Journal:
     def verify(self) -> None:
         """Inspect everything again, every signature of the anchor too, and raise what was found."""
         self._require_process()
-        found = self.inspect()
+        audit = self._keeper.audit(key=self.public_key)
+        found = self.inspect(watch=audit.see)
         self._require_whole()
-        unsigned = tuple(unsigned_lines(found, signer=self.signer))
-        if unsigned:
+        if unsigned := tuple(unsigned_lines(found, signer=self.signer)):
             raise _frozen(unsigned, hint=_ACCEPT)
+        if wrong := tuple(audit.problems()):
+            with self.store.turn():
+                self._keeper.renew(self.book, signer=self.signer)
+            raise _frozen(wrong, hint=_RENEWED)
 
     def unfreeze(self, reason: str, *, officers: Officers = ()) -> None:
         """Go on after an officer has looked, unless there is damage."""
@@ -250,10 +264,12 @@ class Journal:
     ) -> dict[str, list[dict[str, str]]]:
         """Return the signatures of an officer's act, where the policy in force names people."""
         policies = self.book.policies(fields.get("lineage", ""))
-        if WORDS[kind] is not Word.OFFICER or not policies:
+        lost, book = fields.get(NAMED, ()), self.book
+        if WORDS[kind] is not Word.OFFICER or not (policies or lost):
             return {}
-        book = self.book
-        require_officers(kind, policies, keys=frozenset(o.public_key.hex() for o in officers))
+        keys = frozenset(o.public_key.hex() for o in officers)
+        require_officers(kind, policies, keys=keys)
+        require_named(lost, keys=keys)
         message = act_message(kind, fields, number=book.number + 1, previous=book.hash)
         return {SIGNED: signatures(message, by=officers)}
 
@@ -320,10 +336,10 @@ class Journal:
         """Return whether the folder knows of nothing that speaks against this ledger."""
         return self._site is None or not any(book.identity.against(self._site, rows=book.number))
 
-    def inspect(self) -> Inspection:
+    def inspect(self, *, watch: Callable[[Book], None] = lambda _: None) -> Inspection:
         """Check everything, and freeze or take up the book and complete the anchor."""
         with self.store.turn(), self._immediate():
-            found = self._look()
+            found = self._look(watch=watch)
             self._findings, self._damaged = found.findings(), bool(found.damage)
             self.book = Book() if self._findings else found.book
             self._durable = self.book.number
@@ -333,12 +349,13 @@ class Journal:
                 self._keeper.beyond = self._anchor.count() - self.book.number
         return found
 
-    def _look(self) -> Inspection:
+    def _look(self, *, watch: Callable[[Book], None] = lambda _: None) -> Inspection:
         found = inspect(
             self.store,
             anchor=self._anchor,
             public_key=self.public_key,
             recompute=self._recompute,
+            watch=watch,
         )
         if self._site is not None and not found.damage:
             identity = found.book.identity
@@ -363,10 +380,7 @@ class Journal:
 
     def _require_whole(self) -> None:
         if self._findings:
-            raise _frozen(
-                self._findings,
-                hint=_RESTORE if self._damaged else _ACCEPT,
-            )
+            raise _frozen(self._findings, hint=_RESTORE if self._damaged else _ACCEPT)
 
     def _require_process(self) -> None:
         if os.getpid() != self._process:
@@ -379,5 +393,5 @@ class Journal:
         return self._time or utc_now(self._clock)
 
 
-def _frozen(findings: tuple[str, ...], *, hint: str) -> LedgerFrozenError:
+def _frozen(findings: Sequence[str], *, hint: str) -> LedgerFrozenError:
     return LedgerFrozenError(f"The ledger is frozen. {' '.join(findings)}", hint=hint)

@@ -9,7 +9,8 @@ from confide.budget import checkpoint
 from confide.budget.book import Book
 from confide.budget.chain import Signer
 from confide.budget.checkpoint import Basis
-from confide.budget.store import Store
+from confide.budget.checkpoint_audit import CheckpointAudit
+from confide.budget.store import Store, StoredCheckpoint
 from confide.errors import ConfideError
 
 
@@ -34,6 +35,28 @@ class Keeper:
         """Return whether enough rows have come since the last one."""
         return book.number - self.basis.number >= checkpoint.EVERY
 
+    def audit(self, *, key: str) -> CheckpointAudit:
+        """Return what holds the stored checkpoint against the rows."""
+        rows: list[StoredCheckpoint] = []
+        with contextlib.suppress(*self._store.failures):  # the inspection says so
+            try:
+                self._store.begin()
+                rows = self._store.checkpoints()
+            finally:
+                self._store.rollback()
+        return CheckpointAudit(rows, key=key)
+
+    def renew(self, book: Book, *, signer: Signer) -> None:
+        """Write a checkpoint of a book that was made of all rows, in the place of all others."""
+        self.basis = checkpoint.nothing(self._store.events)
+        store = self._store
+        with contextlib.suppress(ConfideError, *store.failures):
+            try:
+                store.begin()
+                self._commit(book, signer=signer, alone=True)
+            finally:
+                store.rollback()
+
     def keep(self, book: Book, *, signer: Signer, alone: bool) -> None:
         """Write a checkpoint, in the place of all others if it is ``alone``."""
         store = self._store
@@ -42,16 +65,18 @@ class Keeper:
                 store.begin()
                 if not alone and not self._take_up(book, key=signer.public_key.hex()):
                     return
-                if not self.is_due(book):
-                    return
-                mine = checkpoint.made(book, after=self.basis, beyond=self.beyond, signer=signer)
-                store.write_checkpoint(mine, alone=alone)
-                store.commit()
-                self.basis = checkpoint.grown(self.basis, mine)
-                book.requests.changed.clear()
-                book.docket.submissions.changed.clear()
+                if self.is_due(book):
+                    self._commit(book, signer=signer, alone=alone)
             finally:
                 store.rollback()
+
+    def _commit(self, book: Book, *, signer: Signer, alone: bool) -> None:
+        mine = checkpoint.made(book, after=self.basis, beyond=self.beyond, signer=signer)
+        self._store.write_checkpoint(mine, alone=alone)
+        self._store.commit()
+        self.basis = checkpoint.grown(self.basis, mine)
+        book.requests.changed.clear()
+        book.docket.submissions.changed.clear()
 
     def _take_up(self, book: Book, *, key: str) -> bool:
         """Go on from what other processes wrote since our checkpoint; return whether that fits."""

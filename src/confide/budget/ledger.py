@@ -256,8 +256,27 @@ class Ledger(Protocol):
     ) -> Spent:
         """Return the use of every cap; of projects and analysts all that are known, or one."""
 
-    def entries(self, lineage: str) -> tuple[Entry, ...]:
-        """Return every request of a lineage, oldest first."""
+    def entries(self, lineage: str, *, last: int | None = None) -> tuple[Entry, ...]:
+        """Return every request of a lineage, oldest first; or so many of the newest."""
+
+    def entry(self, number: int) -> Entry:
+        """Return one request.
+
+        Raises:
+            UnknownNameError: If there is none of this number.
+        """
+
+    def of_plan(self, lineage: str, *, digest: str) -> tuple[Entry, ...]:
+        """Return the requests of a plan, oldest first; reads no others, like the next three."""
+
+    def of_study(self, lineage: str, *, study: str, period: str) -> tuple[Entry, ...]:
+        """Return the requests of a study for a period, oldest first."""
+
+    def of_snapshot(self, lineage: str, *, snapshot: str) -> tuple[Entry, ...]:
+        """Return the requests of a declared snapshot, oldest first."""
+
+    def of_growth(self, growth: Growth) -> tuple[Entry, ...]:
+        """Return the steps of a growing release, oldest first."""
 
     def beside(self, number: int, *, window: str) -> tuple[Entry, ...]:
         """Return the other requests that count with entry ``number`` in a window of patients.

@@ -3,7 +3,7 @@
 *Privacy:* every reason here depends on declared facts and earlier charges only, never on rows.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 
 from confide.budget.account import Account
@@ -21,7 +21,7 @@ from confide.budget.ledger import (
 )
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Policy, Window
-from confide.budget.workflow.acts import OFFICER, officers, unsigned
+from confide.budget.workflow.acts import OFFICER, officers, silent, unsigned
 from confide.budget.workflow.rules import Refused
 from confide.errors import (
     ApprovalMissingError,
@@ -295,6 +295,19 @@ def require_officers(kind: str, policies: Iterable[Policy], *, keys: frozenset[s
             f"{policy.version}, names people: one of {names} must sign it.",
             missing=tuple(sorted({OFFICER} & {r for p in people for r in p.roles})),
             hint="They run the same command with --officer THEIRS.key.",
+        )
+
+
+def require_named(groups: Iterable[Collection[str]], *, keys: frozenset[str]) -> None:
+    """Refuse to go on from an older ledger without those whom the rows that were lost name."""
+    for group in silent(groups, keys=keys):
+        names = ", ".join(f"ed25519:{key}" for key in group)
+        raise ApprovalMissingError(
+            "The anchor knows rows that are lost, and a policy was in force in them that names "
+            f"people: one of its officers must sign to go on without them ({names}).",
+            missing=(OFFICER,),
+            hint="They run the same command with --officer THEIRS.key. Or restore a backup that "
+            "holds the policy: confide ledger restore FOLDER.",
         )
 
 

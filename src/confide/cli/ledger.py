@@ -23,13 +23,19 @@ HERE = Path("dataset.yaml")
 
 
 @ledger.command("show")
-def show_ledger(dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet = False) -> None:
-    """Show the use of every cap and every request."""
+def show_ledger(
+    dataset: Dataset = HERE,
+    *,
+    last: Annotated[int, typer.Option(min=0, help="Show so many of the newest requests.")] = 100,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show the use of every cap and the newest requests."""
     from confide.workspace import open_ledger
 
     with open_ledger(dataset) as (held, declared):
         lineage = declared.dataset.lineage
-        spent, entries = held.spent(lineage), held.entries(lineage)
+        spent, entries = held.spent(lineage), held.entries(lineage, last=last)
         adopted = held.desk.policy(lineage)
     body = {
         "lineage": lineage,

@@ -70,12 +70,8 @@ def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
 
     dataset = planned.dataset
     spent = workspace.spent(planned)
-    entries = workspace.ledger.entries(dataset.lineage)
-    released = [
-        entry.number
-        for entry in entries
-        if entry.plan_digest == planned.digest() and entry.payload_sha256
-    ]
+    entries = workspace.ledger.of_plan(dataset.lineage, digest=planned.digest())
+    released = [entry.number for entry in entries if entry.payload_sha256]
     caps = _caps(spent, planned=planned)
     return {
         "study": planned.study.id,

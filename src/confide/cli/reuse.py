@@ -23,7 +23,6 @@ def offered(planned: "Plan", *, workspace: "Workspace") -> list[dict[str, Any]]:
     from confide.report.words import load_words
 
     words, wanted = load_words("en"), workspace.forecast(planned)
-    at = {entry.number: entry.at for entry in workspace.ledger.entries(planned.dataset.lineage)}
     found = []
     for name, answer in workspace.offers(planned).items():
         if isinstance(answer, ContractError):
@@ -33,7 +32,7 @@ def offered(planned: "Plan", *, workspace: "Workspace") -> list[dict[str, Any]]:
             "id": name,
             "way": "summed" if isinstance(answer, Summed) else "same",
             "entries": entries,
-            "released": [at[entry] for entry in entries],
+            "released": [workspace.ledger.entry(number).at for number in entries],
         }
         error, planned_error = _forecast(answer, planned=planned), wanted[name]
         if error is not None:

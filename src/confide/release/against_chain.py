@@ -11,7 +11,15 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from confide.budget.chain import GENESIS, Event, SignedHead, canonical, is_signed, row_hash
+from confide.budget.chain import (
+    GENESIS,
+    Event,
+    SignedHead,
+    canonical,
+    head_of,
+    is_signed,
+    row_hash,
+)
 from confide.budget.ledger import Scope
 from confide.errors import VerificationError
 from confide.plans.canonical import Json
@@ -40,8 +48,8 @@ def read_chain(path: Path) -> tuple[tuple[Event, ...], tuple[SignedHead, ...]]:
                     closing = (int(n), h)
                     if not rows or closing != (rows[-1].number, rows[-1].hash):
                         raise VerificationError(f"{path.name} is cut off before its head.")
-                case {"number": n, "signature": str()}:
-                    heads.append(SignedHead(**(value | {"number": int(n)})))
+                case {"number": _, "signature": str()}:
+                    heads.append(head_of(value))
                 case _:
                     raise VerificationError(f"{path.name} holds a line that is no row and no head.")
     except (OSError, ValueError, TypeError, RecursionError) as broken:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from confide.budget.ledger import Entry, Ledger, State
-from confide.errors import ConfideError, LedgerFrozenError
+from confide.errors import ConfideError, LedgerFrozenError, UnknownNameError
 from confide.plans.canonical import Json
 from confide.release.certificate import accounting_of
 from confide.release.checks import Check, ledger_of
@@ -83,7 +83,11 @@ def superseding(ledger: Ledger, *, lineage: str) -> Mapping[str, str]:
 def _entry(certificate: Json, *, ledger: Ledger, lineage: str) -> Entry | None:
     accounting = certificate.get("accounting")
     number = accounting.get("entry") if isinstance(accounting, dict) else None
-    return next((each for each in ledger.entries(lineage) if each.number == number), None)
+    try:
+        found = ledger.entry(number) if type(number) is int else None
+    except UnknownNameError:
+        return None
+    return found if found is not None and found.lineage == lineage else None
 
 
 def _snapshot(certificate: Json, *, entry: Entry, folder: Path, files: tuple[Path, ...]) -> Check:

@@ -174,10 +174,8 @@ class Gate:
         """Return the stored answer of a step that was taken already; None of a later one."""
         if stop > growth.position:
             return None
-        for entry in self.ledger.entries(growth.lineage):
-            step = entry.step
-            mine = step is not None and growth.opened in (entry.number, step.continues)
-            if step is not None and mine and step.stop == stop and entry.payload_sha256:
+        for entry in self.ledger.of_growth(growth):
+            if entry.step is not None and entry.step.stop == stop and entry.payload_sha256:
                 return self.ledger.stored(entry.number)
         raise PolicyError(
             f"The release of entry {growth.opened} has passed these periods.",

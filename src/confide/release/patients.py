@@ -117,8 +117,7 @@ def rows_of(
 
 def _opened(entry: Entry, *, ledger: Ledger) -> Entry | None:
     """Return the entry that a step continues; None of any other release."""
-    entries = ledger.entries(entry.lineage) if entry.continues is not None else ()
-    return next((each for each in entries if each.number == entry.continues), None)
+    return None if entry.continues is None else ledger.entry(entry.continues)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,11 +20,8 @@ def published_before(plan: Plan, *, ledger: Ledger) -> tuple[Entry, ...]:
     study = plan.study
     if not study.period:
         return ()
-    same = tuple(
-        entry
-        for entry in ledger.entries(plan.dataset.lineage)
-        if entry.payload_sha256 and (entry.study, entry.period) == (study.id, study.period)
-    )
+    asked = ledger.of_study(plan.dataset.lineage, study=study.id, period=study.period)
+    same = tuple(entry for entry in asked if entry.payload_sha256)
     mine = plan.digest()
     return () if any(entry.plan_digest == mine for entry in same) else same
 

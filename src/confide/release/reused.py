@@ -167,7 +167,7 @@ class ReusedRelease:
 def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tuple[Source, ...]:
     """Return the published releases about the same data that this audience may see; reads only."""
     found = []
-    for entry in ledger.entries(dataset.lineage):
+    for entry in ledger.of_snapshot(dataset.lineage, snapshot=dataset.snapshot):
         if entry.state is not State.PUBLISHED or entry.withheld:
             continue
         stored = ledger.stored(entry.number)

@@ -232,6 +232,47 @@ def test_a_database_put_back_freezes_each_host_that_saw_more_until_its_officer_a
     at().verify_chain()
 
 
+def test_what_one_host_alone_saw_counts_on_top_of_what_another_spent_anew(ledger, at, folder):
+    """Host a goes on from the copy and spends before host b, which saw more, has looked."""
+    beside = folder.with_name("host-b")
+    released(ledger, "a", b"")
+    copy_of_schema(folder)
+    released(ledger, "b", b"")  # lost, and seen by both
+    theirs = at(beside)
+    for key in "cd":
+        released(theirs, key, b"")  # lost, and seen by host b alone
+    theirs.close()
+    copy_of_schema(folder, back=True)
+    mine = at()
+    mine.unfreeze("restored after a disk failure")
+    assert used(mine)["lifetime"] == 2 * TENTH
+    for key in "efg":
+        released(mine, key, b"")
+    theirs = at(beside)
+    theirs.unfreeze("the same restore")
+    assert used(theirs)["lifetime"] == 7 * TENTH  # a and b, e to g, c and d
+    third = at(folder.with_name("host-c"))
+    assert used(third)["lifetime"] == used(mine)["lifetime"] == 7 * TENTH
+    theirs.verify_chain()
+
+
+def test_what_another_host_has_counted_already_does_not_count_twice(ledger, at, folder):
+    beside = folder.with_name("host-b")
+    released(ledger, "a", b"")
+    copy_of_schema(folder)
+    released(ledger, "b", b"")
+    at(beside).close()
+    for key in "cd":
+        released(ledger, key, b"")  # host b saw less than this one
+    copy_of_schema(folder, back=True)
+    mine = at()
+    mine.unfreeze("restored after a disk failure")
+    released(mine, "e", b"")
+    theirs = at(beside)
+    theirs.unfreeze("the same restore")
+    assert used(theirs)["lifetime"] == 5 * TENTH
+
+
 def test_a_host_with_another_signing_key_is_refused(ledger, at, folder):
     stranger = at(folder.with_name("host-c"), signer=SiteKey(b"s" * 32))
     with pytest.raises(LedgerFrozenError, match="not signed by this site's key"):

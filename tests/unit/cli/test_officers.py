@@ -56,6 +56,18 @@ def make(kind, folder):
     return made
 
 
+def lose(clinic):
+    """Remove the ledger, and leave its anchor and its keys."""
+    ledger = clinic.folder / ".confide" / "ledger.sqlite"
+    if ledger.exists():
+        ledger.unlink()
+    else:
+        import psycopg
+
+        with psycopg.connect(server().url) as session:
+            session.execute(f'DROP SCHEMA "{schema_of(clinic.folder)}" CASCADE')
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def clinic(request, tmp_path):
     return make(request.param, tmp_path / "clinic")
@@ -111,14 +123,7 @@ def test_an_older_ledger_that_is_put_back_waits_for_an_officers_key(clinic):
     assert confide("ledger", "backup", clinic.folder / "old", clinic.dataset).code == 0
     assert run(clinic, "first").code == 0
     spent = caps(clinic)
-    ledger = clinic.folder / ".confide" / "ledger.sqlite"
-    if ledger.exists():
-        ledger.unlink()
-    else:
-        import psycopg
-
-        with psycopg.connect(server().url) as session:
-            session.execute(f'DROP SCHEMA "{schema_of(clinic.folder)}" CASCADE')
+    lose(clinic)
     assert confide("ledger", "restore", clinic.folder / "old", clinic.dataset).code == 0
     unfreeze = ("ledger", "unfreeze", clinic.dataset, "--reason", "the disk was replaced")
     for hand in ((), ("--officer", clinic.keys["ada"]), ("--officer", clinic.keys["bo"])):
@@ -126,6 +131,30 @@ def test_an_older_ledger_that_is_put_back_waits_for_an_officers_key(clinic):
         assert run(clinic, "second").code == 6
     assert confide(*unfreeze, "--officer", clinic.keys["cy"]).code == 0
     assert caps(clinic) == spent
+
+
+def test_a_ledger_from_before_the_policy_waits_for_an_officer_of_that_policy(clinic):
+    """An analyst puts back a copy that knows no people, to adopt a laxer policy by a reason."""
+    policys = clinic.dataset.read_text()
+    clinic.dataset.write_text(policys.replace("policy: policy.yaml\n", CAPS))
+    assert run(clinic, "first").code == 0
+    assert confide("ledger", "backup", clinic.folder / "old", clinic.dataset).code == 0
+    clinic.dataset.write_text(policys)
+    assert confide("ledger", "adopt", clinic.dataset, "--reason", "the board met").code == 0
+    assert run(clinic, "second", "--request", "fresh noise").code == 0
+    spent = caps(clinic)
+    lose(clinic)
+    assert confide("ledger", "restore", clinic.folder / "old", clinic.dataset).code == 0
+    unfreeze = ("ledger", "unfreeze", clinic.dataset, "--reason", "the disk was replaced", "--json")
+    for hand in ((), ("--officer", clinic.keys["ada"]), ("--officer", clinic.keys["bo"])):
+        refused = confide(*unfreeze, *hand)
+        assert (refused.code, refused.json["error"]) == (4, "ApprovalMissingError")
+        assert clinic.public["cy"].removeprefix("ed25519:") in refused.json["message"]
+        assert confide("ledger", "adopt", clinic.dataset, "--reason", "mine").code == 6
+    assert confide(*unfreeze, "--officer", clinic.keys["cy"]).code == 0
+    assert confide("ledger", "adopt", clinic.dataset, "--reason", "as before").code == 0
+    assert caps(clinic) == spent
+    assert confide("ledger", "verify", clinic.dataset).code == 0
 
 
 def test_an_analyst_and_one_officer_do_not_relax_a_cap_of_the_law(clinic):

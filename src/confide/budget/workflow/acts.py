@@ -14,7 +14,7 @@ signatures again when it takes in the row, so nobody can write past them.
 """
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from confide.budget.chain import Event, Signer, canonical
@@ -24,6 +24,7 @@ from confide.errors import LedgerFrozenError
 
 OFFICER, STEWARD = "privacy-officer", "steward"
 SIGNED = "signed"
+NAMED = "named"
 _ACT = b"confide officer's act 1\n"  # a signature of one kind is a signature of no other
 
 Officers: TypeAlias = Sequence[Signer]
@@ -124,6 +125,17 @@ def unsigned(policies: Iterable[Policy], *, keys: frozenset[str]) -> Iterator[Po
             yield policy
 
 
+def officer_keys(policies: Iterable[Policy]) -> tuple[tuple[str, ...], ...]:
+    """Return the keys of the officers of each policy, as heads of the ledger name them."""
+    groups = {tuple(sorted(each.key for each in officers(policy))) for policy in policies}
+    return tuple(sorted(groups))
+
+
+def silent(groups: Iterable[Collection[str]], *, keys: frozenset[str]) -> Iterator[Collection[str]]:
+    """Yield the groups of officers' keys of which none is among the keys."""
+    return (group for group in groups if not keys & frozenset(group))
+
+
 def require_signed(fields: Mapping[str, Any], event: Event, *, policies: Sequence[Policy]) -> None:
     """Check that a row of the chain is the word of whom it has to be, as far as acts go.
 
@@ -141,7 +153,12 @@ def require_signed(fields: Mapping[str, Any], event: Event, *, policies: Sequenc
     if WORDS[kind] is not Word.OFFICER:
         return
     message = act_message(kind, fields, number=number, previous=event.previous)
-    for policy in unsigned(policies, keys=signers_of(fields, message=message)):
+    keys = signers_of(fields, message=message)
+    for _ in silent(fields.get(NAMED, ()), keys=keys):
+        raise LedgerFrozenError(
+            f"Row {number} is an officer's act ({kind}) that no officer signed whom lost rows name."
+        )
+    for policy in unsigned(policies, keys=keys):
         raise LedgerFrozenError(
             f"Row {number} is an officer's act ({kind}) that no officer of policy "
             f"{policy.id!r} signed."

@@ -1,0 +1,82 @@
+"""What is read from a ledger: sums, requests, growing releases.
+
+*Utility:* a request is found by its number or by a mark that it bears, and the others are not read;
+so what a plan needs to know takes as long with a hundred releases as with a hundred thousand.
+"""
+
+from itertools import islice
+
+from confide.budget.held import GROWTH, PLAN, SNAPSHOT, STUDY, mark
+from confide.budget.journal import Journal
+from confide.budget.ledger import Entry, Growth, Head, Spent
+
+
+class LedgerReading:
+    """The part of a chained ledger that writes nothing of its own."""
+
+    _journal: Journal
+
+    def spent(
+        self, lineage: str, *, project: str | None = None, analyst: str | None = None
+    ) -> Spent:
+        """See :meth:`Ledger.spent`."""
+        with self._journal.transaction():
+            account = self._journal.book.account(lineage)
+            return account.summary(project=project, analyst=analyst)
+
+    def entries(self, lineage: str, *, last: int | None = None) -> tuple[Entry, ...]:
+        """See :meth:`Ledger.entries`."""
+        with self._journal.transaction():
+            self._journal.book.account(lineage)
+            requests = self._journal.book.requests
+            held = requests.all() if last is None else requests.newest()
+            mine = (each.entry for each in held if each.entry.lineage == lineage)
+            return tuple(mine) if last is None else tuple(islice(mine, last))[::-1]
+
+    def entry(self, number: int) -> Entry:
+        """See :meth:`Ledger.entry`."""
+        with self._journal.transaction():
+            return self._journal.held(number).entry
+
+    def of_plan(self, lineage: str, *, digest: str) -> tuple[Entry, ...]:
+        """See :meth:`Ledger.of_plan`."""
+        return self._marked(PLAN, lineage, digest)
+
+    def of_study(self, lineage: str, *, study: str, period: str) -> tuple[Entry, ...]:
+        """See :meth:`Ledger.of_study`."""
+        return self._marked(STUDY, lineage, study, period)
+
+    def of_snapshot(self, lineage: str, *, snapshot: str) -> tuple[Entry, ...]:
+        """See :meth:`Ledger.of_snapshot`."""
+        return self._marked(SNAPSHOT, lineage, snapshot)
+
+    def of_growth(self, growth: Growth) -> tuple[Entry, ...]:
+        """See :meth:`Ledger.of_growth`."""
+        return self._marked(GROWTH, growth.lineage, str(growth.opened))
+
+    def beside(self, number: int, *, window: str) -> tuple[Entry, ...]:
+        """See :meth:`Ledger.beside`."""
+        with self._journal.transaction():
+            return tuple(self._journal.book.beside(number, window=window))
+
+    def lost_beside(self, number: int, *, window: str) -> int:
+        """See :meth:`Ledger.lost_beside`."""
+        with self._journal.transaction():
+            return self._journal.book.lost_beside(number, window=window)
+
+    def growths(self, lineage: str) -> tuple[Growth, ...]:
+        """See :meth:`Ledger.growths`."""
+        with self._journal.transaction():
+            found = self._journal.book.growths.values()
+            return tuple(growth for growth in found if growth.lineage == lineage)
+
+    def head(self) -> Head:
+        """See :meth:`Ledger.head`."""
+        with self._journal.transaction():
+            return self._journal.book.head()
+
+    def _marked(self, what: str, lineage: str, *names: str) -> tuple[Entry, ...]:
+        with self._journal.transaction():
+            self._journal.book.account(lineage)
+            found = self._journal.book.requests.marked(mark(what, lineage, *names))
+            return tuple(each.entry for each in found)

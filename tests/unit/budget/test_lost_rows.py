@@ -1,0 +1,189 @@
+"""What lost rows granted comes on top of what was spent since, and nothing of it twice."""
+
+import shutil
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from confide.budget.anchor import Anchor
+from confide.budget.book import Book
+from confide.budget.chain import canonical, row_hash, sign_head
+from confide.errors import ApprovalMissingError, LedgerFrozenError
+from ledger_policies import ADA, BO, CY, cap, policy, uncapped, with_people
+from ledgers import LINEAGE, TENTH, HandClock, SiteKey, open_ledger, released, request, terms, used
+
+
+def kept(folder, name):
+    """Copy a closed ledger with its anchor."""
+    for file in ("ledger.sqlite", "anchor"):
+        shutil.copy2(folder / file, folder / f"{name}.{file}")
+
+
+def put_back(folder, name, *files):
+    for file in files:
+        shutil.copy2(folder / f"{name}.{file}", folder / file)
+
+
+def spent_anew_is_added_to_what_was_lost(folder):
+    """An old ledger with an equally old anchor is spent from; then the kept anchor is found."""
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(terms())
+    released(ledger, "a", b"")
+    ledger.close()
+    kept(folder, "old")
+    ledger = open_ledger(folder, clock=HandClock())
+    for key in "bc":
+        released(ledger, key, b"")
+    ledger.close()
+    kept(folder, "lost")
+    put_back(folder, "old", "ledger.sqlite", "anchor")
+    ledger = open_ledger(folder, clock=HandClock())
+    for key in "def":
+        released(ledger, key, b"")
+    ledger.close()
+    put_back(folder, "lost", "anchor")
+    ledger = open_ledger(folder, clock=HandClock())
+    with pytest.raises(LedgerFrozenError, match="another history"):
+        ledger.head()
+    ledger.unfreeze("the anchor of the other disk was found")
+    assert used(ledger)["lifetime"] == used(ledger)["calendar-year"] == 6 * TENTH
+    ledger.unfreeze("nothing more was found")
+    ledger.close()
+    ledger = open_ledger(folder, clock=HandClock())
+    assert used(ledger)["lifetime"] == 6 * TENTH
+    ledger.verify_chain()
+    ledger.close()
+
+
+def test_what_was_spent_anew_is_added_to_what_was_lost(tmp_path):
+    spent_anew_is_added_to_what_was_lost(tmp_path / "ledger")
+
+
+def test_rows_that_are_lost_twice_count_once(tmp_path):
+    """Lost, accepted, and then the row that accepted is lost as well."""
+    folder = tmp_path / "ledger"
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(terms())
+    released(ledger, "a", b"")
+    ledger.close()
+    kept(folder, "old")
+    ledger = open_ledger(folder, clock=HandClock())
+    released(ledger, "b", b"")
+    ledger.close()
+    for again in range(2):
+        put_back(folder, "old", "ledger.sqlite")
+        ledger = open_ledger(folder, clock=HandClock())
+        ledger.unfreeze("disk replaced")
+        assert used(ledger)["lifetime"] == (2 + again) * TENTH
+        released(ledger, f"c{again}", b"")
+        ledger.close()
+    ledger = open_ledger(folder, clock=HandClock())
+    assert used(ledger)["lifetime"] == 4 * TENTH
+    ledger.verify_chain()
+    ledger.close()
+
+
+def a_day_that_is_lost_forgets_no_charge(folder):
+    """In the lost rows a window lets go of a charge, and then takes another."""
+    clock = HandClock()
+    rolling = cap("rolling", "patient", "rolling-365d", "1")
+    ledger = open_ledger(folder, clock=clock)
+    ledger.register(uncapped())
+    ledger.desk.adopt(LINEAGE, policy=policy(rolling))
+    confirm = {"reason": "looked at a calendar"}
+    released(ledger, "a", b"", nano=4 * TENTH)
+    ledger.desk.confirm_day(LINEAGE, day=clock.time.date().isoformat(), **confirm)
+    clock.time += timedelta(days=366)
+    ledger.close()
+    kept(folder, "old")
+    ledger = open_ledger(folder, clock=clock)
+    ledger.desk.confirm_day(LINEAGE, day=clock.time.date().isoformat(), **confirm)
+    assert used(ledger)["rolling-365d"] == 0
+    released(ledger, "b", b"", nano=3 * TENTH)
+    ledger.close()
+    put_back(folder, "old", "ledger.sqlite")
+    ledger = open_ledger(folder, clock=clock)
+    ledger.unfreeze("disk replaced")
+    assert used(ledger)["rolling-365d"] == 7 * TENTH
+    ledger.desk.confirm_day(LINEAGE, day=clock.time.date().isoformat(), **confirm)
+    assert used(ledger)["rolling-365d"] == 3 * TENTH  # of these 365 days, though its row is lost
+    ledger.verify_chain()
+    ledger.close()
+
+
+def test_a_day_that_is_lost_forgets_no_charge(tmp_path):
+    a_day_that_is_lost_forgets_no_charge(tmp_path / "ledger")
+
+
+def asked(ledger, key):
+    """Run a request in the tier that needs no approval."""
+    held = ledger.reserve(replace(request(key), tier="open"))
+    ledger.start_reading(held)
+    ledger.publish(ledger.commit(held, payload=b""))
+
+
+def older_than_the_policy(folder):
+    """Put back a copy from before a policy that names people; return the ledger, frozen."""
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(uncapped())
+    ledger.close()
+    kept(folder, "old")
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.desk.adopt(LINEAGE, policy=with_people())
+    asked(ledger, "a")
+    ledger.close()
+    put_back(folder, "old", "ledger.sqlite")
+    return open_ledger(folder, clock=HandClock())
+
+
+def going_on_takes_the_word_of_lost_officers(folder):
+    ledger = older_than_the_policy(folder)
+    for hand in ((), (ADA,), (BO,), (SiteKey(),)):
+        with pytest.raises(ApprovalMissingError, match="one of its officers must sign"):
+            ledger.unfreeze("disk replaced", officers=hand)
+    ledger.unfreeze("disk replaced", officers=(CY,))
+    assert used(ledger)["lifetime"] == TENTH
+    ledger.verify_chain()
+    ledger.close()
+
+
+def test_going_on_from_before_a_policy_takes_the_word_of_its_officers(tmp_path):
+    going_on_takes_the_word_of_lost_officers(tmp_path / "ledger")
+
+
+def test_lines_that_somebody_adds_to_the_anchor_take_no_officers_word_away(tmp_path):
+    """A copy of a line from before, and a line of a stranger who names only themselves."""
+    folder = tmp_path / "ledger"
+    older_than_the_policy(folder).close()
+    anchor = Anchor(folder / "anchor")
+    lines = anchor.heads()
+    stranger = SiteKey(b"s" * 32)
+    forged = replace(
+        lines[-1],
+        hash="f" * 64,
+        number=lines[-1].number + 1,
+        key=stranger.public_key.hex(),
+        officers=((ADA.public_key.hex(),),),
+    )
+    anchor.append(lines[0], sign_head(forged, signer=stranger), replace(lines[-1], officers=()))
+    ledger = open_ledger(folder, clock=HandClock())
+    for hand in ((ADA,), (CY,)):
+        with pytest.raises(ApprovalMissingError):
+            ledger.unfreeze("disk replaced", officers=hand)
+    ledger.unfreeze("disk replaced", officers=(ADA, CY))
+    ledger.close()
+
+
+def test_a_row_that_goes_on_without_the_officers_it_names_is_refused_by_the_book(tmp_path):
+    ledger = older_than_the_policy(tmp_path / "ledger")
+    ledger.unfreeze("disk replaced", officers=(CY,))
+    *before, last = ledger.chain().events
+    ledger.close()
+    book = Book()
+    for event in before:
+        book.follow(event)
+    body = canonical(last.fields() | {"signed": []})
+    forged = replace(last, body=body, hash=row_hash(last.previous, body=body))
+    with pytest.raises(LedgerFrozenError, match="whom lost rows name"):
+        book.follow(forged)
