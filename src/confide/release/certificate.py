@@ -54,6 +54,7 @@ PATIENTS_IN_WORDS = {
     "zh": "每位患者只为自己的记录所增加的部分计费；若一次发布会超过其上限，该患者即不计入。"
     "是否有人未被计入不予告知。计数可能因此偏低。",
 }
+ALGORITHM = "Ed25519"
 SIGNED_OVER = "RFC 8785 form of this object without signature"
 
 
@@ -128,7 +129,7 @@ def signed(body: Json, *, signer: SigningKey) -> Json:
     signature = signer.sign(canonical_bytes(body))
     return body | {
         "signature": {
-            "alg": "Ed25519",
+            "alg": ALGORITHM,
             "key": signer.name,
             "over": SIGNED_OVER,
             "value": signature.hex(),

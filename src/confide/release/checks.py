@@ -13,8 +13,10 @@ from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.plan import Plan
 from confide.plans.soundness import asks_what_it_states, underpriced
 from confide.regular_file import read_bytes
+from confide.release.certificate import ALGORITHM, SIGNED_OVER
 from confide.release.keys import is_signed_by
 
+ALWAYS = (ALGORITHM, SIGNED_OVER)
 _DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
 
 
@@ -34,7 +36,7 @@ class Check:
 
 
 def signature_check(certificate: Json) -> Check:
-    """Check that the issuer's key signed the whole certificate."""
+    """Check that the issuer's key signed the whole certificate, and that it says how truly."""
     body = {name: part for name, part in certificate.items() if name != "signature"}
     signature = certificate["signature"]
     try:
@@ -43,7 +45,8 @@ def signature_check(certificate: Json) -> Check:
             message=canonical_bytes(body),
             signature=bytes.fromhex(signature["value"]),
         )
-        same = signature["key"] == certificate["issuer"]["key"]
+        said = signature["alg"], signature["over"]  # not signed, so they are what they always are
+        same = signature["key"] == certificate["issuer"]["key"] and said == ALWAYS
     except (ConfideError, KeyError, ValueError, TypeError):
         good = same = False
     detail = "" if good else "does not match: something was changed after it was signed"

@@ -5,8 +5,7 @@ the filters of the whole process aside and back: two releases that overlap in th
 each other's, so that everything is silenced for ever, or a release is silenced no longer.  Here the
 filters are changed by the first that comes in, and put back by the last that goes out.
 
-*Privacy:* as long as one release runs, no thread shows a warning; the caller's own in another thread
-are lost meanwhile.
+*Privacy:* as long as one release runs, no thread shows a warning; the caller's own are lost too.
 """
 
 import contextlib

@@ -7,6 +7,7 @@ import pytest
 
 from confide.errors import VerificationError
 from confide.plans.canonical import canonical_bytes
+from confide.release.certificate import SIGNED_OVER
 from confide.release.keys import read_signing_key
 from confide.release.noisy import NoisyAggregates
 from confide.release.verify import read_certificate, verify
@@ -27,7 +28,7 @@ def issued(tmp_path_factory):
 
 def signed(body, signer):
     body = {name: part for name, part in body.items() if name != "signature"}
-    signature = {"alg": "Ed25519", "key": signer.name, "over": "", "value": ""}
+    signature = {"alg": "Ed25519", "key": signer.name, "over": SIGNED_OVER, "value": ""}
     return body | {"signature": signature | {"value": signer.sign(canonical_bytes(body)).hex()}}
 
 

@@ -156,7 +156,7 @@ def _own_constants(graph: Any) -> None:
     for node in graph.graph.nodes:
         if node.op != "get_attr":
             continue
-        value = getattr(graph, str(node.target), None)
+        value: Any = getattr(graph, str(node.target), None)
         if type(value) not in (torch.Tensor, torch.nn.Parameter):  # a subclass runs code of its own
             raise ContractError(
                 f"The module computes with a {type(value).__name__}, which is no plain tensor.",
