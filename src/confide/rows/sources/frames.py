@@ -3,12 +3,15 @@
 A frame is copied to Arrow once, when the engine opens; Python variables are never visible to SQL.
 
 *Privacy:* pandas columns of Python objects have no type but what their cells suggest, so one cell
-could change how all others are read, or refuse the frame.  They become text, cell by cell.
+could change how all others are read, or refuse the frame.  They become text, cell by cell, and a
+cell that cannot be written is NULL, whatever it is.  The index is no column: it is not looked at.
+A frame without rows has the types of one with rows.
 """
 
 import contextlib
 import datetime as dt
 import decimal
+import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -75,27 +78,48 @@ def _arrow(frame: object, name: str, *, wanted: Collection[str]) -> Any:
 
 
 def _with_types(frame: object, table: Table, *, wanted: Collection[str]) -> object:
-    """Return a frame in which no column's type depends on its cells."""
-    if type(frame).__module__.partition(".")[0] != "pandas":
+    """Return a frame in which no column's type depends on its cells, those of subclasses too."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(frame, pandas.DataFrame):
         return frame
     import pandas as pd
 
     numbers = {column.source for column in table.columns if column.kind is Kind.NUMBER}
     given: Any = frame
-    typed = given.loc[:, [name in wanted for name in given.columns]].copy(deep=False)
-    for name, column in typed.items():
-        if column.dtype == object or _of_objects(column):
+    names = [name for name in given.columns if name in wanted]
+    if len(set(names)) != len(names):
+        raise ContractError(
+            f"Frame {table.source!r} names a column twice.",
+            hint="Give each column a name of its own.",
+        )
+    typed: dict[str, Any] = {}
+    for name in names:
+        column = given[name].reset_index(drop=True)
+        if _of_objects(column.dtype):
             cells = [_object_text(cell, number=name in numbers) for cell in column]
-            typed[name] = pd.Series(cells, index=typed.index, dtype="string")
-    return typed
+            column = pd.Series(cells, dtype="string")
+        typed[name] = column
+    return pd.DataFrame(typed)
 
 
-def _of_objects(column: Any) -> bool:
-    return bool(column.dtype.name == "category" and column.cat.categories.dtype == object)
+def _of_objects(dtype: Any) -> bool:
+    """Return whether a column, or its categories, holds Python objects: any, or texts that are."""
+    of = dtype.categories.dtype if dtype.name == "category" else dtype
+    return bool(of == "object") or getattr(of, "storage", "") == "python"
 
 
 def _object_text(cell: Any, *, number: bool) -> str | None:
-    """Return one Python object as the text that a typed column would be read as."""
+    """Return one Python object as the text that a typed column would be read as.
+
+    What an object does when it is asked is its own affair: it may refuse, or hold 5,000 digits.
+    """
+    try:
+        return _text_of(cell, number=number)
+    except Exception:  # noqa: BLE001 - a patient's cell may refuse nothing
+        return None
+
+
+def _text_of(cell: Any, *, number: bool) -> str | None:
     if hasattr(cell, "item"):  # a NumPy scalar
         cell = cell.item()
     match cell:
@@ -121,8 +145,8 @@ def _plain(table: Any) -> Any:
 
     columns = []
     for column in table.columns:
-        chunks = [_plain_array(chunk) for chunk in column.chunks]
-        columns.append(_near(pa.chunked_array(chunks, type=None if chunks else column.type)))
+        chunks = [_plain_array(chunk) for chunk in column.chunks or [pa.nulls(0, column.type)]]
+        columns.append(_near(pa.chunked_array(chunks)))
     return pa.table(columns, names=table.column_names)
 
 
