@@ -44,7 +44,8 @@ def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
             continue
         name = f"frame{index}"
         wanted = _columns(table, dataset=dataset)
-        frame = _with_types(frames[table.source], table, wanted=wanted)
+        ids = {id_column(table, dataset=dataset), table.other_id}
+        frame = _with_types(frames[table.source], table, wanted=wanted, ids=ids)
         given[name] = _arrow(frame, table.source, wanted=wanted)
         relations[table.name] = own_table(name)
     return Opened(frames=given, relations=relations, missing=missing)
@@ -77,7 +78,9 @@ def _arrow(frame: object, name: str, *, wanted: Collection[str]) -> Any:
     return table
 
 
-def _with_types(frame: object, table: Table, *, wanted: Collection[str]) -> object:
+def _with_types(
+    frame: object, table: Table, *, wanted: Collection[str], ids: Collection[str]
+) -> object:
     """Return a frame in which no column's type depends on its cells, those of subclasses too."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(frame, pandas.DataFrame):
@@ -96,7 +99,8 @@ def _with_types(frame: object, table: Table, *, wanted: Collection[str]) -> obje
     for name in names:
         column = given[name].reset_index(drop=True)
         if _of_objects(column.dtype):
-            cells = [_object_text(cell, number=name in numbers) for cell in column]
+            number, one_id = name in numbers, name in ids
+            cells = [_object_text(cell, number=number, one_id=one_id) for cell in column]
             column = pd.Series(cells, dtype="string")
         typed[name] = column
     return pd.DataFrame(typed)
@@ -108,18 +112,18 @@ def _of_objects(dtype: Any) -> bool:
     return bool(of == "object") or getattr(of, "storage", "") == "python"
 
 
-def _object_text(cell: Any, *, number: bool) -> str | None:
+def _object_text(cell: Any, *, number: bool, one_id: bool) -> str | None:
     """Return one Python object as the text that a typed column would be read as.
 
     What an object does when it is asked is its own affair: it may refuse, or hold 5,000 digits.
     """
     try:
-        return _text_of(cell, number=number)
+        return _text_of(cell, number=number, one_id=one_id)
     except Exception:  # noqa: BLE001 - a patient's cell may refuse nothing
         return None
 
 
-def _text_of(cell: Any, *, number: bool) -> str | None:
+def _text_of(cell: Any, *, number: bool, one_id: bool) -> str | None:
     if hasattr(cell, "item"):  # a NumPy scalar
         cell = cell.item()
     match cell:
@@ -127,6 +131,8 @@ def _text_of(cell: Any, *, number: bool) -> str | None:
             return str(int(cell)) if number else str(cell).lower()
         case float() if cell.is_integer() and abs(cell) <= LARGEST_VALUE:
             return str(int(cell))
+        case float() if one_id:  # two long ids may be one such number
+            return None
         case bytes():
             return _text(cell)
         case str() | int() | float() | decimal.Decimal() | dt.date():
