@@ -83,13 +83,13 @@ class Reference:
         return table.id_column or self.dataset.unit.id_column
 
     def person(self, value):
+        if isinstance(value, float) and not (value.is_integer() and abs(value) <= 2**53):
+            return None
         if self.text_ids:
             return as_text(value)
-        if value is None or (isinstance(value, float) and not value.is_integer()):
+        if value is None:
             return None
         whole = int(value)
-        if isinstance(value, float) and abs(whole) > 2**53:
-            return None
         return whole if -(2**63) <= whole < 2**63 else None
 
     def point(self, person):

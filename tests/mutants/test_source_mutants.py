@@ -28,6 +28,7 @@ from properties.test_cells_of_every_type import (
 from properties.test_every_kind_of_source import differing
 from rows_world import KEY
 from source_kinds import opened
+from unit.rows import test_frames as suite
 
 pytestmark = pytest.mark.mutant
 NOCASE, HIVE = named("duckdb, NOCASE"), named("parquet, hive")
@@ -167,3 +168,26 @@ def test_a_connection_that_a_cell_has_broken_refuses_nothing_before_a_charge(
         monkeypatch.setattr(engine, "TOLD", {"FatalException"})
         with pytest.raises(ContractError, match="cannot answer the plan"):
             broken.check(date.questions(), dataset=dataset)
+
+
+@pytest.mark.parametrize("name", ["array", "more-digits-than-are-printed", "unwilling"])
+def test_a_cell_of_python_objects_that_may_refuse_is_seen(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(frames, "_object_text", frames._text_of)
+    with pytest.raises((ValueError, RuntimeError)):
+        suite.test_a_cell_of_python_objects_costs_its_own_patient_alone(
+            tmp_path, "code", suite.ODD_CELLS[name]
+        )
+
+
+def test_ids_that_may_be_two_persons_are_seen(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(
+        clean, "_text_id", lambda raw, *, found: clean.text(raw, physical=found.physical)
+    )
+    with pytest.raises(AssertionError):
+        suite.test_a_number_that_may_be_two_ids_identifies_nobody_where_ids_are_text(
+            tmp_path, 2.0**53 + 2
+        )

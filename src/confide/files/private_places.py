@@ -84,15 +84,19 @@ def with_source(places: PrivatePlaces, *, base: Path, source: str) -> PrivatePla
 
 
 def _of_table(root: Path, table: str) -> Iterator[Path]:
-    """Yield the files that a table's name may mean; OMOP tables go by their stem, in any case."""
-    for ending in _ENDINGS:
-        place = root / f"{table}{ending}"
+    """Yield the files that a table's name may mean: those of OMOP, folders too, in any case."""
+    places = [root / f"{table}{ending}" for ending in _ENDINGS]
+    places += [place for place in root.iterdir() if _called(place, table)]
+    for place in places:
         yield place
         if place.is_dir() and place.resolve() != root:
             yield from _beneath(place)
-    for place in root.iterdir():
-        if place.name.lower().split(".")[0] == table.lower() and place.suffix.lower() in _ENDINGS:
-            yield place
+
+
+def _called(place: Path, table: str) -> bool:
+    name = place.name.lower()
+    held = place.is_dir() or name.endswith(_ENDINGS[1:])
+    return held and name.split(".")[0] == table.lower()
 
 
 def _beneath(folder: Path) -> Iterator[Path]:

@@ -319,11 +319,22 @@ def person(raw: exp.Expr, *, found: Found, ids: Ids) -> exp.Expr:
 
 
 def _text_id(raw: exp.Expr, *, found: Found) -> exp.Expr:
-    """Return an id as text; where broken bytes became "?", two persons could have one."""
+    """Return an id as text, unless two persons could have it.
+
+    That is where broken bytes became "?", and where a number was rounded: beyond 2⁵³ two long ids
+    are one floating-point number.
+    """
     identity = text(raw, physical=found.physical)
-    if not found.mended or found.physical is not Physical.TEXT:
-        return identity
-    return case((call("contains", raw, string("?")), NULL), default=identity)
+    match found.physical:
+        case Physical.TEXT if found.mended:
+            return case((call("contains", raw, string("?")), NULL), default=identity)
+        case Physical.REAL:
+            return case((_integral(raw), identity), default=NULL)
+        case Physical.DECIMAL:
+            whole, _ = _whole_digits(raw)
+            return case((whole, identity), default=NULL)
+        case _:
+            return identity
 
 
 def _inside(point: exp.Expr, column: Column) -> exp.Expr:

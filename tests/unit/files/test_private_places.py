@@ -106,6 +106,22 @@ def test_a_study_takes_no_public_number_from_what_is_private(way, folder):
     assert "zq7canary" not in done.err
 
 
+@pytest.mark.parametrize("name", ["person", "PERSON", "Person"])
+@pytest.mark.parametrize("kept", ["{}/part-0.csv", "{}.csv", "{}.2026.CSV", "{}.csv.gz"])
+def test_tables_of_omop_are_private_in_whatever_case_they_are_written(name, kept, tmp_path):
+    file = tmp_path / kept.format(name)
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("person_id,zq7canary\n1,2\n")
+    (tmp_path / "dataset.yaml").write_text(
+        DATASET.replace("kind: csv", 'kind: omop, version: "5.4"').replace("patients.csv", "person")
+    )
+    (tmp_path / "study.yaml").write_text(STUDY.format(file=kept.format(name)))
+    done = confide("plan", tmp_path / "study.yaml")
+    assert done.code == 7
+    assert "it is not public" in done.err
+    assert "zq7canary" not in done.err
+
+
 def test_a_data_set_takes_no_categories_from_its_own_rows(folder):
     text = (folder / "dataset.yaml").read_text()
     of = "{file: data/patients.csv, column: sex}"
@@ -138,3 +154,12 @@ def test_a_comparison_by_path_alone_or_by_inode_alone_is_seen(blind, folder, mon
     way = _undeclared if blind == "folders" else _hard
     (folder / "study.yaml").write_text(STUDY.format(file=way(folder)))
     assert "it is not public" not in confide("plan", folder / "study.yaml").err
+
+
+@pytest.mark.mutant
+def test_a_folder_of_rows_that_is_only_compared_by_its_own_name_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr("confide.files.private_places._called", lambda place, table: False)
+    with pytest.raises(AssertionError):
+        test_tables_of_omop_are_private_in_whatever_case_they_are_written(
+            "PERSON", "{}/part-0.csv", tmp_path
+        )

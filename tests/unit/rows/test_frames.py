@@ -1,5 +1,8 @@
 """Frames of three libraries: categorical columns, layouts of Arrow, columns that nobody declared."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -17,16 +20,20 @@ tables:
     columns:
       code: {categories: [a, b]}
       x: {kind: number, lower: 0, upper: 10}
+  others:
+    columns:
+      y: {kind: number, lower: 0, upper: 10}
 """
 CODES = {"id": "codes", "kind": "histogram", "table": "visits", "by": ["code"]}
 ROWS = {"pid": range(30), "code": ["a", "b", "b"] * 10, "x": [1.0] * 30}
 COUNTED = [10, 20]
 
 
-def counted(folder, frame):
+def counted(folder, frame, **others):
     """Noise of ε = 80 is 0 but once in 10³⁴ times."""
+    folder.mkdir(exist_ok=True)
     (folder / "dataset.yaml").write_text(DATASET)
-    with confide.open(folder / "dataset.yaml", frames={"visits": frame}) as ws:
+    with confide.open(folder / "dataset.yaml", frames={"visits": frame} | others) as ws:
         plan = ws.plan(CODES | {"per-patient": {"cells": 1}}, epsilon="80")
         return [estimate.value for estimate in ws.release(plan).estimates]
 
@@ -100,3 +107,70 @@ def test_a_declared_column_that_is_there_twice_is_refused_before_anything_is_rea
     twice = pa.table([*arrow().columns, arrow()["code"]], names=["pid", "code", "x", "code"])
     with pytest.raises(ContractError, match="cannot be read as Arrow columns"):
         counted(tmp_path, twice)
+
+
+class Unwilling:
+    """A cell that answers no question."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+
+ODD_CELLS = {
+    "array": np.array([1, 2]),
+    "no-function": SimpleNamespace(item=None),
+    "more-digits-than-are-printed": 10**5000,
+    "unwilling": Unwilling(),
+    "half-a-character": "\ud800",
+}
+
+
+def of_objects(column, cell):
+    """Return a frame of Python objects, one of whose patients is odd."""
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    cells = {name: list(column) for name, column in ROWS.items()}
+    cells[column][-1] = cell
+    return pd.DataFrame({name: pd.Series(each, dtype=object) for name, each in cells.items()})
+
+
+@pytest.mark.parametrize("cell", ODD_CELLS.values(), ids=ODD_CELLS)
+@pytest.mark.parametrize("column", ["pid", "code", "x"])
+def test_a_cell_of_python_objects_costs_its_own_patient_alone(tmp_path, column, cell):
+    left = COUNTED if column == "x" else [10, 19]
+    assert counted(tmp_path, of_objects(column, cell)) == left
+
+
+def test_a_frame_of_a_subclass_is_read_as_one_of_pandas(tmp_path):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    outline = type("Outlines", (pd.DataFrame,), {"__module__": "elsewhere"})
+    assert counted(tmp_path, outline(of_objects("code", 1))) == [10, 19]
+
+
+def test_the_index_of_a_frame_is_not_looked_at(tmp_path):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pandas_frame("code", "category")
+    frame.index = pd.Index([*range(29), "a"], dtype=object)
+    assert counted(tmp_path, frame) == COUNTED
+
+
+def test_half_a_character_costs_its_own_patient_alone_where_texts_are_python_s(tmp_path):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    texts = pd.array([*ROWS["code"][:-1], "\ud800"], dtype=pd.StringDtype("python"))
+    assert counted(tmp_path, pd.DataFrame(ROWS | {"code": texts})) == [10, 19]
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float64()], ids=str)
+def test_a_frame_without_rows_is_read_as_one_with_rows(tmp_path, kind):
+    frame = arrow(x=pa.array([1.0] * 30, kind))
+    assert counted(tmp_path / "rows", frame) == COUNTED
+    assert counted(tmp_path / "none", frame.slice(0, 0)) == [0, 0]
+
+
+@pytest.mark.parametrize("odd", [2.0**53 + 2, 1e300, 1.5, float("inf"), float("nan")])
+def test_a_number_that_may_be_two_ids_identifies_nobody_where_ids_are_text(tmp_path, odd):
+    ids = [*range(29), odd]
+    rows = arrow(pid=pa.array(ids, pa.float64()))
+    assert counted(tmp_path / "arrow", rows, others=pa.table({"pid": ["a"], "y": [1]})) == [10, 19]
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    objects = pd.DataFrame(ROWS | {"pid": pd.Series(["text", *ids[1:]], dtype=object)})
+    assert counted(tmp_path / "objects", objects) == [10, 19]

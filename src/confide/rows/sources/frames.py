@@ -3,12 +3,15 @@
 A frame is copied to Arrow once, when the engine opens; Python variables are never visible to SQL.
 
 *Privacy:* pandas columns of Python objects have no type but what their cells suggest, so one cell
-could change how all others are read, or refuse the frame.  They become text, cell by cell.
+could change how all others are read, or refuse the frame.  They become text, cell by cell, and a
+cell that cannot be written is NULL, whatever it is.  The index is no column: it is not looked at.
+A frame without rows has the types of one with rows.
 """
 
 import contextlib
 import datetime as dt
 import decimal
+import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -41,7 +44,8 @@ def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
             continue
         name = f"frame{index}"
         wanted = _columns(table, dataset=dataset)
-        frame = _with_types(frames[table.source], table, wanted=wanted)
+        ids = {id_column(table, dataset=dataset), table.other_id}
+        frame = _with_types(frames[table.source], table, wanted=wanted, ids=ids)
         given[name] = _arrow(frame, table.source, wanted=wanted)
         relations[table.name] = own_table(name)
     return Opened(frames=given, relations=relations, missing=missing)
@@ -74,28 +78,52 @@ def _arrow(frame: object, name: str, *, wanted: Collection[str]) -> Any:
     return table
 
 
-def _with_types(frame: object, table: Table, *, wanted: Collection[str]) -> object:
-    """Return a frame in which no column's type depends on its cells."""
-    if type(frame).__module__.partition(".")[0] != "pandas":
+def _with_types(
+    frame: object, table: Table, *, wanted: Collection[str], ids: Collection[str]
+) -> object:
+    """Return a frame in which no column's type depends on its cells, those of subclasses too."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(frame, pandas.DataFrame):
         return frame
     import pandas as pd
 
     numbers = {column.source for column in table.columns if column.kind is Kind.NUMBER}
     given: Any = frame
-    typed = given.loc[:, [name in wanted for name in given.columns]].copy(deep=False)
-    for name, column in typed.items():
-        if column.dtype == object or _of_objects(column):
-            cells = [_object_text(cell, number=name in numbers) for cell in column]
-            typed[name] = pd.Series(cells, index=typed.index, dtype="string")
-    return typed
+    names = [name for name in given.columns if name in wanted]
+    if len(set(names)) != len(names):
+        raise ContractError(
+            f"Frame {table.source!r} names a column twice.",
+            hint="Give each column a name of its own.",
+        )
+    typed: dict[str, Any] = {}
+    for name in names:
+        column = given[name].reset_index(drop=True)
+        if _of_objects(column.dtype):
+            number, one_id = name in numbers, name in ids
+            cells = [_object_text(cell, number=number, one_id=one_id) for cell in column]
+            column = pd.Series(cells, dtype="string")
+        typed[name] = column
+    return pd.DataFrame(typed)
 
 
-def _of_objects(column: Any) -> bool:
-    return bool(column.dtype.name == "category" and column.cat.categories.dtype == object)
+def _of_objects(dtype: Any) -> bool:
+    """Return whether a column, or its categories, holds Python objects: any, or texts that are."""
+    of = dtype.categories.dtype if dtype.name == "category" else dtype
+    return bool(of == "object") or getattr(of, "storage", "") == "python"
 
 
-def _object_text(cell: Any, *, number: bool) -> str | None:
-    """Return one Python object as the text that a typed column would be read as."""
+def _object_text(cell: Any, *, number: bool, one_id: bool) -> str | None:
+    """Return one Python object as the text that a typed column would be read as.
+
+    What an object does when it is asked is its own affair: it may refuse, or hold 5,000 digits.
+    """
+    try:
+        return _text_of(cell, number=number, one_id=one_id)
+    except Exception:  # noqa: BLE001 - a patient's cell may refuse nothing
+        return None
+
+
+def _text_of(cell: Any, *, number: bool, one_id: bool) -> str | None:
     if hasattr(cell, "item"):  # a NumPy scalar
         cell = cell.item()
     match cell:
@@ -103,6 +131,8 @@ def _object_text(cell: Any, *, number: bool) -> str | None:
             return str(int(cell)) if number else str(cell).lower()
         case float() if cell.is_integer() and abs(cell) <= LARGEST_VALUE:
             return str(int(cell))
+        case float() if one_id:  # two long ids may be one such number
+            return None
         case bytes():
             return _text(cell)
         case str() | int() | float() | decimal.Decimal() | dt.date():
@@ -121,8 +151,8 @@ def _plain(table: Any) -> Any:
 
     columns = []
     for column in table.columns:
-        chunks = [_plain_array(chunk) for chunk in column.chunks]
-        columns.append(_near(pa.chunked_array(chunks, type=None if chunks else column.type)))
+        chunks = [_plain_array(chunk) for chunk in column.chunks or [pa.nulls(0, column.type)]]
+        columns.append(_near(pa.chunked_array(chunks)))
     return pa.table(columns, names=table.column_names)
 
 
