@@ -64,6 +64,10 @@ WORDS: Mapping[str, Word] = {
 """Every kind of row that a chain may hold."""
 
 
+OF_ALL = frozenset({"unfrozen", "key-rotated"})
+"""Acts on the whole ledger, whatever data set their row names."""
+
+
 def deciding_roles(policy: Policy) -> frozenset[str]:
     """Return the roles that may approve: those of its tiers, stewards and privacy officers."""
     return frozenset({STEWARD, OFFICER}.union(*(tier.approvals for tier in policy.tiers)))

@@ -4,6 +4,7 @@ A pure fold, part of the book.  A decision that its rules do not allow, or that 
 sign, freezes the ledger like a charge past a cap.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -194,6 +195,11 @@ def submission_problem(asked: Asked, *, person: Person, adopted: Adopted) -> Ref
         return Refused(
             message=f"{person.name} has no role in which to ask.",
             hint="The policy gives roles in workflow: {people: [...]}.",
+        )
+    if hashlib.sha256(asked.plan_json.encode()).hexdigest() != asked.plan_digest:
+        return Refused(
+            message="The plan that those who decide would see is not the one of its digest.",
+            hint="Submit the study itself: confide request submit study.yaml --key YOURS.key",
         )
     if not asked.tier:
         return Refused(
