@@ -9,6 +9,8 @@ import pytest
 from command_line import confide
 from confide.budget import desk
 from confide.budget.journal import Journal
+from confide.budget.ledger import Caps
+from confide.errors import LedgerFrozenError
 from confide.release import asking
 from confide.release.keys import make_person_key
 from confide.workspace import open_ledger
@@ -36,6 +38,10 @@ def plain(tmp_path):
 
 @pytest.fixture
 def board(tmp_path):
+    return board_in(tmp_path)
+
+
+def board_in(tmp_path):
     """Running counts under a policy with people."""
     rows = [f"{i},2026-01-{1 + i % 20:02d},{('north', 'south')[i % 2]}" for i in range(200)]
     (tmp_path / "cases.csv").write_text("\n".join(["pid,reported,area", *rows]) + "\n")
@@ -74,8 +80,7 @@ def test_an_act_on_the_whole_ledger_is_every_officers_whatever_data_set_its_row_
     assert run(clinic, "first").code == 0
     with open_ledger(clinic.dataset) as (held, declared):
         terms = declared.terms()
-        plain_caps = desk_caps()
-        held.register(replace(terms, lineage="other", caps=plain_caps))
+        held.register(replace(terms, lineage="other", caps=Caps(lifetime=10**9)))
     with monkeypatch.context() as forged:
         saying(forged, {"key-rotated": {"lineage": lineage}})
         for hand in ((), ("--officer", clinic.keys["bo"])):
@@ -88,16 +93,10 @@ def test_an_act_on_the_whole_ledger_is_every_officers_whatever_data_set_its_row_
         forger = held._journal
         said["key"] = forger.public_key
         monkeypatch.setattr(Journal, "_signed", lambda *_, **__: {})
-        with pytest.raises(Exception, match="no officer of policy"), forger.transaction():
+        with pytest.raises(LedgerFrozenError, match="no officer of policy"), forger.transaction():
             forger.append("unfrozen", **said)
     monkeypatch.undo()
     assert confide("ledger", "verify", clinic.dataset).code == 0
-
-
-def desk_caps():
-    from confide.budget.ledger import Caps
-
-    return Caps(lifetime=10**9)
 
 
 def test_an_approval_is_of_the_plan_that_was_shown(clinic, monkeypatch):
@@ -154,7 +153,7 @@ def test_terms_are_not_replaced_under_a_policy(plain):
         forger = held._journal
         said = {"lineage": "clinic", "unit": "event", "adjacency": "add-remove"}
         said |= {"measure": "zcdp", "caps": None, "year": "2026"}
-        with pytest.raises(Exception, match="after others held"), forger.transaction():
+        with pytest.raises(LedgerFrozenError, match="after others held"), forger.transaction():
             forger.append("registered", **said)
     assert confide("ledger", "verify", plain.dataset).code == 0
 
