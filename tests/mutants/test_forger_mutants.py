@@ -70,7 +70,7 @@ def is_caught(test: Callable[..., None], *arguments: object) -> bool:
     with pytest.MonkeyPatch.context() as own:
         try:
             test(*(own if each is pytest.MonkeyPatch else each for each in arguments))
-        except (AssertionError, ConfideError, pytest.fail.Exception):
+        except (AssertionError, KeyError, ConfideError, pytest.fail.Exception):
             return True
     return False
 
@@ -134,3 +134,10 @@ def test_one_person_under_two_names_is_caught(tmp_path, monkeypatch):
     monkeypatch.setattr(adopting.Quorum, "is_met", is_met)
     check = Officers().test_one_key_is_one_person_whatever_the_policy_calls_it
     assert is_caught(check, tmp_path / "private", HandClock())
+
+
+def test_a_signature_that_serves_twice_is_caught(tmp_path, monkeypatch):
+    for room in (desk, docket):
+        monkeypatch.setattr(room, "in_its_place", lambda message, *_, **__: message)
+    check = suite.test_a_signature_of_a_request_or_a_decision_serves_in_one_place
+    assert is_caught(check, make("sqlite", tmp_path / "clinic"))

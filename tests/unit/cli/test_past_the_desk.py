@@ -125,6 +125,34 @@ def test_an_approval_is_of_the_plan_that_was_shown(clinic, monkeypatch):
     assert (ran.code, ran.json["error"]) == (4, "ApprovalMissingError")
 
 
+def test_a_signature_of_a_request_or_a_decision_serves_in_one_place(plain):
+    """What ada asked and bo approved is copied into later rows, as after an older ledger came back."""
+    plain.study.write_text(plain.study.read_text().replace("tier: open", "tier: routine"))
+    asked = confide("request", "submit", plain.study, "--key", plain.keys["ada"], "--json").json
+    approve = ("request", "approve", asked["number"], plain.dataset, "--key", plain.keys["bo"])
+    confide("ledger", "backup", plain.folder / "backup", plain.dataset)
+    assert confide(*approve).code == 0
+    with open_ledger(plain.dataset) as (held, _):
+        rows = [event.fields() for event in held.chain().events]
+    (plain.folder / ".confide" / "ledger.sqlite").unlink()
+    assert confide("ledger", "restore", plain.folder / "backup", plain.dataset).code == 0
+    go_on = ("ledger", "unfreeze", plain.dataset, "--reason", "disk replaced")
+    assert confide(*go_on, "--officer", plain.keys["cy"]).code == 0
+    for row in rows:
+        if row["kind"] not in {"submitted", "decided"}:
+            continue
+        beside = {"kind", "number", "at", "clock"}
+        said = {name: value for name, value in row.items() if name not in beside}
+        for hidden in (set(), {"head"}):
+            copied = {name: value for name, value in said.items() if name not in hidden}
+            with open_ledger(plain.dataset) as (held, _):
+                forger = held._journal
+                with pytest.raises(LedgerFrozenError), forger.transaction():
+                    forger.append(row["kind"], **copied)
+    assert confide(*approve).code == 0  # bo approves anew
+    assert confide("ledger", "verify", plain.dataset).code == 0
+
+
 @pytest.mark.parametrize("what", ["units", "delta_atto", "ceilings"])
 def test_a_policy_counts_as_no_more_than_it_says(clinic, monkeypatch, what):
     """Officers sign the text of a policy; what somebody's software makes of it is not their word."""

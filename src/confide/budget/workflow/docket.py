@@ -37,6 +37,7 @@ from confide.budget.workflow.submission import (
     Verdict,
     asked_of,
     decision_message,
+    in_its_place,
     is_signature,
     request_message,
 )
@@ -92,6 +93,7 @@ class Docket:
         if problem is not None:
             raise LedgerFrozenError(f"Row {number}: {problem.message}")
         message = request_message(asked, requester=person.name, policy=adopted.digest)
+        message = in_its_place(message, fields, number=number)
         _require_signed(person, message=message, signature=fields["signature"], number=number)
         self.submissions[number] = Submission(
             number=number,
@@ -135,6 +137,7 @@ class Docket:
             role=role,
             reason=reason,
         )
+        message = in_its_place(message, fields, number=number)
         _require_signed(person, message=message, signature=fields["signature"], number=number)
         made = Decision(
             person=person.name,
@@ -159,6 +162,7 @@ class Docket:
         message = withhold_message(
             entry, person=person, role=fields["role"], reason=fields["reason"]
         )
+        message = in_its_place(message, fields, number=number)
         _require_signed(person, message=message, signature=fields["signature"], number=number)
 
     def endorse(self, fields: Mapping[str, Any], event: Event, *, adopted: Adopted) -> None:
