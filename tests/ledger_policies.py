@@ -1,5 +1,6 @@
 """Policies, people and their keys for tests."""
 
+import hashlib
 from dataclasses import replace
 from fractions import Fraction
 
@@ -23,7 +24,8 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from ledgers import LINEAGE, SiteKey, request, terms
 
-PLAN = "a" * 64
+PLAN_JSON = '{"plan":1}'
+PLAN = hashlib.sha256(PLAN_JSON.encode()).hexdigest()
 ADA, BO, CY, DI = (SiteKey(name * 32) for name in (b"A", b"B", b"C", b"D"))
 """Keys of an analyst, a steward, a privacy officer, and someone of the ethics board."""
 
@@ -93,11 +95,11 @@ def uncapped(lineage: str = LINEAGE) -> LedgerTerms:
 
 
 def asked_by(analyst: str = "ada", key: str = "k", *, nano: int, **others) -> ChargeRequest:
-    return replace(request(key, nano=nano), analyst=analyst, **others)
+    return replace(request(key, nano=nano), **({"analyst": analyst, "plan_digest": PLAN} | others))
 
 
 def asks(tier: str = "critical", *, plan: str = PLAN, **others) -> Asked:
-    return Asked(lineage=LINEAGE, plan_digest=plan, plan_json='{"plan":1}', tier=tier, **others)
+    return Asked(lineage=LINEAGE, plan_digest=plan, plan_json=PLAN_JSON, tier=tier, **others)
 
 
 def approved(ledger, tier: str = "critical", *signers: SiteKey, **others) -> Submission:

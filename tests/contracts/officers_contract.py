@@ -280,6 +280,19 @@ class OfficersContract(abc.ABC):
         with pytest.raises(PolicyError, match="signed by bo, di of"):
             self.adopts(ledger, self.relaxed(), BO, DI)
 
+    def test_one_key_is_one_person_whatever_the_policy_calls_it(self, folder, clock):
+        """A policy that an earlier version took: the officer stands in it under two names."""
+        ledger = self.open(folder, clock)
+        ledger.register(uncapped())
+        twin = Person(name="cy2", roles=("steward", "ethics-board"), key=PEOPLE[2].key)
+        twice = Workflow(people=(*PEOPLE, twin))
+        ledger.desk.adopt(LINEAGE, policy=replace(with_people(*CAPS), workflow=twice))
+        new = self.relaxed(workflow=twice)
+        with pytest.raises(PolicyError, match="2 people"):
+            self.adopts(ledger, new, CY)
+        self.adopts(ledger, new, BO)
+        assert ledger.desk.policy(LINEAGE).policy == new
+
     def test_the_policy_in_force_says_who_signs_and_not_the_one_to_be_adopted(self, ledger):
         """The new version asks for nobody, and makes the analyst an officer."""
         people = (*PEOPLE[1:], replace(PEOPLE[0], roles=("privacy-officer", "steward")))

@@ -17,7 +17,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from confide.budget.amount import LARGEST
 from confide.budget.chain import SignedHead, canonical, head_of
+from confide.budget.counters import KINDS, kind_of, year_of
 from confide.errors import LedgerFrozenError
 from confide.regular_file import descriptor, read_bytes, reading, sync_folder, write_all
 
@@ -99,10 +101,18 @@ class Anchor:
 
 
 def _parse(line: bytes) -> SignedHead | None:
+    """Return the head of a line; None where no ledger can have written it.
+
+    Such a line is a difference, which an officer may accept, and counts nothing: whoever can write
+    here could otherwise write one that no ledger can take up, and nobody would get it going again.
+    """
     try:
-        return head_of(json.loads(line))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        head = head_of(json.loads(line))
+        kinds = {kind_of(scope): year_of(scope) for scope in head.spent}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+    fits = all(0 <= units <= LARGEST for units in head.spent.values())
+    return head if fits and kinds.keys() <= set(KINDS) else None
 
 
 def _complete(text: bytes) -> bytes:

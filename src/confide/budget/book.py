@@ -24,7 +24,7 @@ from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
 from confide.budget.policy.adoption import Adopted, adopted_of
 from confide.budget.policy.policy import Policy
 from confide.budget.readings import Moment, Readings, moment_of
-from confide.budget.workflow.acts import require_signed
+from confide.budget.workflow.acts import OF_ALL, require_signed
 from confide.budget.workflow.adopting import Problem, adoption_problem
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.rules import Claim, Refused, audience_of
@@ -110,7 +110,7 @@ class Book:
 
     def _apply(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
         self.lineage = fields.get("lineage", "")
-        require_signed(fields, event, policies=self.policies(self.lineage))
+        require_signed(fields, event, policies=self.policies(fields["kind"], self.lineage))
         match fields["kind"]:
             case "registered":
                 self._register(fields)
@@ -135,15 +135,20 @@ class Book:
             case kind:
                 raise LedgerFrozenError(f"Row {event.number} of the ledger is of kind {kind!r}.")
 
-    def policies(self, lineage: str = "") -> tuple[Policy, ...]:
-        """Return the policies in force that name people: of a lineage, or of all of them."""
-        named = [lineage] if lineage else list(self.accounts)
+    def policies(self, kind: str, lineage: str = "") -> tuple[Policy, ...]:
+        """Return the policies in force that name people, and that a row of a kind is about.
+
+        Of its lineage; of all where it is about the whole ledger, or names a lineage that is none.
+        """
+        one = lineage in self.accounts and kind not in OF_ALL
+        named = [lineage] if one else list(self.accounts)
         held = [self.accounts[name].policy for name in named if name in self.accounts]
         return tuple(a.policy for a in held if a is not None and a.policy.workflow.people)
 
     def _register(self, fields: Mapping[str, Any]) -> None:
-        if self.is_charged(self.lineage):
-            raise LedgerFrozenError(f"Lineage {self.lineage!r} got other terms after a charge.")
+        known = self.accounts.get(self.lineage)
+        if self.is_charged(self.lineage) or (known is not None and known.policy is not None):
+            raise LedgerFrozenError(f"Lineage {self.lineage!r} got other terms after others held.")
         terms = LedgerTerms(
             lineage=self.lineage,
             unit=Entity(fields["unit"]),
@@ -218,6 +223,9 @@ class Book:
                 self.docket.withhold(fields, number=number, adopted=adopted, entry=held.entry)
                 entry = replace(held.entry, withheld=True)
                 self.requests[entry.number] = replace(held, entry=entry)
+                if entry.step is not None:
+                    grown = self.growth_of(entry).withhold(entry.step)
+                    self.growths[grown.opened] = grown
 
     def beside(self, number: int, *, window: str) -> Iterator[Entry]:
         """Yield the other requests of a lineage that count with one in a window, oldest first."""
@@ -316,27 +324,34 @@ class Book:
         step = entry.step
         if step is None:
             return
-        opened = entry.number if step.continues is None else step.continues
         if step.continues is None:
-            growth = Growth(opened=opened, lineage=entry.lineage, question=step.question)
+            growth = Growth(opened=entry.number, lineage=entry.lineage, question=step.question)
         else:
-            growth = self.growths[opened]
+            growth = self.growths[step.continues]
             problem = growth.problem(step, lineage=entry.lineage)
             if problem or entry.amount.nano or entry.amount.delta_atto:
                 raise LedgerFrozenError(f"Row {entry.number} continues a release that it may not.")
-        self.growths[opened] = growth.reserved(entry.number)
+        self.growths[growth.opened] = growth.reserved(entry.number)
+
+    def growth_of(self, entry: Entry) -> Growth:
+        """Return the growing release of which an entry publishes periods."""
+        return self.growths[entry.continues or entry.number]
+
+    def is_withheld(self, entry: Entry) -> bool:
+        """Return whether an answer is withheld, or repeats the periods of one that is."""
+        grows = entry.step is not None and self.growth_of(entry).holds_withheld(entry.step)
+        return entry.withheld or grows
 
     def _follow_growth(self, entry: Entry) -> None:
         """Take in the new state of a request that publishes periods."""
         if entry.step is None:
             return
-        opened = entry.number if entry.step.continues is None else entry.step.continues
-        growth = self.growths[opened]
+        growth = self.growth_of(entry)
         match entry.state:
             case State.READING:
-                self.growths[opened] = growth.reading(entry.step)
+                self.growths[growth.opened] = growth.reading(entry.step)
             case State.COMMITTED | State.BURNED | State.CANCELLED:
-                self.growths[opened] = growth.ended(entry.state.value)
+                self.growths[growth.opened] = growth.ended(entry.state.value)
             case _:
                 pass
 
@@ -349,8 +364,7 @@ class Book:
                 f"Entry {number} cannot go from {held.entry.state.value} to {after.value}."
             )
         if after is State.CANCELLED:
-            account = self.accounts[held.entry.lineage]
-            account.add(held.entry.amount, when=held.when, sign=-1)
+            self.accounts[held.entry.lineage].add(held.entry.amount, when=held.when, sign=-1)
         self._set(
             number,
             state=after,

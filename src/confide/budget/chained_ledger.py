@@ -180,7 +180,7 @@ class ChainedLedger(LedgerReading):
     def publish(self, entry: Entry) -> Entry:
         """See :meth:`Ledger.publish`."""
         with self._journal.transaction():
-            if self._journal.held(entry.number).entry.withheld:
+            if self._journal.book.is_withheld(self._journal.held(entry.number).entry):
                 raise withheld(entry.number)
             if self._journal.held(entry.number).entry.state is not State.PUBLISHED:
                 self._move(entry.number, kind="published")
@@ -345,7 +345,7 @@ class ChainedLedger(LedgerReading):
 
     def _stored(self, held: Held, *, withheld_too: bool = False) -> StoredRelease:
         """Return an answer as it was stored."""
-        if held.entry.withheld and not withheld_too:
+        if self._journal.book.is_withheld(held.entry) and not withheld_too:
             raise withheld(held.entry.number)
         if held.entry.state not in {State.COMMITTED, State.PUBLISHED}:
             raise state_error(held, wanted="read back")

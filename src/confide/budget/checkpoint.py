@@ -232,7 +232,13 @@ def _growth_fields(growth: Growth) -> dict[str, Any]:
         "latest": growth.latest,
         "busy": growth.busy,
         "closed": growth.closed,
+        "withheld": growth.withheld,
     }
+
+
+def _growth_of(fields: Mapping[str, Any]) -> Growth:
+    """Return a growing release; a checkpoint that does not say all of it is not believed."""
+    return Growth(**{**fields, "withheld": fields["withheld"]})
 
 
 def _book_of(fields: dict[str, Any], archive: Archive) -> Book:
@@ -247,7 +253,7 @@ def _book_of(fields: dict[str, Any], archive: Archive) -> Book:
         accounts={each["lineage"]: account_of(each) for each in fields["accounts"]},
         requests=Requests(archive),
         open=set(fields["open"]),
-        growths={each["opened"]: Growth(**each) for each in fields["growths"]},
+        growths={each["opened"]: _growth_of(each) for each in fields["growths"]},
         docket=Docket(submissions=Submissions(archive), endorsed=endorsed),
         signing=KeyHistory(tuple((number, key) for number, key in fields["signing"])),
         identity=_identity_of(fields["identity"]),

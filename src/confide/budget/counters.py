@@ -34,10 +34,11 @@ ROLLING = Window.ROLLING.value
 DELTA = "lifetime-delta"
 WINDOW_DAYS = 365
 _ANALYST, _PROJECT = CapScope.ANALYST.value, CapScope.PROJECT.value
-_KINDS = (
+KINDS = (
     *(YEAR, LIFETIME, DELTA, ROLLING),
     *(f"{over}/{window}" for over in (_ANALYST, _PROJECT) for window in (YEAR, LIFETIME, ROLLING)),
 )
+"""Every kind of counter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +124,7 @@ def shares(amount: Amount, *, when: Occasion) -> dict[str, int]:
     """
     return {
         counter_name(kind, when=when): amount.delta_atto if kind == DELTA else amount.nano
-        for kind in _KINDS
+        for kind in KINDS
     }
 
 

@@ -27,11 +27,13 @@ from confide.budget.workflow.rules import (
     tier_of,
 )
 from confide.budget.workflow.submission import (
+    HEAD,
     Asked,
     Standing,
     Submission,
     Verdict,
     decision_message,
+    in_its_place,
     request_message,
 )
 from confide.errors import PolicyError, UnknownNameError
@@ -182,10 +184,7 @@ class Desk:
                 self._submission(asked.revises)
             message = request_message(asked, requester=person.name, policy=present.digest)
             event = self._journal.append(
-                "submitted",
-                **asked.to_fields(),
-                key=signer.public_key.hex(),
-                signature=signer.sign(message).hex(),
+                "submitted", **asked.to_fields(), **self._signed(message, by=signer)
             )
             return self._journal.book.docket.submissions[event.number]
 
@@ -237,8 +236,7 @@ class Desk:
                 verdict=verdict.value,
                 role=role,
                 reason=reason,
-                key=signer.public_key.hex(),
-                signature=signer.sign(message).hex(),
+                **self._signed(message, by=signer),
             )
             return self._journal.book.docket.submissions[number]
 
@@ -266,8 +264,7 @@ class Desk:
                 entry=str(entry),
                 role=role,
                 reason=reason,
-                key=signer.public_key.hex(),
-                signature=signer.sign(message).hex(),
+                **self._signed(message, by=signer),
             )
             return self._journal.held(entry).entry
 
@@ -317,6 +314,13 @@ class Desk:
             refusal = exhausted(account, asked.amount, when=when)
             if refusal is not None:
                 raise refusal
+
+    def _signed(self, message: bytes, *, by: Signer) -> dict[str, str]:
+        """Return a person's signature of the next row, in its place."""
+        book = self._journal.book
+        place = {HEAD: book.hash}
+        signature = by.sign(in_its_place(message, place, number=book.number + 1))
+        return {**place, "key": by.public_key.hex(), "signature": signature.hex()}
 
     def _present(self, lineage: str) -> Adopted:
         present = self._journal.book.account(lineage).policy

@@ -89,6 +89,7 @@ class Growth:
         latest: Entry that holds the periods so far; 0 before the first is committed.
         busy: Entry of a step that is under way; 0 when none is.
         closed: Why no step goes on; "" while it may.
+        withheld: Fewest periods of an answer of it that is withheld; 0 while none is.
     """
 
     opened: int
@@ -98,6 +99,18 @@ class Growth:
     latest: int = 0
     busy: int = 0
     closed: str = ""
+    withheld: int = 0
+
+    def holds_withheld(self, step: Step) -> bool:
+        """Return whether the answer of a step would hold one that is withheld.
+
+        Each answer repeats the periods before it.
+        """
+        return 0 < self.withheld <= step.stop
+
+    def withhold(self, step: Step) -> "Growth":
+        """Return it once the answer of a step is withheld."""
+        return replace(self, withheld=min(step.stop, self.withheld or step.stop))
 
     def problem(self, step: Step, *, lineage: str) -> str:
         """Return why a step may not be taken now; "" if it may."""

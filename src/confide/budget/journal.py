@@ -263,7 +263,7 @@ class Journal:
         self, kind: str, fields: Mapping[str, Any], *, officers: Officers
     ) -> dict[str, list[dict[str, str]]]:
         """Return the signatures of an officer's act, where the policy in force names people."""
-        policies = self.book.policies(fields.get("lineage", ""))
+        policies = self.book.policies(kind, fields.get("lineage", ""))
         lost, book = fields.get(NAMED, ()), self.book
         if WORDS[kind] is not Word.OFFICER or not (policies or lost):
             return {}

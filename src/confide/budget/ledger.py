@@ -39,7 +39,7 @@ from confide.budget.entry import (
     StoredRelease,
 )
 from confide.budget.growth import Growth, Step
-from confide.budget.lengths import NAME, TEXT, require_bytes
+from confide.budget.lengths import NAME, SURROGATE, TEXT, require_bytes
 from confide.errors import InvalidParameterError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -71,7 +71,6 @@ __all__ = [
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LINEAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")
-_SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,5 +336,5 @@ def _require_name(name: str, value: object) -> None:
 
 
 def _require_text(name: str, value: object) -> None:
-    if not isinstance(value, str) or not value.strip() or _SURROGATE.search(value):
+    if not isinstance(value, str) or not value.strip() or SURROGATE.search(value):
         raise InvalidParameterError(f"Expected {name} as a non-empty text, got {value!r}.")

@@ -5,6 +5,7 @@ A name stands in counters, heads and anchors as well as in its row, and is there
 *Privacy:* refused before anything is charged or read, whatever way the text came in.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ NAME = 256
 REMARK = 4096
 TEXT = 64 * 2**20
 
+SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be stored
 _NAMES = frozenset(
     {"analyst", "lineage", "planned", "project", "release", "request-key", "role", "tier"}
 )
@@ -31,11 +33,21 @@ def require_bytes(name: str, text: str, *, most: int) -> None:
 
 
 def require_short(fields: Mapping[str, Any]) -> None:
-    """Refuse a row in which a name, a remark or any other text is too long."""
+    """Refuse a row in which a name, a remark or any other text is too long, or cannot be stored."""
     for name, value in fields.items():
         if isinstance(value, str):
+            require_text(name, value)
             most = NAME if name in _NAMES else REMARK if name in _REMARKS else TEXT
             require_bytes(name, value, most=most)
+
+
+def require_text(name: str, text: str) -> None:
+    """Refuse half of a character, as of bytes that a terminal could not read: no chain holds it."""
+    if SURROGATE.search(text):
+        raise InvalidParameterError(
+            f"Expected {name} as text, got bytes that are no UTF-8: {text[:40]!r}.",
+            hint="Type it anew, or set the terminal to UTF-8.",
+        )
 
 
 def require_reason(reason: str, *, what: str) -> None:

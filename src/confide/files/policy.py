@@ -323,8 +323,15 @@ class _Reader:
     def workflow(self) -> Workflow:
         """Return who decides; keys are 32 bytes of hexadecimal digits."""
         section = self.file.workflow
+        keys = [person.key for person in section.people]
         for person in section.people:
             place = f"workflow → people → {person.name}"
+            if keys.count(person.key) > 1:
+                raise self.refuse(
+                    f"{place} → key",
+                    "the same key stands twice: it would be one person under two names.",
+                    hint="Each makes a key of their own: confide request key --out THEIRS.key.",
+                )
             self._unique(f"{place} → roles", person.roles)
             if not _KEY.fullmatch(person.key):
                 raise self.refuse(

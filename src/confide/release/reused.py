@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from confide.budget.ledger import Ledger, State
-from confide.errors import ConfideError, ContractError, UnknownNameError
+from confide.errors import ConfideError, ContractError, PolicyError, UnknownNameError
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
 from confide.plans.estimates import Estimate
 from confide.plans.house_rule import NoisyFile
@@ -170,7 +170,10 @@ def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tupl
     for entry in ledger.of_snapshot(dataset.lineage, snapshot=dataset.snapshot):
         if entry.state is not State.PUBLISHED or entry.withheld:
             continue
-        stored = ledger.stored(entry.number)
+        try:
+            stored = ledger.stored(entry.number)
+        except PolicyError:  # repeats the periods of one that is withheld
+            continue
         try:
             noisy = read_payload(stored.payload)
         except ConfideError:  # of a format that is read no more: not offered

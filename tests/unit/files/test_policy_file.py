@@ -38,8 +38,8 @@ workflow:
   agents: {may-preview: true, may-spend: false}
   people:
     - {name: ann, roles: [steward, dpo], key: KEY}
-    - {name: bea, roles: [ethics-board], key: KEY}
-""".replace("KEY", "ab" * 32)
+    - {name: bea, roles: [ethics-board], key: OTHER}
+""".replace("KEY", "ab" * 32).replace("OTHER", "cd" * 32)
 
 
 def read(*changes, text=TEXT):
@@ -129,6 +129,7 @@ REFUSED = [
     (("separation-of-duties: true", "separation-of-duties: maybe"), "expected true or false"),
     (("may-spend: false", "may-spend: true"), "workflow → agents → may-spend"),
     (("ab" * 32, "ab" * 31), "workflow → people → ann → key: expected an Ed25519"),
+    (("cd" * 32, "ab" * 32), "workflow → people → ann → key: the same key stands twice"),
     (("basis: ethics,", "basis: ethics, colour: blue,"), "unknown key at caps → 1 .*colour.*Allowed"),
     (("version: 3", "version: 0"), "policy → version: expected a whole number ≥ 1"),
     (("effective: 2027-01-01", "effective: soon"), "policy → effective: expected a date"),

@@ -17,12 +17,14 @@ from confide.budget.counters import (
     kind_of_cap,
 )
 from confide.budget.policy.policy import Basis, Policy, PolicyCap
-from confide.errors import LedgerFrozenError
+from confide.errors import ContractError, LedgerFrozenError
 from confide.plans.canonical import canonical_bytes, decode, encode
 from confide.privacy.amount import atto
 
 HIGHEST = 1
 WHO_DECIDES = "who decides"
+ARITHMETIC = 10**6
+"""One part in so many: what two versions of this software may make of one limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,13 +104,31 @@ def adopted_of(fields: Mapping[str, Any]) -> Adopted:
     ceilings, capped = fields.get("ceilings", {}), _capped_tiers(policy)
     if set(capped) != set(ceilings):
         raise LedgerFrozenError("A policy in the ledger has other ceilings than were counted.")
-    return Adopted(
+    found = Adopted(
         policy=policy,
         digest=fields["policy-sha256"],
         units=tuple((cap.id, int(fields["units"][cap.id])) for cap in policy.caps),
         delta_atto=int(fields["delta-atto"]),
         ceilings=tuple((tier, int(ceilings[tier])) for tier in capped),
     )
+    try:
+        said = adopted(policy)
+    except ContractError:
+        raise LedgerFrozenError("A policy in the ledger has a limit that says nothing.") from None
+    if _allows_more(found, than=said):
+        raise LedgerFrozenError("A policy in the ledger was counted as more than it says.")
+    return found
+
+
+def _allows_more(counted: Adopted, *, than: Adopted) -> bool:
+    """Return whether a row counts more than its policy allows, beyond what arithmetic may differ.
+
+    Officers sign the policy, and not the units that somebody's software made of it.
+    """
+    pairs = [*zip(counted.units, than.units, strict=True)]
+    pairs += zip(counted.ceilings, than.ceilings, strict=True)
+    more = any(mine[1] > said[1] + said[1] // ARITHMETIC for mine, said in pairs)
+    return more or counted.delta_atto > than.delta_atto
 
 
 def _capped_tiers(policy: Policy) -> tuple[str, ...]:

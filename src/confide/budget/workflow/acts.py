@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from confide.budget.chain import Event, Signer, canonical
 from confide.budget.policy.policy import Person, Policy
-from confide.budget.workflow.submission import is_signature
+from confide.budget.workflow.submission import HEAD, is_signature
 from confide.errors import LedgerFrozenError
 
 OFFICER, STEWARD = "privacy-officer", "steward"
@@ -63,6 +63,10 @@ WORDS: Mapping[str, Word] = {
     "patient-shown": Word.OFFICER,
 }
 """Every kind of row that a chain may hold."""
+
+
+OF_ALL = frozenset({"unfrozen", "key-rotated"})
+"""Acts on the whole ledger, whatever data set their row names."""
 
 
 def deciding_roles(policy: Policy) -> frozenset[str]:
@@ -150,6 +154,8 @@ def require_signed(fields: Mapping[str, Any], event: Event, *, policies: Sequenc
     kind, number = fields["kind"], event.number
     if kind not in WORDS:
         raise LedgerFrozenError(f"Row {number} of the ledger is of kind {kind!r}.")
+    if fields.get(HEAD, event.previous) != event.previous:
+        raise LedgerFrozenError(f"Row {number} was signed for another place.")
     if WORDS[kind] is not Word.OFFICER:
         return
     message = act_message(kind, fields, number=number, previous=event.previous)

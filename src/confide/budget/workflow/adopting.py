@@ -66,7 +66,7 @@ class Quorum:
     def is_met(self, signers: Sequence[Person], *, officers: Collection[Person]) -> bool:
         """Return whether those who signed are enough."""
         return (
-            len(signers) >= self.people
+            len({person.key for person in signers}) >= self.people
             and any(person in officers for person in signers)
             and most_filled(self.roles, signers) >= self.filled
         )
@@ -168,7 +168,7 @@ def quorum(old: Policy, relaxed: Sequence[Relaxation], *, askers: Collection[str
     if highest:
         return Quorum(may=able, people=max(TWO, filled), roles=roles, filled=filled)
     filled = min(filled, most_filled(roles, deciders(old)))
-    people = min(max(TWO, filled), len(deciders(old)))
+    people = min(max(TWO, filled), len({person.key for person in deciders(old)}))
     return Quorum(may=able, people=people, roles=roles, filled=filled)
 
 
@@ -181,10 +181,10 @@ def most_filled(roles: Sequence[str], people: Sequence[Person]) -> int:
 
     def takes(role: str, tried: set[str]) -> bool:
         for person in people:
-            if role in person.roles and person.name not in tried:
-                tried.add(person.name)
-                if person.name not in fills or takes(fills[person.name], tried):
-                    fills[person.name] = role
+            if role in person.roles and person.key not in tried:
+                tried.add(person.key)
+                if person.key not in fills or takes(fills[person.key], tried):
+                    fills[person.key] = role
                     return True
         return False
 

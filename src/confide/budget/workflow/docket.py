@@ -4,6 +4,7 @@ A pure fold, part of the book.  A decision that its rules do not allow, or that 
 sign, freezes the ledger like a charge past a cap.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -36,6 +37,7 @@ from confide.budget.workflow.submission import (
     Verdict,
     asked_of,
     decision_message,
+    in_its_place,
     is_signature,
     request_message,
 )
@@ -91,6 +93,7 @@ class Docket:
         if problem is not None:
             raise LedgerFrozenError(f"Row {number}: {problem.message}")
         message = request_message(asked, requester=person.name, policy=adopted.digest)
+        message = in_its_place(message, fields, number=number)
         _require_signed(person, message=message, signature=fields["signature"], number=number)
         self.submissions[number] = Submission(
             number=number,
@@ -134,6 +137,7 @@ class Docket:
             role=role,
             reason=reason,
         )
+        message = in_its_place(message, fields, number=number)
         _require_signed(person, message=message, signature=fields["signature"], number=number)
         made = Decision(
             person=person.name,
@@ -158,6 +162,7 @@ class Docket:
         message = withhold_message(
             entry, person=person, role=fields["role"], reason=fields["reason"]
         )
+        message = in_its_place(message, fields, number=number)
         _require_signed(person, message=message, signature=fields["signature"], number=number)
 
     def endorse(self, fields: Mapping[str, Any], event: Event, *, adopted: Adopted) -> None:
@@ -194,6 +199,11 @@ def submission_problem(asked: Asked, *, person: Person, adopted: Adopted) -> Ref
         return Refused(
             message=f"{person.name} has no role in which to ask.",
             hint="The policy gives roles in workflow: {people: [...]}.",
+        )
+    if hashlib.sha256(asked.plan_json.encode()).hexdigest() != asked.plan_digest:
+        return Refused(
+            message="The plan that those who decide would see is not the one of its digest.",
+            hint="Submit the study itself: confide request submit study.yaml --key YOURS.key",
         )
     if not asked.tier:
         return Refused(

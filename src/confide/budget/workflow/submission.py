@@ -9,13 +9,14 @@
                                 └─► expired, or lapsed with its policy
 
 Whoever asks or decides signs with their own Ed25519 key, whose public half stands in the policy's
-``workflow: {people}``.  A signature covers the hash of the row that it is about and how many
-decisions came before, so it fits one place in one chain.
+``workflow: {people}``.  A signature covers what is said, the number of its row and the hash of the
+row before, so it fits one place in one chain.
 
 *Privacy:* made of plans, names and dates; nothing here has seen a row.
 """
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,9 @@ from confide.budget.chain import canonical, is_valid
 
 _REQUEST = b"confide request 1\n"  # a signature of one kind is a signature of no other
 _DECISION = b"confide decision 1\n"
+_PLACE = b"confide place 1\n"
+HEAD = "head"
+"""Field of a row that says of which head its signature is: the hash of the row before it."""
 
 
 class Verdict(enum.Enum):
@@ -194,6 +198,18 @@ def decision_message(
         "reason": reason,
     }
     return _DECISION + canonical(body).encode()
+
+
+def in_its_place(message: bytes, fields: Mapping[str, Any], *, number: int) -> bytes:
+    """Return what is signed by somebody who sees the head that a row names, and no other.
+
+    So a signature serves in one row: neither a second time, nor after an older ledger was put back.
+    Rows of earlier versions name no head.
+    """
+    if HEAD not in fields:
+        return message
+    place = {"number": str(number), HEAD: fields[HEAD]}
+    return _PLACE + canonical(place).encode() + b"\n" + message
 
 
 def is_signature(key: str, *, message: bytes, signature: str) -> bool:
