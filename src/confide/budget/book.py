@@ -135,7 +135,7 @@ class Book:
             case kind:
                 raise LedgerFrozenError(f"Row {event.number} of the ledger is of kind {kind!r}.")
 
-    def policies(self, kind: str, lineage: str = "") -> tuple[Policy, ...]:
+    def policies(self, kind: str = "", lineage: str = "") -> tuple[Policy, ...]:
         """Return the policies in force that name people, and that a row of a kind is about.
 
         Of its lineage; of all where it is about the whole ledger, or names a lineage that is none.
