@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch", reason="needs the extra `learning`")
 pytest.importorskip("opacus", reason="needs the extra `learning`")
 
 from confide.attacks.audit.lower_bound import delta_bound  # noqa: E402
+from confide.jobs.learning import per_patient_gradients as gradients  # noqa: E402
 from confide.jobs.learning.dp_sgd import DPSGD, REACH, Optimizer  # noqa: E402
 from confide.jobs.learning.modules import validated  # noqa: E402
 from confide.jobs.learning.per_patient_gradients import Rows  # noqa: E402
@@ -207,7 +208,7 @@ def furthest_moved(by_patient=None):
     n = 20
     rows = Rows(
         patient=np.arange(n),
-        inputs=np.vstack([np.tile([0.53, 0.65], (n - 1, 1)), [[1.0, 1.0]]]),
+        inputs=np.vstack([np.tile([0.7, 0.82], (n - 1, 1)), [[1.0, 1.0]]]),
         classes=np.zeros(n, int),
     )
     of = gradients_of(module, features=2, clip=2.0)
@@ -233,6 +234,39 @@ def test_gradients_of_rows_that_go_through_the_module_together_are_caught():
 
     assert furthest_moved() <= 1
     assert furthest_moved(together) > 5
+
+
+class Steep(torch.nn.Module):
+    """Smooth, and on made-up rows a line; around some rows the last bits decide everything."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.first, self.last = torch.nn.Linear(4, width), torch.nn.Linear(width, 1)
+
+    def forward(self, rows):
+        far = ((rows + 0.7) * (rows + 0.7)).sum(1, keepdim=True)
+        return self.last(torch.sin(1e16 * torch.exp(-40 * far) * self.first(rows)))
+
+
+def furthest_by_last_bits():
+    """Return how far one patient moves the sum of steep modules, in parts of R."""
+    rng, furthest = np.random.default_rng(14), 0.0
+    for width in (7, 33):
+        torch.manual_seed(5)
+        of = gradients_of(validated(Steep(width), features=4, classes=2), features=4, clip=1.0)
+        for n in range(2, 60):
+            inputs = rng.uniform(-0.1, 0.1, (n, 4)) - 0.7
+            rows = Rows(patient=np.arange(n), inputs=inputs, classes=rng.integers(0, 2, n))
+            moved = of.summed(rows) - of.summed(rows.of(np.arange(n - 1)))
+            furthest = max(furthest, float(np.linalg.norm(moved)) / REACH)
+    return furthest
+
+
+def test_batches_of_any_size_in_which_last_bits_depend_on_others_are_caught(monkeypatch):
+    """Rows in one pass of as many rows as there are, instead of blocks of a fixed size."""
+    assert furthest_by_last_bits() <= 1
+    monkeypatch.setattr(gradients, "in_lanes", lambda rows, **_: [np.arange(rows.patient.size)])
+    assert furthest_by_last_bits() > 1.1
 
 
 @pytest.mark.audit

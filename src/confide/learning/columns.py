@@ -157,7 +157,7 @@ def label(value: Any) -> str | None:
                 return text
             case _:
                 return None
-    except ValueError:  # an array, thousands of digits, half a character: a refusal would tell
+    except Exception:  # noqa: BLE001 - an array, thousands of digits: a refusal would tell
         return None
 
 
@@ -173,7 +173,7 @@ def width_of(table: Any) -> int:
     Raises:
         ContractError: If it is no table.
     """
-    shape = np.shape(table)
+    shape = getattr(table, "shape", None) or cells(table).shape
     if len(shape) != 2:
         raise ContractError("Expected X of shape (rows, columns).")
     return int(shape[1])
@@ -191,7 +191,25 @@ def cells(values: Any) -> NDArray[Any]:
     """
     if hasattr(values, "__array__"):
         return np.asarray(values)
-    return np.array(values, dtype=object)
+    rows = list(values)
+    widths = {_width(row) for row in rows}
+    if len(widths) != 1 or -1 in widths:
+        found = np.empty(len(rows), dtype=object)
+        for place, row in enumerate(rows):
+            found[place] = row
+        return found
+    found = np.empty((len(rows), widths.pop()), dtype=object)
+    for place, row in enumerate(rows):
+        for cell, value in enumerate(row):  # one by one: a cell may be a list
+            found[place, cell] = value
+    return found
+
+
+def _width(row: Any) -> int:
+    """Return the number of cells of a row; −1 of a single cell."""
+    if isinstance(row, np.ndarray):
+        return len(row) if row.ndim else -1
+    return len(row) if isinstance(row, list | tuple) else -1
 
 
 def column(table: Any, place: int) -> NDArray[Any]:
@@ -223,7 +241,7 @@ def numbers(values: NDArray[Any], *, name: str) -> NDArray[np.float64]:
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # noqa: BLE001 - whatever a cell's own code raises
         return math.nan
 
 

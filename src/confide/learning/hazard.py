@@ -176,7 +176,7 @@ def _event_and_time(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     found = cells(y)
     if found.dtype.names is not None and len(found.dtype.names) == 2:
         event, time = (found[name] for name in found.dtype.names)
-        return np.asarray(event).astype(np.int64), np.asarray(time)
+        return np.asarray(event), np.asarray(time)
     if found.ndim != 2 or found.shape[1] != 2:
         raise ContractError(
             "Expected y of shape (rows, 2): whether follow-up ended with the event, and its time.",

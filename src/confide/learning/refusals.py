@@ -11,6 +11,7 @@ References:
         https://arxiv.org/abs/1811.07971
 """
 
+import functools
 import inspect
 from collections.abc import Iterator
 from typing import Any
@@ -22,6 +23,8 @@ _PIPELINE = "sklearn.pipeline"
 _TABLES = "sklearn.compose"
 _PASSES_ON = (_PIPELINE, "sklearn.base")
 """A pipeline, and what wraps every ``fit`` of the library."""
+_ROW_BY_ROW = ("normalize", "binarize")
+"""Functions of the library that look at one row at a time."""
 
 
 def refuse_callers() -> None:
@@ -63,7 +66,7 @@ def refuse_learnt_steps() -> None:
 
 
 def _refuse(step: Any) -> None:
-    if step is None or step in ("passthrough", "drop"):
+    if step is None or (isinstance(step, str) and step in ("passthrough", "drop")):
         return
     inside = _inside(step)
     if inside is not None:
@@ -79,18 +82,46 @@ def _refuse(step: Any) -> None:
 
 
 def _inside(step: Any) -> list[Any] | None:
-    """Return the steps that a step is made of."""
-    if type(step).__module__.startswith((_PIPELINE, _TABLES)):
-        parts = getattr(step, "steps", None) or getattr(step, "transformers", None)
-        parts = parts or getattr(step, "transformer_list", None) or []
-        return [part[1] for part in parts]
-    return None
+    """Return the steps that a step is made of.
+
+    Raises:
+        ContractError: If code chooses columns by their cells.
+    """
+    if not type(step).__module__.startswith((_PIPELINE, _TABLES)):
+        return None
+    parts = getattr(step, "steps", None) or getattr(step, "transformers", None)
+    parts = parts or getattr(step, "transformer_list", None) or []
+    for part in parts:
+        if len(part) > 2 and callable(part[2]) and not _by_type(part[2]):
+            raise ContractError(
+                "A function chooses columns from the patients' rows, and what it chose is not "
+                "covered by the model's guarantee.",
+                hint="Name the columns, or choose by type with make_column_selector.",
+            )
+    return [*(part[1] for part in parts), getattr(step, "remainder", None)]
+
+
+def _by_type(chooses: Any) -> bool:
+    """Return whether columns are chosen by names and types, which are public."""
+    kind = type(chooses)
+    return (kind.__module__.partition(".")[0], kind.__name__) == (_LIBRARY, "make_column_selector")
 
 
 def _public(step: Any) -> bool:
     """Return whether a step says that it needs no fit: it learns nothing."""
     tags = getattr(step, "__sklearn_tags__", None)
-    return tags is not None and not tags().requires_fit
+    functions = (getattr(step, "func", None), getattr(step, "inverse_func", None))
+    learns = any(_learns(each) for each in functions)
+    return tags is not None and not tags().requires_fit and not learns
+
+
+def _learns(function: Any) -> bool:
+    """Return whether a function of scikit-learn scales by what it is given."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__wrapped__", function)
+    library = str(getattr(function, "__module__", "")).partition(".")[0] == _LIBRARY
+    return library and getattr(function, "__name__", "") not in _ROW_BY_ROW
 
 
 def _callers() -> Iterator[Any]:

@@ -269,6 +269,74 @@ def test_no_module_lets_one_patient_move_what_others_add_in_any_batch(kind):
         assert (moved == of.summed(rows.of(np.array([n - 1])))).all()
 
 
+class Steep(torch.nn.Module):
+    """Smooth, and on made-up rows a line; around some rows the last bits decide everything."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.first, self.last = torch.nn.Linear(FEATURES, width), torch.nn.Linear(width, 1)
+
+    def forward(self, rows):
+        far = ((rows + 0.7) * (rows + 0.7)).sum(1, keepdim=True)
+        return self.last(torch.sin(1e16 * torch.exp(-40 * far) * self.first(rows)))
+
+
+@pytest.mark.parametrize("width", [1, 7, 33])
+def test_where_last_bits_decide_one_patient_more_moves_nobody_elses_part(width):
+    """Planted rows at which a batch of another size turned gradients once moved the sum by 3 R."""
+    torch.manual_seed(5)
+    rng = np.random.default_rng(14)
+    module = validated(Steep(width), features=FEATURES, classes=2)
+    of = gradients_of(module, features=FEATURES, clip=1.0)
+    for n in range(2, 60):
+        inputs = rng.uniform(-0.1, 0.1, (n, FEATURES)) - 0.7
+        rows = Rows(patient=np.arange(n), inputs=inputs, classes=rng.integers(0, 2, n))
+        moved = of.summed(rows) - of.summed(rows.of(np.arange(n - 1)))
+        assert (moved.astype(object) ** 2).sum() <= REACH**2
+        assert (moved == of.summed(rows.of(np.array([n - 1])))).all()
+
+
+@pytest.mark.parametrize("size", [1, 2, 8, 64, 256])
+def test_each_row_is_once_in_a_block_and_in_its_own_lane_whoever_else_is_there(size):
+    rng = np.random.default_rng(15)
+    rows = some_rows(40, rng)
+    lanes = {}
+    for some in (rows, rows.of(np.arange(1, 40)), rows.of(np.arange(0, 40, 3))):
+        blocks = list(gradients.in_lanes(some, block=size))
+        assert {each.shape for each in blocks} == {(size,)}
+        found = np.concatenate(blocks)
+        places = np.flatnonzero(found >= 0)
+        assert sorted(found[places].tolist()) == list(range(some.patient.size))
+        for place in places:
+            content = some.inputs[found[place]].tobytes()
+            assert lanes.setdefault(content, place % min(8, size)) == place % min(8, size)
+
+
+WIDE = [
+    torch.nn.Sequential(
+        torch.nn.Linear(FEATURES, 33), torch.nn.LayerNorm(33), torch.nn.GELU(),
+        torch.nn.Linear(33, 17), torch.nn.Tanh(), torch.nn.Linear(17, 3),
+    ),
+    torch.nn.Sequential(
+        torch.nn.Linear(FEATURES, 12), torch.nn.GroupNorm(3, 12), torch.nn.Softplus(),
+        torch.nn.Linear(12, 3),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("module", WIDE, ids=range(len(WIDE)))
+def test_a_rows_bits_are_the_same_whoever_else_is_in_the_batch(module):
+    """Odd widths part rows from the edges of memory that fast products keep to."""
+    rng = np.random.default_rng(16)
+    found = validated(module, features=FEATURES, classes=3)
+    of = gradients_of(found, features=FEATURES, clip=1.0, classes=3)
+    rows = some_rows(90, rng)
+    everybody = of.by_patient(rows)
+    for _ in range(6):
+        some = np.flatnonzero(rng.random(90) < rng.random())
+        assert (of.by_patient(rows.of(some)) == everybody[some]).all()
+
+
 def test_patients_near_a_whole_number_are_computed_alone(monkeypatch):
     """With a margin of one half everybody is near; the sum is the same."""
     rng = np.random.default_rng(6)
@@ -286,21 +354,19 @@ def test_patients_near_a_whole_number_are_computed_alone(monkeypatch):
     assert seen == list(range(12))
 
 
-def test_floats_that_disagree_make_everybody_be_computed_alone(monkeypatch):
+def test_whoever_is_computed_alone_changes_nobody_elses_part(monkeypatch):
+    """Even where a batch and a patient alone disagree: how others are computed stays as it is."""
     rng = np.random.default_rng(7)
     rows = some_rows(6, rng)
     module = validated(network(), features=FEATURES, classes=2)
     of = gradients_of(module, features=FEATURES, clip=0.3)
-    usual = of.summed(rows)
-    real = PerPatientGradients.by_patient
-
-    def shaken(self, rows):
-        found = real(self, rows)
-        return found * (1 + 1e-4) if rows.patients > 1 else found
-
-    monkeypatch.setattr(PerPatientGradients, "by_patient", shaken)
+    usual = of.clipped(rows)
+    real = PerPatientGradients._alone
+    monkeypatch.setattr(PerPatientGradients, "_alone", lambda *a: real(*a) / 2)
     monkeypatch.setattr(gradients, "doubtful", lambda *_: np.array([0]))
-    assert (of.summed(rows) == usual).all()
+    found = of.clipped(rows)
+    assert (found[0] != usual[0]).any()
+    assert (found[1:] == usual[1:]).all()
 
 
 def test_what_is_not_finite_counts_as_zero_and_norms_never_pass_the_clip():
@@ -497,6 +563,37 @@ class Keeping(torch.nn.Module):
         return self.linear(rows)
 
     kept = []  # noqa: RUF012
+
+
+class Watching(torch.utils._python_dispatch.TorchDispatchMode):
+    """Keeps what goes into operations, as loggers of PyTorch's operations do."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        SEEN.append(args)
+        return function(*args, **(kwargs or {}))
+
+
+class Listening(torch.overrides.TorchFunctionMode):
+    """Keeps what comes out of them."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        SEEN.append(function(*args, **(kwargs or {})))
+        return SEEN[-1]
+
+
+@pytest.mark.parametrize("mode", [Watching, Listening])
+def test_what_watches_operations_sees_no_patients_row(mode):
+    """A mode may be the caller's, or one that a module's own code left on."""
+    module = validated(network(), features=FEATURES, classes=2)
+    of = gradients_of(module, features=FEATURES, clip=1.0)
+    rows = some_rows(30, np.random.default_rng(1))
+    usual = of.summed(rows)
+    SEEN.clear()
+    with mode():
+        assert (of.summed(rows) == usual).all()
+        assert not SEEN
+        torch.zeros(1) + 1
+    assert SEEN
 
 
 def test_no_code_of_a_module_sees_a_patients_row():

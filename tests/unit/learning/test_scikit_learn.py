@@ -1,5 +1,7 @@
 """Estimators inside scikit-learn: pipelines work; what learns from the data or searches does not."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,11 +11,18 @@ from confide.learning import DPLogisticRegression, PATEClassifier, PublicScaler,
 sklearn = pytest.importorskip("sklearn", reason="pip install '.[sklearn]'")
 
 from sklearn.base import clone, is_classifier  # noqa: E402
-from sklearn.compose import ColumnTransformer  # noqa: E402
+from sklearn.compose import ColumnTransformer, make_column_selector  # noqa: E402
 from sklearn.impute import SimpleImputer  # noqa: E402
 from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline  # noqa: E402
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler  # noqa: E402
+from sklearn.preprocessing import (  # noqa: E402
+    FunctionTransformer,
+    OneHotEncoder,
+    StandardScaler,
+    normalize,
+    quantile_transform,
+    scale,
+)
 from sklearn.utils import estimator_checks as checks  # noqa: E402
 
 
@@ -43,6 +52,10 @@ def test_a_pipeline_with_public_bounds_fits_and_predicts():
         OneHotEncoder(),
         SimpleImputer(),
         ColumnTransformer([("scale", StandardScaler(), [0])]),
+        ColumnTransformer([("kept", "passthrough", [0])], remainder=StandardScaler()),
+        FunctionTransformer(scale),
+        FunctionTransformer(partial(quantile_transform, n_quantiles=9)),
+        FunctionTransformer(StandardScaler().fit([[0.0, 1.0]]).transform),
         FeatureUnion([("public", PublicScaler(bounds=(0, 1))), ("learnt", StandardScaler())]),
         Pipeline([("inner", SimpleImputer())]),
     ],
@@ -55,6 +68,24 @@ def test_a_step_that_learns_from_the_patients_is_refused_by_name(step):
     with pytest.raises(ContractError, match="learns from the patients") as refusal:
         make_pipeline(step, model()).fit(X, y, dplogisticregression__patients="rows")
     assert "PublicScaler" in str(refusal.value)
+
+
+def test_columns_that_a_function_chooses_from_rows_are_refused_and_by_type_are_not():
+    X, y = cohort(50)
+    table = {"dplogisticregression__patients": "rows"}
+    busy = ColumnTransformer([("busy", "passthrough", lambda rows: [0, int(rows.max() < 99)])])
+    with pytest.raises(ContractError, match="chooses columns"):
+        make_pipeline(busy, model()).fit(X, y, **table)
+    pandas = pytest.importorskip("pandas")
+    typed = ColumnTransformer([("typed", "passthrough", make_column_selector(dtype_include=float))])
+    frame = pandas.DataFrame(X, columns=["a", "b"])
+    assert make_pipeline(typed, model(epsilon="5")).fit(frame, y, **table)[-1].n_features_in_ == 2
+
+
+def test_functions_that_look_at_one_row_at_a_time_are_allowed():
+    X, y = cohort(50)
+    made = make_pipeline(FunctionTransformer(normalize), model(epsilon="5"))
+    assert made.fit(X, y, dplogisticregression__patients="rows")[-1].n_features_in_ == 2
 
 
 def test_a_step_that_learns_nothing_is_allowed():
