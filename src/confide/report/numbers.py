@@ -122,5 +122,9 @@ def clean(text: str, *, most: int = 80) -> str:
 
 def _is_unsafe(character: str) -> bool:
     # Joiners shape Persian and Indic words; other format characters can reorder or hide text.
+    # XML cannot hold noncharacters such as U+FFFE, and what draws figures ends the process at them.
+    point = ord(character)
+    if point & 0xFFFE == 0xFFFE or 0xFDD0 <= point <= 0xFDEF:
+        return True
     kind = unicodedata.category(character)
     return kind in ("Cc", "Cf", "Cs", "Co") and character not in "\u200c\u200d"

@@ -63,3 +63,11 @@ def test_text_of_any_script_stays():
 
 def test_long_text_is_cut():
     assert len(clean("x" * 500)) == 80
+
+
+@pytest.mark.parametrize("point", [0xFFFE, 0xFFFF, 0x1FFFE, 0x10FFFF, 0xFDD0, 0xFDEF])
+def test_a_text_with_what_xml_cannot_hold_can_be_drawn(point):
+    vl_convert = pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    svg = f"<svg xmlns='http://www.w3.org/2000/svg'><text>{clean(f'a{chr(point)}b')}</text></svg>"
+    assert clean(f"a{chr(point)}b") == "a\ufffdb"
+    assert vl_convert.svg_to_png(svg)

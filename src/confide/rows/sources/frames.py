@@ -93,7 +93,7 @@ def _with_types(
     if len(set(names)) != len(names):
         raise ContractError(
             f"Frame {table.source!r} names a column twice.",
-            hint="Give each column a name of its own.",
+            hint="Give every column one type and a name of its own.",
         )
     typed: dict[str, Any] = {}
     for name in names:
