@@ -292,6 +292,7 @@ class OfficersContract(abc.ABC):
             self.adopts(ledger, new, CY)
         self.adopts(ledger, new, BO)
         assert ledger.desk.policy(LINEAGE).policy == new
+        ledger.close()
 
     def test_the_policy_in_force_says_who_signs_and_not_the_one_to_be_adopted(self, ledger):
         """The new version asks for nobody, and makes the analyst an officer."""
