@@ -17,7 +17,8 @@ from confide.budget.growth import Growth, Step
 from confide.budget.identity import Identity
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.submission import Asked, Decision, Submission, Verdict
-from ledger_policies import ADA, BO, CY, approved, cap, uncapped, with_people
+from ledger_policies import ADA, BO, CY, PLAN_JSON, approved, cap, uncapped, with_people
+from ledger_policies import PLAN as PLAN_DIGEST
 from ledgers import LINEAGE, TENTH, HandClock, SiteKey, open_ledger, request, terms
 
 KINDS = (Account, Asked, Book, Decision, Docket, Entry, Growth, Identity, Submission)
@@ -91,7 +92,8 @@ def rich(folder):
     clock.time += timedelta(hours=2)
     first = ledger.desk.submit(
         Asked(
-            lineage=LINEAGE, plan_digest="b" * 64, plan_json=PLAN, tier="critical", project="rare",
+            lineage=LINEAGE, plan_digest=hashlib.sha256(PLAN.encode()).hexdigest(), plan_json=PLAN,
+            tier="critical", project="rare",
             release="rare-q1", note="soon", amount=Amount(nano=1),
         ),
         signer=ADA,
@@ -100,8 +102,10 @@ def rich(folder):
     under = approved(ledger, "routine", project="asthma")
     clock.time -= timedelta(minutes=30)
     ledger.desk.decide(under.number, verdict=Verdict.APPROVE, signer=BO, reason="as we said")
-    entry = publish(ledger, asked("k", tier="routine", plan_json='{"plan":1}'), members="m" * 64)
+    routine = asked("k", tier="routine", plan_json=PLAN_JSON, plan_digest=PLAN_DIGEST)
+    entry = publish(ledger, routine, members="m" * 64)
     ledger.desk.withhold(entry.number, signer=CY, reason="too early")
+    ledger.desk.withhold(opened, signer=CY, reason="bins")
     ledger.desk.endorse(LINEAGE, policy=replace(policy, version=2), signer=CY)
     ledger.rotate_key(SiteKey(b"n" * 32), reason="yearly", officers=(CY,))
     ledger.reserve(asked("last", analyst="ed"))
@@ -171,4 +175,4 @@ def test_every_field_was_used_so_that_one_that_is_forgotten_shows(ledger_and_boo
 def test_new_fields_are_a_new_format():
     names = [f"{kind.__name__}.{each.name}" for kind in KINDS for each in fields(kind)]
     digest = hashlib.sha256(" ".join(sorted(names)).encode()).hexdigest()[:16]
-    assert (checkpoint.FORMAT, digest) == (2, "cb2bea0607d0e055")
+    assert (checkpoint.FORMAT, digest) == (3, "6565e8de78a4a043")
