@@ -13,8 +13,8 @@ or global can hold one.  Refused are operations that are not PyTorch's, write in
 read memory that is not theirs or may stop the process, and whatever looks at a value to decide what
 to do next.  Constants are plain tensors of our own.
 
-*Utility:* a few times the CPU of Opacus' hooks for small modules (docs/design/031-jobs-and-dp-sgd.md);
-layers that Opacus has no rule for, unused layers and in-place operations work.
+*Utility:* a few times the CPU of Opacus' hooks where modules are small
+(docs/design/031-jobs-and-dp-sgd.md); layers that Opacus has no rule for, unused layers and in-place operations work.
 
 References:
     [YSSTMPS21] Yousefpour et al. Opacus: user-friendly differential privacy library in PyTorch.
