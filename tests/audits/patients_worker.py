@@ -73,7 +73,7 @@ def victim(folder, key, point, number):
         members.write_sealed = die
     if point == POINTS[4]:
         people.write_sealed = lambda *_, **__: None  # only the membership is cut in half
-        sealed._write_all = half_then_die
+        sealed.write_all = half_then_die
     if point == POINTS[5]:
         Path.rename = dying(Path.rename, suffix=".members")
     count = PEOPLE + (number if point in POINTS[2:4] else 0)  # with patients nobody met

@@ -107,7 +107,11 @@ class World:
     def everything(self):
         """All that an analyst sees, and the ledger as anybody reads it but for keyed hashes."""
         rows = [
-            {k: v for k, v in event.fields().items() if k not in ("at", "members", "owner")}
+            {
+                k: v
+                for k, v in event.fields().items()
+                if k not in ("at", "ledger", "members", "owner")
+            }
             for event in self.ledger.chain().events
         ]
         return self.seen, json.dumps(rows, sort_keys=True)

@@ -176,6 +176,7 @@ class Variance:
             def physical(p: float) -> float:
                 return of.physical(start + reach * p)
 
+            is_mean = quantity == "mean"
             return Estimate(
                 statistic=self.id,
                 quantity=quantity,
@@ -183,13 +184,13 @@ class Variance:
                 value=None if at.value is None else physical(at.value),
                 standard_error=None if at.error is None else scale * reach * at.error,
                 lower=physical(at.lower),
-                upper=physical(at.upper if quantity == "mean" else min(at.upper, 0.5)),
+                upper=physical(at.upper if is_mean else min(at.upper, 0.5)),
                 level=level,
                 covers=covers,
                 unit=of.unit,
                 flags=(
                     *(("denominator too small",) if few or at.value is None else ()),
-                    *(at_bound(at.value) if quantity == "mean" else ()),
+                    *(at_bound(at.value) if is_mean else ()),
                 ),
             )
 

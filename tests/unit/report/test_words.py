@@ -212,7 +212,8 @@ def test_every_cover_scope_and_calendar_part_has_words():
 
 
 def test_every_sentence_is_used_somewhere():
-    patterns = [p for path in SOURCES for p in _patterns(path.read_text("utf-8"))]
+    elsewhere = sorted(Path(str(resources.files("confide.cli"))).rglob("*.py"))
+    patterns = [p for path in (*SOURCES, *elsewhere) for p in _patterns(path.read_text("utf-8"))]
     tables = ("unit.", "unit-one.")
     idle = [
         key

@@ -14,7 +14,8 @@ read memory that is not theirs or may stop the process, and whatever looks at a 
 to do next.  Constants are plain tensors of our own.
 
 *Utility:* a few times the CPU of Opacus' hooks where modules are small
-(docs/design/031-jobs-and-dp-sgd.md); layers that Opacus has no rule for, unused layers and in-place operations work.
+(docs/design/031-jobs-and-dp-sgd.md); layers that Opacus has no rule for, unused layers and in-place
+operations work.
 
 References:
     [YSSTMPS21] Yousefpour et al. Opacus: user-friendly differential privacy library in PyTorch.
