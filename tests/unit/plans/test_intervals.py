@@ -49,7 +49,7 @@ def test_no_noise_gives_the_normal_quantile():
 
 @given(
     numerator=st.floats(-1e6, 1e6),
-    denominator=st.floats(-1e6, 1e6),
+    denominator=st.floats(-1e6, 1e6).filter(lambda d: d == 0 or abs(d) > 1e-9),  # sums on a grid
     noise=st.floats(0, 1e6),
 )
 def test_a_ratio_interval_holds_its_ratio_or_says_that_it_is_unbounded(
