@@ -5,12 +5,14 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator
+import pytest
 
 from confide.attacks.audit.black_box import Scenario
 from confide.jobs.learning.pate.teachers import count_votes, shards_of
 from confide.plans.job import job_loss
 from confide.privacy.measure import Measure
+
+BaseEstimator = pytest.importorskip("sklearn.base", reason="pip install '.[sklearn]'").BaseEstimator
 
 QUERIES = np.array([[0.0], [1.0]])
 STATES = {
