@@ -18,6 +18,7 @@ from confide.budget.per_patient.store import PatientStore
 from confide.budget.place import exists
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
+from confide.files.private_places import WORKSPACE
 from confide.files.study import DeclaredStudy, ask_from, read_study
 from confide.files.texts import read_section
 from confide.files.yaml_text import parse_yaml
@@ -47,7 +48,6 @@ from confide.tables.aggregate import parts
 if TYPE_CHECKING:
     from confide.rows.prepared.build import Preparation
 
-FOLDER = ".confide"
 PREPARED = "prepared"
 
 
@@ -61,7 +61,7 @@ class Workspace:
         self._frames = frames
         self._engine: Engine | None = None
         self._patients: PatientStore | None = None
-        self._folder = declared.base / FOLDER
+        self._folder = declared.base / WORKSPACE
         self._signer = signing_key(self._folder, place=declared.ledger)
         self.ledger = site_ledger(
             self._folder, signer=self._signer, place=declared.ledger, anchor=declared.anchor
@@ -301,7 +301,7 @@ class Workspace:
 
 def initialise(folder: Path) -> Path:
     """Make the workspace folder with its keys, unless it exists; return its path."""
-    inside = folder / FOLDER
+    inside = folder / WORKSPACE
     make_keys(inside)
     inside.chmod(0o700)
     return inside
@@ -331,7 +331,7 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[ChainedLedger, DeclaredDa
         ContractError: If the description breaks its contract, or there is no ledger yet.
     """
     declared = read_dataset(Path(dataset))
-    folder = declared.base / FOLDER
+    folder = declared.base / WORKSPACE
     may_be = exists(declared.ledger, folder=folder) or (declared.anchor or folder / ANCHOR).exists()
     if not may_be and (may_begin(folder) or not folder.exists()):
         raise ContractError(

@@ -16,7 +16,7 @@ that is missing, wrong or forged gives nothing back.
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from confide import __version__
@@ -72,9 +72,12 @@ def nothing(read: Read) -> Basis:
     return Basis(number=0, hash="", rolled=NO_LINES, fields={}, archive=Archive(read))
 
 
-def rolled_over(before: str, lines: bytes) -> str:
-    """Return the hash over lines and all that came before."""
-    return hashlib.sha256(before.encode("ascii") + lines).hexdigest()
+def rolled_over(before: str, *parts: bytes) -> str:
+    """Return the hash over the lines of checkpoints, part by part, and all that came before."""
+    rolled = before
+    for lines in parts:
+        rolled = hashlib.sha256(rolled.encode("ascii") + lines).hexdigest()
+    return rolled
 
 
 def made(book: Book, *, after: Basis, beyond: int, signer: Signer) -> StoredCheckpoint:
@@ -120,10 +123,9 @@ def read_basis(
         fields: Of a signed header.
         read: Yields rows of the chain.
     """
-    archive, rolled = Archive(read), NO_LINES
+    archive = Archive(read)
     mine = [row for row in rows if row.number <= fields["number"]]
-    for row in mine:
-        rolled = rolled_over(rolled, row.lines)
+    rolled = rolled_over(NO_LINES, *(row.lines for row in mine))
     if rolled != fields["lines"]:
         return None
     for row in mine:
@@ -161,9 +163,8 @@ def followed(
         trail: Hashes of the rows since, by number.
         key: That must have signed the last.
     """
-    fields, rolled = signed_fields(newer[-1], key=key), basis.rolled
-    for each in newer:
-        rolled = rolled_over(rolled, each.lines)
+    fields = signed_fields(newer[-1], key=key)
+    rolled = rolled_over(basis.rolled, *(each.lines for each in newer))
     if fields is None or fields["lines"] != rolled:
         return None
     if trail.get(fields["number"]) != fields["hash"]:
@@ -210,7 +211,7 @@ def _fields_of(book: Book, *, rolled: str, key: str, beyond: int) -> dict[str, A
         "accepted": book.accepted,
         "accounts": [account_json(account) for account in book.accounts.values()],
         "open": sorted(book.open),
-        "growths": [_growth_fields(growth) for growth in book.growths.values()],
+        "growths": [asdict(growth) for growth in book.growths.values()],
         "endorsed": [[*about, sorted(keys)] for about, keys in endorsed],
         "signing": [list(change) for change in book.signing.changes],
         "identity": [book.identity.ledger, book.identity.order_key],
@@ -221,24 +222,6 @@ def _fields_of(book: Book, *, rolled: str, key: str, beyond: int) -> dict[str, A
 def _identity_of(said: Sequence[str]) -> Identity:
     ledger, order_key = said
     return Identity(ledger=ledger, order_key=order_key)
-
-
-def _growth_fields(growth: Growth) -> dict[str, Any]:
-    return {
-        "opened": growth.opened,
-        "lineage": growth.lineage,
-        "question": growth.question,
-        "position": growth.position,
-        "latest": growth.latest,
-        "busy": growth.busy,
-        "closed": growth.closed,
-        "withheld": growth.withheld,
-    }
-
-
-def _growth_of(fields: Mapping[str, Any]) -> Growth:
-    """Return a growing release; a checkpoint that does not say all of it is not believed."""
-    return Growth(**{**fields, "withheld": fields["withheld"]})
 
 
 def _book_of(fields: dict[str, Any], archive: Archive) -> Book:
@@ -253,7 +236,7 @@ def _book_of(fields: dict[str, Any], archive: Archive) -> Book:
         accounts={each["lineage"]: account_of(each) for each in fields["accounts"]},
         requests=Requests(archive),
         open=set(fields["open"]),
-        growths={each["opened"]: _growth_of(each) for each in fields["growths"]},
+        growths={each["opened"]: Growth(**each) for each in fields["growths"]},
         docket=Docket(submissions=Submissions(archive), endorsed=endorsed),
         signing=KeyHistory(tuple((number, key) for number, key in fields["signing"])),
         identity=_identity_of(fields["identity"]),

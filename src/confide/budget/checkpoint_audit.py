@@ -50,11 +50,9 @@ class CheckpointAudit:
 
     def _has_lines_of(self, book: Book, fields: dict[str, Any]) -> bool:
         mine = [row.lines for row in self._rows if row.number <= self._number]
-        rolled = NO_LINES
-        for lines in mine:
-            rolled = rolled_over(rolled, lines)
         last: dict[bytes, bytes] = {}
         for line in (line for lines in mine for line in lines.splitlines()):
             kind, number, _ = line.split(b" ", 2)
             last[kind + number] = line
+        rolled = rolled_over(NO_LINES, *mine)
         return rolled == fields["lines"] and set(last.values()) == set(all_lines(book))

@@ -39,8 +39,9 @@ from confide.budget.entry import (
     StoredRelease,
 )
 from confide.budget.growth import Growth, Step
-from confide.budget.lengths import NAME, SURROGATE, TEXT, require_bytes
+from confide.budget.lengths import SURROGATE, TEXT, require_bytes
 from confide.errors import InvalidParameterError
+from confide.plans.plan import NAME_BYTES
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
@@ -330,7 +331,7 @@ class Ledger(Protocol):
 def _require_name(name: str, value: object) -> None:
     _require_text(name, value)
     if isinstance(value, str):
-        require_bytes(name, value, most=NAME)
+        require_bytes(name, value, most=NAME_BYTES)
         if not value.isprintable():
             raise InvalidParameterError(f"Expected {name} as printable characters, got {value!r}.")
 

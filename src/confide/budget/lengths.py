@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from confide.errors import InvalidParameterError
+from confide.plans.plan import NAME_BYTES, REMARK_BYTES
 
-NAME = 256
-REMARK = 4096
 TEXT = 64 * 2**20
 
 SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be stored
@@ -37,7 +36,7 @@ def require_short(fields: Mapping[str, Any]) -> None:
     for name, value in fields.items():
         if isinstance(value, str):
             require_text(name, value)
-            most = NAME if name in _NAMES else REMARK if name in _REMARKS else TEXT
+            most = NAME_BYTES if name in _NAMES else REMARK_BYTES if name in _REMARKS else TEXT
             require_bytes(name, value, most=most)
 
 

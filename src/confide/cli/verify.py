@@ -95,16 +95,17 @@ def stored_payload(certificate: Any, dataset: Path) -> bytes | None:
 
 
 def _asked(certificate: Any, dataset: Path) -> "Iterator[Check]":
+    from confide.files.private_places import WORKSPACE
     from confide.release.against_ledger import ledger_checks
     from confide.release.snapshot import source_files
-    from confide.workspace import FOLDER, open_ledger
+    from confide.workspace import open_ledger
 
     with open_ledger(dataset) as (held, declared):
         yield from ledger_checks(
             certificate,
             ledger=held,
             lineage=declared.dataset.lineage,
-            folder=declared.base / FOLDER,
+            folder=declared.base / WORKSPACE,
             files=source_files(declared.source, base=declared.base, dataset=declared.dataset),
         )
 

@@ -79,6 +79,8 @@ class Estimator(Conventions):
     missing: Mapping[str, Any] | None
     workspace: str | Path | TemporaryLedger | None
     lineage: str
+    epsilon: str | int
+    lifetime: str | int | None
 
     _score_hint = "Write score(X, y, public=True) for patients whose data are public."
 
@@ -124,7 +126,6 @@ class Estimator(Conventions):
         *,
         beside: Mapping[str, Mapping[str, Any]],
         accounting: Mapping[str, str],
-        lifetime: str,
         frames: Mapping[str, object],
         entity: Entity = Entity.PATIENT,
         identified: str = PATIENT,
@@ -135,7 +136,6 @@ class Estimator(Conventions):
             features: Columns that explain.
             beside: Other columns, in the words of dataset.yaml.
             accounting: Measure and δ.
-            lifetime: ε that all fits may cost together.
             frames: The rows; none to plan alone.
             entity: Whose rows are protected.
             identified: Column of their ids.
@@ -146,10 +146,14 @@ class Estimator(Conventions):
             "source": {"kind": "frames"},
             "protects": {"unit": entity.value, "id": identified, "adjacency": "add-remove"},
             "accounting": dict(accounting),
-            "caps": {"lifetime": {"epsilon": lifetime}},
+            "caps": {"lifetime": {"epsilon": self._lifetime()}},
             "tables": {ROWS: {"columns": columns}},
         }
         return open_workspace(dataset, frames=frames, folder=ledger_folder(self.workspace))
+
+    def _lifetime(self) -> str:
+        """Return ε that all fits may cost together: that of one, when no more was said."""
+        return as_text(self.epsilon if self.lifetime is None else self.lifetime)
 
     def _keep(self, table: Any, *, features: tuple[Feature, ...], certificate: Any) -> None:
         """Keep what is known of the columns, and the certificate."""

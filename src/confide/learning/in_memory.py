@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import ContractError
+from confide.files.private_places import WORKSPACE
 from confide.learning.columns import Feature, cells, column, label, numbers
 from confide.learning.ledger_folder import ledger_folder
 from confide.release.keys import read_order_key
-from confide.workspace import FOLDER
 
 ROWS, PATIENT, OUTCOME = "rows", "patient", "outcome"
 
@@ -81,6 +81,6 @@ def request_of(digest: str, frame: Any, *, workspace: object) -> str:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, frame.schema) as stream:
         stream.write_table(frame)
-    key = read_order_key(ledger_folder(workspace) / FOLDER)
+    key = read_order_key(ledger_folder(workspace) / WORKSPACE)
     content = digest.encode() + sink.getvalue().to_pybytes()
     return hmac.new(key, content, "sha256").hexdigest()[:32]

@@ -51,9 +51,7 @@ class DPModel(Estimator):
         n_features_in_: Number of columns.
     """
 
-    epsilon: str | int
     delta: str
-    lifetime: str | int | None
     level: str
 
     _score_hint = (
@@ -138,7 +136,6 @@ class DPModel(Estimator):
             features,
             beside=self._beside(),
             accounting={"measure": "zcdp", "delta": self.delta},
-            lifetime=as_text(self.epsilon if self.lifetime is None else self.lifetime),
             frames=frames,
             entity=entity,
         )

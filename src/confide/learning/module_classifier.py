@@ -339,7 +339,6 @@ class DPModuleClassifier(Estimator):
             features,
             beside={OUTCOME: {"categories": [label(each) for each in self.classes]}},
             accounting={"measure": self.measure, "delta": self.lifetime_delta or self.delta},
-            lifetime=as_text(self.epsilon if self.lifetime is None else self.lifetime),
             frames=frames,
             entity=entity,
         )

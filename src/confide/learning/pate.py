@@ -259,7 +259,6 @@ class PATEClassifier(Estimator):
             features,
             beside={OUTCOME: {"categories": [label(each) for each in self.classes]}},
             accounting={"measure": "zcdp", "delta": self.delta},
-            lifetime=str(self.epsilon if self.lifetime is None else self.lifetime),
             frames=frames,
             entity=entity,
             identified=identified,

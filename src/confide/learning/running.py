@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from confide.budget.ledger import State, StoredRelease
 from confide.errors import BudgetExhaustedError
+from confide.files.private_places import WORKSPACE
 from confide.noise.entropy import SystemEntropy
 from confide.plans.canonical import Json
 from confide.plans.job import Job, JobPlan, plan_job
@@ -21,7 +22,7 @@ from confide.release.job_rounds import InParts, release_in_parts
 from confide.release.refusal import told_in_epsilon
 from confide.release.rotation import signing_key
 from confide.release.snapshot import Snapshot, source_files
-from confide.workspace import FOLDER, Workspace
+from confide.workspace import Workspace
 
 
 def planned(
@@ -49,7 +50,7 @@ def gate_of(ws: Workspace) -> JobGate:
         engine=ws.engine(),
         entropy=SystemEntropy(),
         report_incident=functools.partial(
-            log_incident, ws.declared.base / FOLDER / "incidents.log"
+            log_incident, ws.declared.base / WORKSPACE / "incidents.log"
         ),
     )
 
@@ -143,7 +144,7 @@ def _certified(
     progress: Callable[[str], None],
 ) -> JobRelease:
     """Take the passage, commit to the snapshot, certify."""
-    declared, folder = ws.declared, ws.declared.base / FOLDER
+    declared, folder = ws.declared, ws.declared.base / WORKSPACE
     files = source_files(declared.source, base=declared.base, dataset=declared.dataset)
     with Snapshot(files=files, folder=folder) as snapshot:
         try:
@@ -160,7 +161,7 @@ def _signed(ws: Workspace, stored: StoredRelease, *, commitment: Json = None) ->
     return certified_job(
         stored,
         issuer=Issuer(organisation=declared.organisation, contact=declared.contact),
-        signer=signing_key(declared.base / FOLDER, place=declared.ledger),
+        signer=signing_key(declared.base / WORKSPACE, place=declared.ledger),
         authority=authority_of(ws.ledger, stored.entry),
         commitment=commitment,
     )

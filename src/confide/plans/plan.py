@@ -40,7 +40,7 @@ from confide.tables.schema import Dataset
 
 # Ids name the published files, also on disks that do not tell capitals apart.
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_NAME_BYTES, _REMARK_BYTES = 256, 4096
+NAME_BYTES, REMARK_BYTES = 256, 4096  # of UTF-8: a name stands in counters and heads for good
 
 Mechanism: TypeAlias = DiscreteLaplace | DiscreteGaussian | KeyThreshold | SetSelection | Peeling
 Noisy: TypeAlias = "tuple[int, ...] | Mapping[str, int]"
@@ -165,9 +165,9 @@ class Study:
 
     def __post_init__(self) -> None:
         for name in ("id", "audience", "period", "tier", "project", "release"):
-            _require_bytes(name, getattr(self, name), most=_NAME_BYTES)
+            _require_bytes(name, getattr(self, name), most=NAME_BYTES)
         for name in ("title", "purpose", "region", "licence"):
-            _require_bytes(name, getattr(self, name), most=_REMARK_BYTES)
+            _require_bytes(name, getattr(self, name), most=REMARK_BYTES)
 
 
 class Priced(Protocol):

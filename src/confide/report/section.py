@@ -7,13 +7,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never
 
 from confide.plans.estimates import Covers
-from confide.plans.plan import Plan, Statistic
-from confide.privacy.amount import ATTO, NANO
-from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
-from confide.privacy.measure import Measure
+from confide.plans.plan import Plan, Statistic, charged_loss
+from confide.privacy.amount import NANO
+from confide.privacy.loss import PrivacyLoss
 from confide.release.noisy import MAY_BE_LOW
 from confide.release.release import Release
 from confide.report.bounding import bounded, kept_text
@@ -281,17 +279,11 @@ def _number(cell: Cell, decimals: int | None, *, words: Words) -> dict[str, str]
 def statistic_loss(statistic: Statistic, *, plan: Plan) -> PrivacyLoss:
     """Return the loss of one statistic taken by itself."""
     measurements = plan.of(statistic.id)
-    amount = Fraction(sum(m.nano for m in measurements), NANO)
-    delta = Fraction(sum(m.atto for m in measurements), ATTO)
-    match plan.dataset.measure:
-        case Measure.ZCDP:
-            return ZeroConcentratedDP(rho=amount, delta=delta)
-        case Measure.PURE if delta == 0:
-            return PureDP(epsilon=amount)
-        case Measure.PURE:
-            return ApproxDP(epsilon=amount, delta=delta)
-        case _:
-            assert_never(plan.dataset.measure)
+    return charged_loss(
+        sum(m.nano for m in measurements),
+        atto=sum(m.atto for m in measurements),
+        measure=plan.dataset.measure,
+    )
 
 
 def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:

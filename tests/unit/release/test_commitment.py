@@ -7,11 +7,12 @@ import os
 import pytest
 
 from confide.errors import ContractError
+from confide.files.private_places import WORKSPACE
 from confide.release import commitment as module
 from confide.release.against_ledger import ledger_checks
 from confide.release.commitment import commit, opening_of, published, snapshot_digest
 from confide.release.snapshot import source_files
-from confide.workspace import FOLDER, Workspace, open_ledger, open_workspace
+from confide.workspace import Workspace, open_ledger, open_workspace
 from issued import again, issue
 from small_clinic import DATASET
 
@@ -29,7 +30,7 @@ def checks(issued, certificate=None):
                 certificate or issued.certificate,
                 ledger=ledger,
                 lineage="clinic",
-                folder=declared.base / FOLDER,
+                folder=declared.base / WORKSPACE,
                 files=source_files(declared.source, base=declared.base, dataset=declared.dataset),
             )
         }

@@ -18,12 +18,13 @@ def backup(
 ) -> None:
     """Copy chain, answers and nonces into a new folder, with a signed manifest; no keys."""
     from confide.budget.backup import write_backup
+    from confide.files.private_places import WORKSPACE
     from confide.release.commitment import saved
-    from confide.workspace import FOLDER, open_ledger
+    from confide.workspace import open_ledger
 
     at = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     with open_ledger(dataset) as (held, declared):
-        inside = declared.base / FOLDER
+        inside = declared.base / WORKSPACE
         chain = write_backup(held, folder, signer=held.signer, at=at, beside=lambda: saved(inside))
     body = {"folder": str(folder), "rows": chain.head.number, "head": chain.head.hash}
     show = f"Backed up {chain.head.number} rows into {folder}, head {chain.head.hash[:16]}…"

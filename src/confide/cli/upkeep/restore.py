@@ -43,14 +43,14 @@ def _restored(folder: Path, dataset: Path) -> "Restored":
     from confide.budget.backup import restore as put_back
     from confide.budget.place import open_store, set_aside_broken
     from confide.files.dataset import read_dataset
+    from confide.files.private_places import WORKSPACE
     from confide.release.commitment import put_back as put_openings_back
     from confide.release.keys import read_signing_key, retired_keys
     from confide.release.ledger_pin import FolderSite
     from confide.release.site_ledger import ANCHOR, recomputed
-    from confide.workspace import FOLDER
 
     declared = read_dataset(dataset)
-    inside = declared.base / FOLDER
+    inside = declared.base / WORKSPACE
     signer = read_signing_key(inside)
     keys = {name.removeprefix("ed25519:") for name in (signer.name, *retired_keys(inside))}
     held = read_backup(folder, keys=keys, recompute=recomputed)

@@ -29,8 +29,9 @@ def rotate_keys(
     quiet: Quiet = False,
 ) -> None:
     """Make a new signing key; the chain records it, signed by the old one."""
+    from confide.files.private_places import WORKSPACE
     from confide.release.rotation import refuse_order_key, rotate_signing_key
-    from confide.workspace import FOLDER, open_ledger
+    from confide.workspace import open_ledger
 
     match which:
         case Which.ORDER:
@@ -39,7 +40,7 @@ def rotate_keys(
             by = officers_of(officer)
             with open_ledger(dataset) as (held, declared):
                 old = f"ed25519:{held.signer.public_key.hex()}"
-                inside = declared.base / FOLDER
+                inside = declared.base / WORKSPACE
                 new = rotate_signing_key(inside, held, reason=reason, officers=by)
         case _:
             assert_never(which)

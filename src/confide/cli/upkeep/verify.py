@@ -16,8 +16,9 @@ def held(dataset: Path, *, anchor: Path | None) -> dict[str, Any]:
     """
     from confide.budget.anchor import Anchor
     from confide.budget.export import identity_of, unlike
+    from confide.files.private_places import WORKSPACE
     from confide.release.keys import retired_keys
-    from confide.workspace import FOLDER, open_ledger
+    from confide.workspace import open_ledger
 
     with open_ledger(dataset) as (ledger, declared):
         ledger.verify_chain()
@@ -28,7 +29,7 @@ def held(dataset: Path, *, anchor: Path | None) -> dict[str, Any]:
             raise ContractError(
                 f"{anchor.name} holds no head.", hint="Note them with: confide ledger anchor --out"
             )
-        old = (name.removeprefix("ed25519:") for name in retired_keys(declared.base / FOLDER))
+        old = (name.removeprefix("ed25519:") for name in retired_keys(declared.base / WORKSPACE))
         found = unlike(chain, heads, keys={key, *old})
         if found:
             raise VerificationError(

@@ -7,17 +7,13 @@ public; no row, and nothing exact, is within its reach.
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import assert_never
 
 from confide.budget.ledger import Entry, Spent, State
 from confide.errors import ContractError
 from confide.plans.allocate import Ask
 from confide.plans.canonical import Json
-from confide.plans.plan import Plan
-from confide.privacy.amount import ATTO, NANO
-from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
-from confide.privacy.measure import Measure
+from confide.plans.plan import Plan, charged_loss
+from confide.privacy.loss import PrivacyLoss
 from confide.release.software import software
 from confide.report.explain import planned_lines, spent_lines
 from confide.report.guarantee import ChargeLine, charge_lines
@@ -220,15 +216,4 @@ def loss_of(nano: int, *, atto: int, dataset: Dataset) -> PrivacyLoss | None:
         atto: δ of key selections, in 1e-18.
         dataset: Whose measure holds.
     """
-    if nano == 0:
-        return None
-    amount, delta = Fraction(nano, NANO), Fraction(atto, ATTO)
-    match dataset.measure:
-        case Measure.ZCDP:
-            return ZeroConcentratedDP(rho=amount, delta=delta)
-        case Measure.PURE if delta == 0:
-            return PureDP(epsilon=amount)
-        case Measure.PURE:
-            return ApproxDP(epsilon=amount, delta=delta)
-        case _:
-            assert_never(dataset.measure)
+    return charged_loss(nano, atto=atto, measure=dataset.measure) if nano else None
