@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from confide.budget import inspection
+from confide.budget import book, inspection
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.identity import Identity
 from confide.budget.journal import Journal
@@ -109,6 +109,19 @@ def test_an_older_ledger_that_forgets_whose_word_it_takes_is_caught(tmp_path, mo
     monkeypatch.setattr(inspection, "named_officers", lambda *_, **__: ())
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         lost.going_on_takes_the_word_of_lost_officers(tmp_path / "mutant")
+
+
+def test_an_older_ledger_that_forgets_its_later_policy_is_caught(tmp_path, monkeypatch):
+    lost.the_policy_of_lost_rows_comes_first(tmp_path / "whole")
+    monkeypatch.setattr(inspection, "awaited_policies", lambda *_, **__: {})
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        lost.the_policy_of_lost_rows_comes_first(tmp_path / "mutant")
+
+
+def test_any_policy_in_place_of_the_one_that_lost_rows_held_is_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr(book, "awaited_problem", lambda *_: None)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        lost.the_policy_of_lost_rows_comes_first(tmp_path / "mutant")
 
 
 def test_heads_that_name_no_officers_are_caught(tmp_path, monkeypatch):

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from confide.budget.ledger import Caps
 from confide.budget.ledger_time import ledger_time, utc_now
 from confide.errors import InvalidParameterError, PolicyError
-from ledgers import LINEAGE, NANO, TENTH, HandClock, open_ledger, released, remaining, terms
+from ledgers import LINEAGE, NANO, TENTH, HandClock, open_ledger, released, remaining, terms, used
 
 jumps = st.lists(st.tuples(st.floats(-400, 400), st.booleans()), min_size=1, max_size=25)
 
@@ -41,6 +42,45 @@ def test_a_clock_moved_400_days_either_way_never_gives_budget_back(tmp_path_fact
         assert never_grows(before, left(ledger))
     times = [entry.at for entry in ledger.entries(LINEAGE)]
     assert times == sorted(times)
+    ledger.close()
+
+
+@settings(max_examples=20, deadline=None)
+@given(jumps=jumps)
+def test_a_cap_by_year_counts_every_year_that_the_clock_alone_has_ended(tmp_path_factory, jumps):
+    """As of a clock that was put forward while nothing was capped by year, and put back."""
+    clock = HandClock()
+    ledger = open_ledger(tmp_path_factory.mktemp("clock") / "private", clock=clock)
+    ledger.register(terms(year=None, lifetime=30 * NANO))
+    amended = False
+    for number, (days, amend) in enumerate(jumps):
+        clock.move(days=days)
+        try:
+            released(ledger, str(number), b"", nano=1000)
+        except PolicyError:
+            assert amended
+        amended = amend or number == len(jumps) - 1
+        year = 3 * NANO if amended else None
+        ledger.amend_caps(LINEAGE, caps=Caps(lifetime=30 * NANO, calendar_year=year), reason="r")
+        if amended:
+            assert used(ledger)["calendar-year"] == used(ledger)["lifetime"]
+    ledger.verify_chain()
+    ledger.close()
+
+
+def test_a_year_that_somebody_vouches_for_begins_anew(tmp_path):
+    clock = HandClock()
+    ledger = open_ledger(tmp_path / "private", clock=clock)
+    ledger.register(terms(year=None))
+    released(ledger, "a", b"", nano=1000)
+    clock.move(days=365)
+    released(ledger, "b", b"", nano=10)
+    ledger.open_year(LINEAGE, year=2028, reason="the clock is right")
+    with pytest.raises(PolicyError, match="after 2028"):
+        ledger.open_year(LINEAGE, year=2028, reason="again")
+    ledger.amend_caps(LINEAGE, caps=Caps(lifetime=NANO, calendar_year=TENTH), reason="new rules")
+    assert used(ledger)["calendar-year"] == 10
+    ledger.verify_chain()
     ledger.close()
 
 

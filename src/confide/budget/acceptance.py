@@ -33,6 +33,7 @@ def acceptance(
         site: What the folder knows of its ledger.
         key: That signs from here on, in hexadecimal.
     """
+    awaited = {lineage: digest for lineage, (_, digest) in found.awaited.items()}
     return {
         "findings": list(found.differences),
         "raised": {
@@ -44,6 +45,7 @@ def acceptance(
         "key": key,
         **({"lost": list(found.lost)} if found.lost else {}),
         **({NAMED: [list(group) for group in found.named]} if found.named else {}),
+        **({"awaited": awaited} if awaited else {}),
         **book.identity.accepted(site),
     }
 

@@ -6,7 +6,7 @@ book alone; those that one has are in the database and the anchor too, and stay 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from confide.budget.amount import Amount
 from confide.budget.counters import (
@@ -56,6 +56,8 @@ class Account:
     Attributes:
         terms: What it agreed to.
         year: Calendar year that is open.
+        vouched: The last one that an officer opened, or the first; later ones began by the clock.
+        joined: From this year on, charges count with those of the year that is open.
         counters: Those in the database and the anchor.
         tallies: Those in the book alone, because no cap was ever set on their kind.
         caps: What holds now.
@@ -69,10 +71,14 @@ class Account:
         lost_batches: What they added in all, by how many days were confirmed before.
         touched: Counters that the last row changed.
         charged: Whether anything was ever granted, given back or not.
+        awaited: SHA-256 of the policy that lost rows let hold; nothing is granted until it is
+            adopted again.
     """
 
     terms: LedgerTerms
     year: int
+    vouched: int = 0
+    joined: int = 0
     counters: dict[str, Counter] = field(default_factory=dict)
     tallies: dict[str, Counter] = field(default_factory=dict)
     caps: tuple[HeldCap, ...] = ()
@@ -86,12 +92,21 @@ class Account:
     lost_batches: dict[int, int] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     charged: bool = False
+    awaited: str = ""
 
-    def open_year(self, year: int) -> None:
-        """Charge to ``year`` from now on; an earlier year never opens again."""
+    def open_year(self, year: int, *, vouched: bool = True) -> None:
+        """Charge to ``year`` from now on; an earlier year never opens again.
+
+        Args:
+            year: Calendar year.
+            vouched: Whether somebody says so, and not the clock alone.
+        """
         if year < self.year:
             raise LedgerFrozenError(f"Year {year} was opened after {self.year}.")
         if year > self.year:
+            self.joined = year
+        if vouched and year > self.vouched:
+            self.vouched = year
             self.lost = {kind: d for kind, d in self.lost.items() if window_of(kind) != YEAR}
         self.year = year
         for name in (counter_name(YEAR, when=Occasion(year=year)), LIFETIME, DELTA):
@@ -100,13 +115,16 @@ class Account:
 
     def set_terms(self, terms: LedgerTerms) -> None:
         """Take terms whose caps hold until a policy is adopted."""
-        self.terms = terms
+        had, self.terms = self.has_year_caps, terms
         if self.policy is None:
             self.caps = () if terms.caps is None else caps_of_file(terms.caps)
+        self._join_years(had=had)
+        self._let_hold()
 
     def adopt(self, adopted: Adopted) -> None:
         """Let a policy hold from now on; what was spent before counts under its caps."""
-        self.policy, self.caps = adopted, adopted.held()
+        had = self.has_year_caps
+        self.policy, self.caps, self.awaited = adopted, adopted.held(), ""
         self.versions[adopted.digest] = adopted
         for kind in {cap.kind for cap in self.caps} - self.kept - {RELEASE}:
             self.kept.add(kind)
@@ -115,7 +133,12 @@ class Account:
             self.touched.update(moved)
             if kind == ROLLING:
                 self._counter(ROLLING)
+        self._join_years(had=had)
         self._let_hold()
+
+    def counts_with(self, when: Occasion) -> Occasion:
+        """Return an occasion in the year with whose charges it counts."""
+        return replace(when, year=self.year) if when.year >= self.joined else when
 
     def confirm(self, day: str) -> None:
         """Let what was charged 365 days before ``day``, or earlier, leave the rolling windows."""
@@ -268,6 +291,24 @@ class Account:
         for name, counter in self.counters.items():
             if year_of(name) in {None, self.year}:
                 counter.set_cap(tightest.get(kind_of(name)))
+
+    def _join_years(self, *, had: bool) -> None:
+        """Count years that ended by the clock alone with the one that is open.
+
+        A clock that was put forward before a cap by year held would else have ended the true year.
+        """
+        if had or not self.has_year_caps:
+            return
+        earlier = range(self.vouched, self.joined)
+        for name, counter in [*self.counters.items(), *self.tallies.items()]:
+            year = year_of(name)
+            if year is not None and year in earlier:
+                now_open = name.replace(f"/{year}", f"/{self.year}", 1)
+                self._counter(now_open).spent += counter.spent - counter.start
+        for year in earlier:
+            more = self.lost_years.get(year, 0)
+            self.lost_years[self.year] = self.lost_years.get(self.year, 0) + more
+        self.joined, self.vouched = min(self.vouched, self.joined), self.year
 
     def _has_left(self, epoch: int) -> bool:
         return epoch < len(self.days) and leaves_on(self.days[epoch]) <= self.days[-1]

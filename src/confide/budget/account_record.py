@@ -87,6 +87,8 @@ def account_json(account: Account) -> dict[str, Any]:
         "measure": terms.measure.value,
         "caps": caps_json(terms.caps),
         "year": account.year,
+        "vouched": account.vouched,
+        "joined": account.joined,
         "counters": _counters_json(account.counters),
         "tallies": _counters_json(account.tallies),
         "policy": "" if account.policy is None else account.policy.digest,
@@ -99,6 +101,7 @@ def account_json(account: Account) -> dict[str, Any]:
         "lost-batches": sorted(account.lost_batches.items()),
         "touched": sorted(account.touched),
         "charged": account.charged,
+        "awaited": account.awaited,
     }
 
 
@@ -117,6 +120,8 @@ def account_of(fields: Mapping[str, Any]) -> Account:
     return Account(
         terms=terms,
         year=fields["year"],
+        vouched=fields["vouched"],
+        joined=fields["joined"],
         counters=_counters_of(fields["counters"]),
         tallies=_counters_of(fields["tallies"]),
         caps=caps if policy is None else policy.held(),
@@ -130,6 +135,7 @@ def account_of(fields: Mapping[str, Any]) -> Account:
         lost_batches=dict(map(tuple, fields["lost-batches"])),
         touched=set(fields["touched"]),
         charged=fields["charged"],
+        awaited=fields["awaited"],
     )
 
 

@@ -25,7 +25,7 @@ from confide.budget.policy.adoption import Adopted, adopted_of
 from confide.budget.policy.policy import Policy
 from confide.budget.readings import Moment, Readings, moment_of
 from confide.budget.workflow.acts import OF_ALL, require_signed
-from confide.budget.workflow.adopting import Problem, adoption_problem
+from confide.budget.workflow.adopting import Problem, adoption_problem, awaited_problem
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.rules import Claim, Refused, audience_of
 from confide.errors import LedgerFrozenError, UnknownNameError
@@ -157,8 +157,8 @@ class Book:
             caps=caps_of(fields["caps"]),
         )
         account = self.accounts.setdefault(self.lineage, Account(terms=terms, year=0))
-        account.set_terms(terms)
         account.open_year(int(fields["year"]))
+        account.set_terms(terms)
 
     def _amend(self, fields: Mapping[str, Any]) -> None:
         account = self.accounts[self.lineage]
@@ -168,7 +168,6 @@ class Book:
         if is_raised(account.terms.caps, caps) and not fields["reason"].strip():
             raise LedgerFrozenError("A cap was raised without a reason.")
         account.set_terms(replace(account.terms, caps=caps))
-        account.open_year(account.year)
 
     def _tell_time(self, fields: Mapping[str, Any], event: Event) -> None:
         """Take in what an officer says of the date; rolling windows let go on confirmed days."""
@@ -194,7 +193,7 @@ class Book:
 
     def adoption_problem(self, account: Account, new: Adopted, *, reason: str) -> Problem | None:
         """Return why a policy cannot be adopted for a lineage now; None if it can."""
-        return adoption_problem(
+        return awaited_problem(account.awaited, new) or adoption_problem(
             account.policy,
             new,
             caps=account.caps,
@@ -231,13 +230,12 @@ class Book:
         """Yield the other requests of a lineage that count with one in a window, oldest first."""
         this = self.requests[number]
         account = self.account(this.entry.lineage)
+        here = counter_name(window, when=account.counts_with(this.when))
         for other in self.requests.all():
             if other.entry.lineage != this.entry.lineage or other.entry.number == number:
                 continue
-            name = counter_name(window, when=other.when)
-            if name == counter_name(window, when=this.when) and not account.has_left(
-                name, when=other.when
-            ):
+            name = counter_name(window, when=account.counts_with(other.when))
+            if name == here and not account.has_left(name, when=other.when):
                 yield other.entry
 
     def lost_beside(self, number: int, *, window: str) -> int:
@@ -290,7 +288,7 @@ class Book:
             if year != account.year and account.has_year_caps:
                 raise LedgerFrozenError(f"Row {event.number} charges a year that was not opened.")
             self._admit(entry, fields, now=now)
-            account.open_year(year)
+            account.open_year(year, vouched=False)
             charges = account.charges(entry.amount, when=when)
             if charges_json(charges) != fields["charges"]:
                 raise LedgerFrozenError(f"The charges of row {event.number} do not add up.")
@@ -304,8 +302,9 @@ class Book:
 
     def _admit(self, entry: Entry, fields: Mapping[str, Any], *, now: Moment) -> None:
         """Refuse a charge under no cap, or without the approvals that its tier needs."""
-        if not self.accounts[entry.lineage].caps:
-            raise LedgerFrozenError(f"Row {entry.number} charges a lineage without caps.")
+        account = self.accounts[entry.lineage]
+        if not account.caps or account.awaited:
+            raise LedgerFrozenError(f"Row {entry.number} charges a lineage without its caps.")
         said = {"planned": fields.get("planned", ""), "audience": audience_of(fields["plan"])}
         if entry.continues is None and self.admit(entry, **said, now=now) != entry.submission:
             raise LedgerFrozenError(f"Row {entry.number} was not approved.")
@@ -380,6 +379,8 @@ class Book:
         for number in () if burned is None else sorted(self.open):
             self._set(number, state=State.BURNED)
         self._raise_spent(fields["raised"])
+        for lineage, digest in fields.get("awaited", {}).items():
+            self.accounts[lineage].awaited = str(digest)
         self.growths = {number: each.lost() for number, each in self.growths.items()}
         self.accepted = event.number
         self.signing = self.signing.accepted(event.number, key=fields.get("key", ""))

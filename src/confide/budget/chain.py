@@ -62,6 +62,9 @@ class SignedHead:
 
     ``officers`` are the public keys that may act as officers, one group for each policy in force
     that names people, so that an older copy of the ledger cannot forget whose word it takes.
+
+    ``adopted`` is the version of a policy that the row let hold, and its SHA-256, so that an older
+    copy cannot forget that either; none in the line of another row.
     """
 
     number: int
@@ -72,6 +75,7 @@ class SignedHead:
     key: str
     signature: str = ""
     officers: tuple[tuple[str, ...], ...] = ()
+    adopted: tuple[int, str] | None = None
 
     def message(self) -> bytes:
         """Return the bytes that are signed."""
@@ -80,7 +84,11 @@ class SignedHead:
 
     def to_fields(self) -> dict[str, Any]:
         """Return the head as it stands in an anchor."""
-        named = {"officers": [list(group) for group in self.officers]} if self.officers else {}
+        named: dict[str, Any] = {}
+        if self.officers:
+            named["officers"] = [list(group) for group in self.officers]
+        if self.adopted is not None:
+            named["adopted"] = {"version": str(self.adopted[0]), "sha256": self.adopted[1]}
         return {
             "number": str(self.number),
             "hash": self.hash,
@@ -160,6 +168,7 @@ def check_link(event: Event, *, number: int, previous: str) -> dict[str, Any]:
 
 def head_of(fields: Mapping[str, Any]) -> SignedHead:
     """Return the head that :meth:`SignedHead.to_fields` wrote."""
+    adopted = fields.get("adopted")
     return SignedHead(
         number=int(fields["number"]),
         hash=fields["hash"],
@@ -169,6 +178,7 @@ def head_of(fields: Mapping[str, Any]) -> SignedHead:
         key=fields["key"],
         signature=fields["signature"],
         officers=tuple(tuple(map(str, group)) for group in fields.get("officers", ())),
+        adopted=None if adopted is None else (int(adopted["version"]), str(adopted["sha256"])),
     )
 
 

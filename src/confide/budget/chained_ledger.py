@@ -129,16 +129,16 @@ class ChainedLedger(LedgerReading):
                 require_reason(reason, what="raising a cap")
             fields = {"lineage": lineage, "caps": caps_json(caps), "reason": reason}
             self._journal.append("caps-amended", **fields)
-            self._journal.store.write_caps(book=self._journal.book, lineage=lineage)
+            self._journal.store.write_counters(self._journal.book)
 
     def open_year(self, lineage: str, *, year: int, reason: str, officers: Officers = ()) -> None:
         """See :meth:`Ledger.open_year`."""
         require_reason(reason, what="opening a year")
         with self._journal.transaction():
             account, now = self._journal.book.account(lineage), self._journal.now()
-            if year != now.year or year <= account.year:
+            if year != now.year or year <= max(account.vouched, account.year - 1):
                 raise PolicyError(
-                    f"Expected the year of the clock, after {account.year}, got {year}; "
+                    f"Expected the year of the clock, after {account.vouched}, got {year}; "
                     f"the clock shows {now.year}."
                 )
             opened = {"lineage": lineage, "year": str(year), "reason": reason}
@@ -244,8 +244,8 @@ class ChainedLedger(LedgerReading):
         number = self._journal.book.requests.answered(key_of(request))
         if number is not None and self._journal.held(number).entry.state not in OVER:
             return self._known(self._journal.held(number), request)
-        if not account.caps:
-            return uncapped(request.lineage)
+        if not account.caps or account.awaited:
+            return uncapped(account)
         if request.step is not None and request.step.continues is not None:
             require_next(request.step, growths=self._journal.book.growths, lineage=request.lineage)
             return self._grant(request, when=self._occasion(request, year=account.year), under=0)

@@ -19,6 +19,7 @@ from confide.budget.counters import shares
 from confide.budget.held import Held
 from confide.budget.lost_rows import (
     NAMED_ROWS,
+    awaited_policies,
     book_at,
     granted_since,
     lost_branch,
@@ -45,6 +46,7 @@ class Inspection:
         lines: Of the anchor, from the last time that an officer went on.
         lost: Hashes of the last rows that the anchor alone knows, oldest first.
         named: Keys of the officers whom lost rows name, by policy.
+        awaited: By lineage, the version of a policy that lost rows let hold, and its SHA-256.
     """
 
     book: Book
@@ -55,6 +57,7 @@ class Inspection:
     lines: tuple[SignedHead | None, ...] = ()
     lost: tuple[str, ...] = ()
     named: tuple[tuple[str, ...], ...] = ()
+    awaited: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def findings(self) -> tuple[str, ...]:
         """Return everything found, damage first."""
@@ -124,6 +127,7 @@ def inspect(
 def unsigned_head(book: Book, *, key: str) -> SignedHead:
     """Return the head of ``book``, to be signed by ``key``."""
     officers = officer_keys(book.policies())
+    policy = book.accounts[book.lineage].policy if book.kind == "policy-adopted" else None
     return SignedHead(
         number=book.number,
         hash=book.hash,
@@ -132,16 +136,18 @@ def unsigned_head(book: Book, *, key: str) -> SignedHead:
         spent=book.touched(book.lineage),
         key=key,
         officers=officers,
+        adopted=None if policy is None else (policy.policy.version, policy.digest),
     )
 
 
 def heads_of(book: Book, *, key: str, signature: str) -> tuple[SignedHead, ...]:
     """Return the head of ``book`` as it is written now, and as earlier versions wrote it.
 
-    They named no officers, and the first one every counter of the lineage that a row touched.
+    They named no officers and no policy, and the first one every counter of the lineage that a row
+    touched.
     """
     head = replace(unsigned_head(book, key=key), signature=signature)
-    earlier = replace(head, officers=())
+    earlier = replace(head, officers=(), adopted=None)
     return head, earlier, replace(earlier, spent=book.spent(book.lineage))
 
 
@@ -205,14 +211,28 @@ def _take_lost(
     key: str,
 ) -> None:
     """Remember what rows that the anchor alone knows had spent, and whom they name."""
-    _note_lost(found, heads=heads, hashes=hashes)
-    branch = lost_branch(found.lines, hashes=hashes)
+
+    def signed(head: SignedHead) -> frozenset[str]:
+        return _keys_for(found.book, (head,), public_key=key)
+
+    def may_be_ours(head: SignedHead | None) -> bool:
+        """Return whether it is of a lineage that there is, or that this ledger signed for."""
+        if head is None or head.lineage in {"", *found.book.accounts}:
+            return True
+        return is_signed(head, keys=signed(head))
+
+    _note_lost(found, heads=tuple(filter(may_be_ours, heads)), hashes=hashes)
+    branch = lost_branch(tuple(filter(may_be_ours, found.lines)), hashes=hashes)
     if branch is None:
         return
     found.lost = tuple(head.hash for head in branch.heads[-NAMED_ROWS:])
-    found.named = named_officers(
-        branch.heads, signed=lambda head: _keys_for(found.book, (head,), public_key=key)
-    )
+    found.named = named_officers(branch.heads, signed=signed)
+    found.awaited = awaited_policies(branch.heads, signed=signed, book=found.book)
+    for lineage, (version, digest) in found.awaited.items():
+        found.differences.append(
+            f"Version {version} of the policy of lineage {lineage!r} was adopted in rows that are "
+            f"lost (sha256 {digest[:16]}): nothing is spent until it is adopted again."
+        )
     fork = found.book if branch.fork == found.book.number else book_at(store, number=branch.fork)
     for lineage, scopes in granted_since(branch, fork=fork, counted=counted).items():
         for scope, units in scopes.items():

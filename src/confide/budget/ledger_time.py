@@ -6,6 +6,9 @@ starts only when the clock shows it *and* an officer has said so (``open_year``)
 nothing is granted, and the clock's reading is not recorded, so a wrong one leaves no mark.  Why not
 freeze on any jump: a ledger that was idle for a week looks the same.
 
+Where no year has a cap, years begin by the clock alone; when a first one is set, they all count
+with the year that is open, unless somebody vouched for one (``open_year``).
+
 *Privacy:* no reading of the clock, forwards or backwards, raises what remains of any cap.
 """
 

@@ -108,6 +108,33 @@ def named_officers(
     return tuple(sorted(found))
 
 
+def awaited_policies(
+    heads: Sequence[SignedHead], *, signed: Callable[[SignedHead], Collection[str]], book: Book
+) -> dict[str, tuple[int, str]]:
+    """Return the newest version of a policy that lost rows let hold, and its SHA-256, by lineage.
+
+    Of lines that a key of this ledger signed, and of those newer than all of them; none that is no
+    newer than the version in force.
+
+    Args:
+        heads: Lines whose rows are lost, oldest first.
+        signed: Returns the keys under which a line is accepted.
+        book: The ledger as it is.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    newer = True
+    for head in reversed(heads):
+        newer = newer and not is_signed(head, keys=signed(head))
+        account = book.accounts.get(head.lineage)
+        keys = {head.key} if newer else signed(head)
+        if head.adopted is None or account is None or not is_signed(head, keys=keys):
+            continue
+        present = 0 if account.policy is None else account.policy.policy.version
+        if head.adopted[0] > max(present, found.get(head.lineage, (0, ""))[0]):
+            found[head.lineage] = head.adopted
+    return found
+
+
 def book_at(store: Store, *, number: int) -> Book:
     """Return what the rows up to one add up to."""
     book = Book()

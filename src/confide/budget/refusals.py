@@ -105,8 +105,16 @@ def is_policys(account: Account, *, terms: LedgerTerms, charged: bool) -> bool:
     return True
 
 
-def uncapped(lineage: str) -> PolicyError:
-    """Return the refusal of a lineage for which nothing was decided."""
+def uncapped(account: Account) -> PolicyError:
+    """Return the refusal of a lineage for which nothing was decided, or not again."""
+    lineage = account.terms.lineage
+    if account.awaited:
+        return PolicyError(
+            f"The policy of lineage {lineage!r} was in rows of the ledger that are lost (sha256 "
+            f"{account.awaited[:16]}), so nothing may be spent until it is adopted again.",
+            hint="Put that version of the policy file in place, and run: "
+            "confide ledger adopt --reason ...",
+        )
     return PolicyError(
         f"No policy was adopted for lineage {lineage!r}, so nothing may be spent.",
         hint="Run: confide ledger adopt --reason ...",

@@ -9,7 +9,7 @@ import pytest
 from confide.budget.anchor import Anchor
 from confide.budget.book import Book
 from confide.budget.chain import canonical, row_hash, sign_head
-from confide.errors import ApprovalMissingError, LedgerFrozenError
+from confide.errors import ApprovalMissingError, LedgerFrozenError, PolicyError
 from ledger_policies import ADA, BO, CY, cap, policy, uncapped, with_people
 from ledgers import LINEAGE, TENTH, HandClock, SiteKey, open_ledger, released, request, terms, used
 
@@ -152,6 +152,45 @@ def test_going_on_from_before_a_policy_takes_the_word_of_its_officers(tmp_path):
     going_on_takes_the_word_of_lost_officers(tmp_path / "ledger")
 
 
+def the_policy_of_lost_rows_comes_first(folder):
+    """Put back a copy under an earlier version; nothing is spent until the later one holds."""
+    strict, lax = (
+        with_people(cap("life", "dataset", "lifetime", e), version=v)
+        for e, v in (("1", 2), ("9", 3))
+    )
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(uncapped())
+    ledger.desk.adopt(LINEAGE, policy=with_people(cap("life", "dataset", "lifetime", "4")))
+    ledger.close()
+    kept(folder, "old")
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.desk.endorse(LINEAGE, policy=strict, signer=CY)
+    ledger.desk.adopt(LINEAGE, policy=strict)
+    ledger.close()
+    put_back(folder, "old", "ledger.sqlite")
+    ledger = open_ledger(folder, clock=HandClock())
+    with pytest.raises(LedgerFrozenError, match="Version 2 of the policy"):
+        ledger.head()
+    ledger.unfreeze("disk replaced", officers=(CY,))
+    with pytest.raises(PolicyError, match="until it is adopted again"):
+        asked(ledger, "a")
+    for signer in (CY, BO):
+        ledger.desk.endorse(LINEAGE, policy=lax, signer=signer)
+    with pytest.raises(PolicyError, match="this is another"):
+        ledger.desk.adopt(LINEAGE, policy=lax, reason="more room")
+    ledger.close()
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.desk.endorse(LINEAGE, policy=strict, signer=CY)
+    ledger.desk.adopt(LINEAGE, policy=strict)
+    asked(ledger, "a")
+    ledger.verify_chain()
+    ledger.close()
+
+
+def test_the_policy_of_lost_rows_is_adopted_again_before_anything_is_spent(tmp_path):
+    the_policy_of_lost_rows_comes_first(tmp_path / "ledger")
+
+
 def test_lines_that_somebody_adds_to_the_anchor_take_no_officers_word_away(tmp_path):
     """A copy of a line from before, and a line of a stranger who names only themselves."""
     folder = tmp_path / "ledger"
@@ -172,6 +211,22 @@ def test_lines_that_somebody_adds_to_the_anchor_take_no_officers_word_away(tmp_p
         with pytest.raises(ApprovalMissingError):
             ledger.unfreeze("disk replaced", officers=hand)
     ledger.unfreeze("disk replaced", officers=(ADA, CY))
+    ledger.close()
+
+
+def test_a_stranger_who_names_a_lineage_that_is_none_keeps_no_ledger_frozen(tmp_path):
+    folder = tmp_path / "ledger"
+    older_than_the_policy(folder).close()
+    anchor = Anchor(folder / "anchor")
+    last, stranger = anchor.heads()[-1], SiteKey(b"s" * 32)
+    forged = replace(last, number=last.number + 1, hash="e" * 64, key=stranger.public_key.hex())
+    anchor.append(sign_head(replace(forged, lineage="nobody's"), signer=stranger))
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.unfreeze("disk replaced", officers=(CY,))
+    assert used(ledger)["lifetime"] == TENTH
+    ledger.close()
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.verify_chain()
     ledger.close()
 
 

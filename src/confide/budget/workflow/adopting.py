@@ -116,6 +116,23 @@ def adoption_problem(
     return _signatures_problem(old.policy, relaxed, told, endorsed=endorsed, askers=askers)
 
 
+def awaited_problem(awaited: str, new: Adopted) -> Problem | None:
+    """Return why another policy than the one that lost rows let hold cannot be adopted.
+
+    Args:
+        awaited: SHA-256 of that one; "" if there is none.
+        new: To be adopted.
+    """
+    if awaited in {"", new.digest}:
+        return None
+    return Problem(
+        message="A later version was in force in rows of the ledger that are lost (sha256 "
+        f"{awaited[:16]}), and this is another.",
+        hint="Put that version of the policy file back, and adopt it first; or restore a backup "
+        "that holds it: confide ledger restore FOLDER.",
+    )
+
+
 def _nobody_problem(new: Policy) -> Problem | None:
     """Return why a policy that names people would leave its acts to nobody."""
     if not new.workflow.people or deciders(new):

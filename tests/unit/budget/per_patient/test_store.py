@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from confide.budget.ledger import State
+from confide.budget.ledger import Caps, State
 from confide.budget.per_patient.bill import Bound
 from confide.budget.per_patient.store import PatientStore
 from confide.errors import BudgetExhaustedError, LedgerFrozenError
@@ -117,6 +117,18 @@ def test_a_calendar_year_begins_anew_only_when_the_ledger_opens_it(tmp_path):
     assert site.release("c", [0], [FEMTO]).all()
     site.clock.move(days=-400)
     assert not site.release("d", [0], [1]).any()
+    site.close()
+
+
+def test_years_that_the_clock_alone_has_ended_count_with_the_one_that_is_open(tmp_path):
+    """When a cap by year begins to hold: the clock may have been put forward before."""
+    site = Site(tmp_path / "s", window=CapWindow.CALENDAR_YEAR)
+    site.release("a", [0], [HALF])
+    site.clock.move(days=365)
+    site.release("b", [1], [HALF])
+    life = Caps(lifetime=10**6 * NANO, calendar_year=10**6 * NANO)
+    site.ledger.amend_caps(LINEAGE, caps=life)
+    assert site.release("c", [0, 1, 2], [HALF + 1] * 3).tolist() == [False, False, True]
     site.close()
 
 
