@@ -8,6 +8,7 @@ each, so that only the making is faster than in life.  A release is four rows; w
 
 import argparse
 import contextlib
+import hashlib
 import os
 import resource
 import statistics
@@ -29,7 +30,13 @@ from ledger_policies import ADA, BO, asks, cap, uncapped, with_people
 from ledgers import LINEAGE, HandClock, open_ledger, request, terms
 
 COST, CHARGES = 10, 40  # 1e-9; charges that are timed
-PLAN = '{"statistic":"' + "x" * 1500 + '"}'
+FILLED = "x" * 1500
+
+
+def plan_of(number: int) -> dict[str, str]:
+    """Return the plan of release ``number`` and its digest."""
+    plan = f'{{"statistic":"{number} {FILLED}"}}'
+    return {"plan_json": plan, "plan_digest": hashlib.sha256(plan.encode()).hexdigest()}
 
 
 def policy():
@@ -68,7 +75,7 @@ def together(ledger) -> Iterator[None]:
 
 def asked(number: int, *, approvals: bool):
     """Return the request of release ``number``: a question, an analyst, a project of fifty."""
-    plan = replace(request(f"k{number}", nano=COST), plan_json=PLAN, plan_digest=f"{number:064x}")
+    plan = replace(request(f"k{number}", nano=COST), **plan_of(number))
     if not approvals:
         return plan
     return replace(plan, tier="routine", project=f"project-{number % 50}")
@@ -76,8 +83,8 @@ def asked(number: int, *, approvals: bool):
 
 def submit(ledger, number: int) -> None:
     """Ask for release ``number``, and let the steward approve."""
-    one = asks("routine", plan=f"{number:064x}", project=f"project-{number % 50}")
-    submission = ledger.desk.submit(replace(one, plan_json=PLAN), signer=ADA)
+    one = asks("routine", project=f"project-{number % 50}")
+    submission = ledger.desk.submit(replace(one, **plan_of(number)), signer=ADA)
     ledger.desk.decide(submission.number, verdict=Verdict.APPROVE, signer=BO)
 
 

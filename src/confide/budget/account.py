@@ -103,6 +103,8 @@ class Account:
         """
         if year < self.year:
             raise LedgerFrozenError(f"Year {year} was opened after {self.year}.")
+        if not vouched and year == self.year:
+            return
         if year > self.year:
             self.joined = year
         if vouched and year > self.vouched:
@@ -348,8 +350,6 @@ def is_raised(old: Caps | None, new: Caps) -> bool:
     """Return whether any cap of ``new`` allows more than in ``old``.
 
     Example:
-        A yearly cap is taken away:
-
         >>> is_raised(Caps(lifetime=10, calendar_year=3), Caps(lifetime=5))
         True
     """

@@ -73,9 +73,8 @@ def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
 
 def _split(where: Predicate) -> tuple[Predicate, tuple[Expression, ...]]:
     """Return the conditions on values, and the expressions that must only be known."""
-    parts = where.of if isinstance(where, All) else (where,)
     known, asked = [], []
-    for part in parts:
+    for part in _parts(where):
         match part:
             case Between(of=of, lower=None, upper=None):
                 known.append(of)
@@ -83,6 +82,15 @@ def _split(where: Predicate) -> tuple[Predicate, tuple[Expression, ...]]:
                 asked.append(part)
     rest: Predicate = All(of=tuple(asked)) if asked else Everything()
     return (where if not known else rest), tuple(known)
+
+
+def _parts(where: Predicate) -> Iterator[Predicate]:
+    """Yield the conditions that all must hold, however they are nested."""
+    if isinstance(where, All):
+        for part in where.of:
+            yield from _parts(part)
+    else:
+        yield where
 
 
 def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:

@@ -45,6 +45,7 @@ from confide.plans.simulation import Simulation
 from confide.tables.aggregate import Aggregate, Centred, Ones, Plain, Value, cell_keys
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Between, Everything, Predicate
+from confide.tables.known import where_told
 from confide.tables.relation import Relation, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
 
@@ -140,6 +141,8 @@ class Incidence:
         known: tuple[Predicate, ...] = (self.where, Between(of=time))
         if self._number(dataset) is None:
             axes = (*groups, Holds(of=self.of))
+            told = where_told(self.where, of=self.of, table=self.table, dataset=dataset)
+            known = (told, Between(of=time))
         else:
             number = self._read(self.events, dataset)
             counted, timed = Plain(of=number), Plain(of=time)

@@ -39,6 +39,7 @@ from confide.plans.sums import NoisySum
 from confide.tables.aggregate import Aggregate, Ones, cell_keys
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import Everything, Predicate
+from confide.tables.known import where_told
 from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
 
@@ -94,7 +95,10 @@ class Proportion:
             question(
                 "count",
                 Aggregate(
-                    relation=Relation(table=self.table, where=self.where),
+                    relation=Relation(
+                        table=self.table,
+                        where=where_told(self.where, of=self.of, table=self.table, dataset=dataset),
+                    ),
                     axes=axes,
                     value=Ones(),
                     bounds=bounds,

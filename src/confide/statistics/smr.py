@@ -50,6 +50,7 @@ from confide.plans.simulation import Simulation
 from confide.tables.aggregate import Aggregate, Ones, Plain, Value
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Everything, Predicate
+from confide.tables.known import where_told
 from confide.tables.relation import Relation
 from confide.tables.schema import Dataset
 
@@ -144,7 +145,12 @@ class SMR:
             self.at_risk.cells(dataset),
         )
         rates, step = self._rates(dataset), of.step(dataset)
-        relation, axes = of.known(self.where, dataset), (*groups, Holds(of=self.of))
+        told = (
+            self.where
+            if self.population
+            else where_told(self.where, of=self.of, table=self.table, dataset=dataset)
+        )
+        relation, axes = of.known(told, dataset), (*groups, Holds(of=self.of))
         if self.population:
             of.public(dataset)
             relation = Relation(table=self.table, where=All(of=(relation.where, self.of)))

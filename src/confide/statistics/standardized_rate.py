@@ -41,6 +41,7 @@ from confide.plans.simulation import Simulation
 from confide.tables.aggregate import Aggregate, Centred, Ones, Value
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Everything, Predicate
+from confide.tables.known import where_told
 from confide.tables.relation import Relation
 from confide.tables.schema import Dataset
 
@@ -125,7 +126,12 @@ class StandardizedRate:
         of.step(dataset)
         self._weights(dataset)
         baseline_of(self.compare, by=self.by, keys=of.group_keys(dataset))
-        relation, axes = of.known(self.where, dataset), (*cells, Holds(of=self.of))
+        told = (
+            self.where
+            if self.population
+            else where_told(self.where, of=self.of, table=self.table, dataset=dataset)
+        )
+        relation, axes = of.known(told, dataset), (*cells, Holds(of=self.of))
         if self.population:
             of.public(dataset)
             relation = Relation(table=self.table, where=All(of=(relation.where, self.of)))

@@ -41,6 +41,7 @@ from confide.tables.aggregate import Aggregate, Ones, cell_keys
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Everything, Predicate
+from confide.tables.known import where_told
 from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
@@ -156,7 +157,7 @@ class AreaRate:
                 per population where none is declared.
         """
         column = self._column(dataset)
-        axes, where, counted = self._cells(column)
+        axes, where, counted = self._cells(column, dataset)
         counts = Aggregate(
             relation=Relation(table=self.table, where=where),
             axes=axes,
@@ -179,14 +180,17 @@ class AreaRate:
         )
         return (question("count", pooled, dataset=dataset, counted=counted.unit),)
 
-    def _cells(self, column: Expression) -> tuple[tuple[Expression, ...], Predicate, Counted]:
+    def _cells(
+        self, column: Expression, dataset: Dataset
+    ) -> tuple[tuple[Expression, ...], Predicate, Counted]:
         match self.denominator:
             case Denominator.PUBLIC:
                 parts = tuple(p for p in (self.where, self.of) if p != Everything())
                 where = parts[0] if len(parts) == 1 else All(of=parts) if parts else Everything()
                 return (column,), where, self.counted
             case Denominator.ROWS:
-                return (column, Holds(of=self.of)), self.where, Counted.EVENTS
+                told = where_told(self.where, of=self.of, table=self.table, dataset=dataset)
+                return (column, Holds(of=self.of)), told, Counted.EVENTS
             case _:
                 assert_never(self.denominator)
 
@@ -259,7 +263,7 @@ class AreaRate:
         return "1" if self.per == 1 else f"per {self.per}"
 
     def _bounds(self, dataset: Dataset) -> ContributionBounds:
-        axes, _, counted = self._cells(self._column(dataset))
+        axes, _, counted = self._cells(self._column(dataset), dataset)
         return contribution_bounds(
             self.per_patient, table=self.table, axes=axes, counted=counted, dataset=dataset
         )
