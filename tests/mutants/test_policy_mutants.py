@@ -20,6 +20,7 @@ from contracts.test_sqlite_ledger import TestSQLiteOfficers as Officers
 from contracts.test_sqlite_ledger import TestSQLiteWorkflow as Workflow
 from ledger_policies import uncapped, with_people
 from ledgers import LINEAGE, HandClock, open_ledger
+from unit.cli import test_past_the_desk as past
 
 pytestmark = pytest.mark.mutant
 
@@ -306,3 +307,18 @@ def test_a_tier_that_bounds_nothing_is_caught(tmp_path, monkeypatch, name):
     check = Officers().test_a_tier_takes_no_release_past_its_ceiling_or_for_others
     assert fails(check, ledger)
     ledger.close()
+
+
+def test_a_stranger_who_gets_a_say_in_the_whole_ledger_is_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr(acts, "ADOPTED", "of no kind")
+    clinic = past.make("sqlite", tmp_path / "clinic")
+    with pytest.raises(AssertionError):
+        past.a_stranger_gets_no_say_in_the_whole_ledger(clinic)
+
+
+def test_a_tier_that_can_be_left_out_is_caught(tmp_path, monkeypatch):
+    lax = staticmethod(lambda policy: any(tier.approvals for tier in policy.tiers))
+    monkeypatch.setattr(rules, "demands_a_tier", lax)
+    clinic = past.make("sqlite", tmp_path / "clinic")
+    with pytest.raises(AssertionError):
+        past.no_study_leaves_out_its_tier(clinic)

@@ -24,7 +24,7 @@ from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
 from confide.budget.policy.adoption import Adopted, adopted_of
 from confide.budget.policy.policy import Policy
 from confide.budget.readings import Moment, Readings, moment_of
-from confide.budget.workflow.acts import OF_ALL, require_signed
+from confide.budget.workflow.acts import require_signed, whose_word
 from confide.budget.workflow.adopting import Problem, adoption_problem, awaited_problem
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.rules import Claim, Refused, audience_of
@@ -136,14 +136,10 @@ class Book:
                 raise LedgerFrozenError(f"Row {event.number} of the ledger is of kind {kind!r}.")
 
     def policies(self, kind: str = "", lineage: str = "") -> tuple[Policy, ...]:
-        """Return the policies in force that name people, and that a row of a kind is about.
-
-        Of its lineage; of all where it is about the whole ledger, or names a lineage that is none.
-        """
-        one = lineage in self.accounts and kind not in OF_ALL
-        named = [lineage] if one else list(self.accounts)
-        held = [self.accounts[name].policy for name in named if name in self.accounts]
-        return tuple(a.policy for a in held if a is not None and a.policy.workflow.people)
+        """Return the policies in force that name people, and whose word a row of a kind takes."""
+        held = {name: each.policy for name, each in self.accounts.items()}
+        found = {name: None if a is None else a.policy for name, a in held.items()}
+        return whose_word(kind, lineage, policies=found)
 
     def _register(self, fields: Mapping[str, Any]) -> None:
         known = self.accounts.get(self.lineage)

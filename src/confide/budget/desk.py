@@ -14,7 +14,7 @@ from confide.budget.lengths import require_reason
 from confide.budget.policy.adoption import Adopted, adopted
 from confide.budget.policy.policy import Person, Policy
 from confide.budget.refusals import exhausted, require_policy_terms, undecided
-from confide.budget.workflow.acts import SIGNED, Officers, act_message, signatures
+from confide.budget.workflow.acts import ADOPTED, SIGNED, Officers, act_message, signatures
 from confide.budget.workflow.docket import submission_problem, withhold_message
 from confide.budget.workflow.rules import (
     Claim,
@@ -59,8 +59,13 @@ class Desk:
                 raise UnknownNameError("policy", digest, known=versions)
             return versions[digest]
 
-    def adopt(self, lineage: str, *, policy: Policy, reason: str = "") -> None:
+    def adopt(
+        self, lineage: str, *, policy: Policy, reason: str = "", officers: Officers = ()
+    ) -> None:
         """Let a version of a policy hold from now on; the same one again changes nothing.
+
+        Its people then have a say in what concerns the whole ledger.  So where other lineages have
+        policies that name people, and this one has none, ``officers`` are keys of theirs.
 
         Raises:
             MismatchError: If unit, adjacency or measure are not those of the lineage.
@@ -85,7 +90,7 @@ class Desk:
             if found is not None:
                 raise PolicyError(found.message, hint=found.hint)
             self._journal.append(
-                "policy-adopted", lineage=lineage, reason=reason, **new.to_fields()
+                ADOPTED, officers, lineage=lineage, reason=reason, **new.to_fields()
             )
             self._journal.store.write_counters(self._journal.book)
 

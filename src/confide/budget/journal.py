@@ -49,10 +49,9 @@ from confide.budget.store import Store, head_place
 from confide.budget.workflow.acts import (
     NAMED,
     SIGNED,
-    WORDS,
     Officers,
-    Word,
     act_message,
+    is_act,
     signatures,
 )
 from confide.errors import (
@@ -265,7 +264,7 @@ class Journal:
         """Return the signatures of an officer's act, where the policy in force names people."""
         policies = self.book.policies(kind, fields.get("lineage", ""))
         lost, book = fields.get(NAMED, ()), self.book
-        if WORDS[kind] is not Word.OFFICER or not (policies or lost):
+        if not is_act(kind) or not (policies or lost):
             return {}
         keys = frozenset(o.public_key.hex() for o in officers)
         require_officers(kind, policies, keys=keys)

@@ -21,7 +21,7 @@ from confide.budget.ledger import (
 )
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Policy, Window
-from confide.budget.workflow.acts import OFFICER, officers, silent, unsigned
+from confide.budget.workflow.acts import ADOPTED, OFFICER, officers, silent, unsigned
 from confide.budget.workflow.rules import Refused
 from confide.errors import (
     ApprovalMissingError,
@@ -302,7 +302,9 @@ def require_officers(kind: str, policies: Iterable[Policy], *, keys: frozenset[s
             f"This is an officer's act ({kind}), and policy {policy.id!r}, version "
             f"{policy.version}, names people: one of {names} must sign it.",
             missing=tuple(sorted({OFFICER} & {r for p in people for r in p.roles})),
-            hint="They run the same command with --officer THEIRS.key.",
+            hint="They run: confide ledger adopt --reason ... --officer THEIRS.key"
+            if kind == ADOPTED
+            else "They run the same command with --officer THEIRS.key.",
         )
 
 

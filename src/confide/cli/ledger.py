@@ -124,18 +124,25 @@ def open_year(
 
 @ledger.command("adopt")
 def adopt(
-    dataset: Dataset = HERE, *, reason: Reason = "", as_json: Json = False, quiet: Quiet = False
+    dataset: Dataset = HERE,
+    *,
+    reason: Reason = "",
+    officer: Officer = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Let the policy that dataset.yaml names hold from now on; versions only go up."""
     from confide.workspace import open_ledger
 
+    officers = officers_of(officer)
     with open_ledger(dataset) as (held, declared):
         policy = declared.policy
         if policy is None:
             raise ContractError(
                 "dataset.yaml names no policy.", hint="Write policy: policy.yaml instead of caps:."
             )
-        held.desk.adopt(declared.dataset.lineage, policy=policy, reason=reason)
+        lineage = declared.dataset.lineage
+        held.desk.adopt(lineage, policy=policy, reason=reason, officers=officers)
     text = f"Policy {policy.id}, version {policy.version}, is in force."
     _done("adopt", text, as_json=as_json, quiet=quiet)
 

@@ -13,6 +13,7 @@ from confide.report.marks import Chart
 from confide.report.style import MUTED
 
 _PNG_SCALE = 2.0
+_PAIRS = re.compile("[\U00010000-\U0010ffff]")
 _NAMESPACES = re.compile(r' xmlns(:xlink)?="[^"]*"')
 
 
@@ -32,10 +33,14 @@ class Drawing:
 
 
 def draw(chart: Chart) -> Drawing:
-    """Return a chart as SVG and PNG."""
+    """Return a chart as SVG and PNG.
+
+    Raises:
+        ValueError: If it cannot be drawn.
+    """
     import vl_convert
 
-    spec: dict[str, Any] = chart.to_dict(validate=False)  # valid by test; it would double the time
+    spec = _drawable(chart.to_dict(validate=False))  # valid by test; it would double the time
     svg: str = vl_convert.vegalite_to_svg(spec)
     png: bytes = vl_convert.svg_to_png(svg, scale=_PNG_SCALE)
     untitled: str = vl_convert.vegalite_to_svg(_without_title(spec))
@@ -46,8 +51,25 @@ def svg_of(chart: Chart) -> str:
     """Return a chart as SVG alone."""
     import vl_convert
 
-    svg: str = vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
+    svg: str = vl_convert.vegalite_to_svg(_drawable(chart.to_dict(validate=False)))
     return svg
+
+
+def _drawable(spec: Any) -> Any:
+    """Return a specification in whose texts every character is one unit of UTF-16.
+
+    The renderer shortens long labels by units, and fails at the half of a pair that it leaves; its
+    fonts have few of these characters.
+    """
+    match spec:
+        case str():
+            return _PAIRS.sub("\N{WHITE SQUARE}", spec)
+        case dict():
+            return {_drawable(name): _drawable(value) for name, value in spec.items()}
+        case list():
+            return [_drawable(each) for each in spec]
+        case _:
+            return spec
 
 
 def _without_title(spec: Mapping[str, Any]) -> dict[str, Any]:

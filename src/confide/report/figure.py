@@ -30,9 +30,9 @@ class Plate:
     Attributes:
         name: Of its files, without suffix.
         figure: What was drawn.
-        drawing: The same as SVG and PNG.
+        drawing: The same as SVG and PNG; None where it could not be drawn.
     """
 
     name: str
     figure: Figure
-    drawing: Drawing
+    drawing: Drawing | None

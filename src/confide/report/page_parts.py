@@ -54,6 +54,8 @@ def figure_part(
 
 def _figure(plate: Plate, *, said: Section, name: str, words: Words) -> Html:
     figure = plate.figure
+    if plate.drawing is None:
+        return tag("p", words.say("page.figure-failed", title=figure.title), class_="note")
     alt = figure.alt or words.say("page.figure-alt", title=figure.title, headline=said.headline)
     image = trusted(inline(plate.drawing.untitled, name=name))
     return tag(

@@ -16,8 +16,8 @@ from confide.release.export import tables
 from confide.release.release import Release
 from confide.release.reused import shows_noisy
 from confide.report.chart import EMPTY, figure
-from confide.report.drawing import draw
-from confide.report.figure import Plate
+from confide.report.drawing import Drawing, draw
+from confide.report.figure import Figure, Plate
 from confide.report.folder import CERTIFICATE, METHODS, REPORT, require_place, write_folder
 from confide.report.methods import methods
 from confide.report.model_figures import model_figures
@@ -90,8 +90,9 @@ def tables_and_figures(
     progress("figures")
     drawn = _draw_all(release, words=words, outlines=outlines)
     for plate in (plate for plates in drawn.values() for plate in plates):
-        files[f"figures/{plate.name}.svg"] = plate.drawing.svg.encode()
-        files[f"figures/{plate.name}.png"] = plate.drawing.png
+        if plate.drawing is not None:
+            files[f"figures/{plate.name}.svg"] = plate.drawing.svg.encode()
+            files[f"figures/{plate.name}.png"] = plate.drawing.png
     return files, drawn
 
 
@@ -105,6 +106,14 @@ def _draw_all(
         for name, more in model_figures(release, statistic, words=words).items():
             found[f"{statistic.id}.{name}"] = more
         drawn[statistic.id] = tuple(
-            Plate(name=name, figure=each, drawing=draw(each.chart)) for name, each in found.items()
+            Plate(name=name, figure=each, drawing=_drawn(each)) for name, each in found.items()
         )
     return drawn
+
+
+def _drawn(built: Figure) -> Drawing | None:
+    """Return a figure as drawn; None where it cannot be: an answer that was charged goes out."""
+    try:
+        return draw(built.chart)
+    except ValueError:
+        return None

@@ -72,6 +72,53 @@ def saying(monkeypatch, said):
     monkeypatch.setattr(Journal, "append", append)
 
 
+def a_stranger_gets_no_say_in_the_whole_ledger(clinic):
+    """Who can plan names themselves in a policy of another lineage, beside dataset.yaml."""
+    assert run(clinic, "first").code == 0
+    eve = make_person_key(clinic.folder / "eve.key")
+    policy = (clinic.folder / "policy.yaml").read_text()
+    for key in clinic.public.values():
+        policy = policy.replace(key, eve, 1) if key == clinic.public["cy"] else policy
+    (clinic.folder / "eve-policy.yaml").write_text(policy.replace("north-clinic", "eves"))
+    mine = clinic.dataset.read_text().replace("policy.yaml", "eve-policy.yaml")
+    theirs = clinic.folder / "eve.yaml"
+    theirs.write_text(mine.replace("lineage: clinic", "lineage: eves"))
+    study = clinic.folder / "eve-study.yaml"
+    study.write_text("dataset: eve.yaml\n" + clinic.study.read_text())
+    adopt = ("ledger", "adopt", theirs, "--reason", "mine")
+    for words in (("plan", study), adopt, (*adopt, "--officer", clinic.folder / "eve.key")):
+        refused = confide(*words)
+        assert refused.code == 4
+        assert "one of cy must sign" in refused.err
+        assert "confide ledger adopt" in refused.err
+    rotate = ("ledger", "rotate-keys", clinic.dataset, "--reason", "yearly", "--officer")
+    assert confide(*rotate, clinic.keys["cy"]).code == 0
+    assert confide(*adopt, "--officer", clinic.keys["cy"]).code == 0
+    assert confide("plan", study).code == 0
+    assert confide(*rotate, clinic.keys["cy"]).code == 4  # now eve was let in
+    assert confide("ledger", "verify", clinic.dataset).code == 0
+
+
+def test_whoever_plans_beside_others_gets_no_say_in_the_whole_ledger(clinic):
+    a_stranger_gets_no_say_in_the_whole_ledger(clinic)
+
+
+def no_study_leaves_out_its_tier(clinic):
+    bounds = ', ceiling: {epsilon: "0.05"}, audience: [internal]'
+    policy = (clinic.folder / "policy.yaml").read_text().replace("[steward]", "[]")
+    (clinic.folder / "policy.yaml").write_text(policy.replace("{id: open", "{id: open" + bounds))
+    named = clinic.study.read_text()
+    for study in (named, named.replace(", tier: open", "")):
+        clinic.study.write_text(study)
+        refused = run(clinic, "first")
+        assert refused.code == 3, refused.err
+        assert "tier" in refused.err.lower()
+
+
+def test_a_tier_that_asks_for_something_is_not_avoided_by_leaving_it_out(plain):
+    no_study_leaves_out_its_tier(plain)
+
+
 @pytest.mark.parametrize("lineage", ["nowhere", "other"])
 def test_an_act_on_the_whole_ledger_is_every_officers_whatever_data_set_its_row_names(
     clinic, monkeypatch, lineage

@@ -69,6 +69,10 @@ OF_ALL = frozenset({"unfrozen", "key-rotated"})
 """Acts on the whole ledger, whatever data set their row names."""
 
 
+ADOPTED = "policy-adopted"
+"""Endorsed by those of the policy that it replaces; one that replaces nobody's is an act."""
+
+
 def deciding_roles(policy: Policy) -> frozenset[str]:
     """Return the roles that may approve: those of its tiers, stewards and privacy officers."""
     return frozenset({STEWARD, OFFICER}.union(*(tier.approvals for tier in policy.tiers)))
@@ -84,6 +88,31 @@ def officers(policy: Policy) -> tuple[Person, ...]:
     """Return whose acts count: its privacy officers; whoever may approve, if it names none."""
     found = tuple(person for person in policy.workflow.people if OFFICER in person.roles)
     return found or deciders(policy)
+
+
+def is_act(kind: str) -> bool:
+    """Return whether a row of a kind carries signatures of officers."""
+    return WORDS[kind] is Word.OFFICER or kind == ADOPTED
+
+
+def whose_word(
+    kind: str, lineage: str, *, policies: Mapping[str, Policy | None]
+) -> tuple[Policy, ...]:
+    """Return the policies in force that name people, and whose word a row of a kind takes.
+
+    That of its lineage; all, where it is about the whole ledger or a lineage that is none; all the
+    others, where one that has none is adopted, since its people get a say in the whole ledger.
+
+    Args:
+        kind: Of the row.
+        lineage: That it is about.
+        policies: In force, by lineage.
+    """
+    named = {name: each for name, each in policies.items() if each and each.workflow.people}
+    if kind == ADOPTED:
+        return () if lineage in named else tuple(named.values())
+    one = lineage in policies and kind not in OF_ALL
+    return tuple(policy for name, policy in named.items() if name == lineage or not one)
 
 
 def act_message(kind: str, fields: Mapping[str, Any], *, number: int, previous: str) -> bytes:
@@ -156,7 +185,7 @@ def require_signed(fields: Mapping[str, Any], event: Event, *, policies: Sequenc
         raise LedgerFrozenError(f"Row {number} of the ledger is of kind {kind!r}.")
     if fields.get(HEAD, event.previous) != event.previous:
         raise LedgerFrozenError(f"Row {number} was signed for another place.")
-    if WORDS[kind] is not Word.OFFICER:
+    if not is_act(kind):
         return
     message = act_message(kind, fields, number=number, previous=event.previous)
     keys = signers_of(fields, message=message)

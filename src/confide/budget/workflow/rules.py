@@ -72,9 +72,9 @@ def tier_of(policy: Policy, name: str) -> Tier | None:
     return next((tier for tier in policy.tiers if tier.id == name), None)
 
 
-def demands_approvals(policy: Policy) -> bool:
-    """Return whether any tier of a policy needs somebody's approval."""
-    return any(tier.approvals for tier in policy.tiers)
+def demands_a_tier(policy: Policy) -> bool:
+    """Return whether any tier asks for anything, so that none may be left out to avoid it."""
+    return any(tier.approvals or tier.audience or tier.ceiling for tier in policy.tiers)
 
 
 def approvals(submission: Submission, *, policy: Policy, now: Moment) -> dict[str, Decision]:
@@ -214,12 +214,13 @@ def named_problem(policy: Policy, *, tier: str, project: str, release: str) -> R
                 message=f"Release {release!r} is planned with {wrong}.",
                 hint="Write the same in study.yaml.",
             )
-    if tier_of(policy, tier) is None and (tier or demands_approvals(policy)):
+    if tier_of(policy, tier) is None and (tier or demands_a_tier(policy)):
         known = ", ".join(each.id for each in policy.tiers) or "none"
         return Refused(
             message=f"Policy {policy.id!r} has no tier {tier!r}."
             if tier
-            else f"Policy {policy.id!r} has approvals by tier, and the study names no tier.",
+            else f"Policy {policy.id!r} says by tier who approves, what a release may cost or for "
+            "whom it is, and the study names no tier.",
             hint=f"Write study: {{tier: ...}} in study.yaml; tiers: {known}.",
         )
     return None
