@@ -61,7 +61,7 @@ from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.soundness import require_sound
 from confide.release.certificate import guarantee_of
 from confide.release.growing import growth_of
-from confide.release.noisy import NoisyAggregates, read_payload
+from confide.release.noisy import NoisyAggregates, read_payload, shows_noisy
 from confide.release.passage import Answer, Answering, Passage
 from confide.release.patients import AdmittedRows, EverybodysRows, require_caps_in_force, rows_of
 from confide.rows.engine import Engine, Exact, ExactAggregates
@@ -78,6 +78,8 @@ from confide.tables.descent import DescentAggregate
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures
+
+_SALT = 16  # octets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +242,7 @@ class Gate:
                 values.append(self._in_rounds(measurement, secret, plan=plan))
             else:
                 values.append(_noisy(measurement, secret, entropy=self.entropy))
-        return NoisyAggregates(plan=plan, values=tuple(values))
+        return NoisyAggregates(plan=plan, values=tuple(values), salt=self._salt(plan))
 
     def _in_rounds(self, measurement: Measurement, rows: Exact, *, plan: Plan) -> Noisy:
         """Ask, add noise, and ask again with what the noisy answers say."""
@@ -269,7 +271,11 @@ class Gate:
         new = tuple(value for place, value in enumerate(secret) if place % stop >= start)
         noisy = vector(_noisy(measurement, new, entropy=self.entropy))
         values = appended(vector(old), noisy, start=start, stop=stop)
-        return NoisyAggregates(plan=plan, values=(values,))
+        return NoisyAggregates(plan=plan, values=(values,), salt=self._salt(plan))
+
+    def _salt(self, plan: Plan) -> str:
+        """Return what keeps the payload's digest from giving away answers that a rule withholds."""
+        return "" if shows_noisy(plan.study) else self.entropy.octets(_SALT).tobytes().hex()
 
 
 def _asked(plan: Plan) -> tuple[Asked, ...]:

@@ -13,7 +13,8 @@ from confide.errors import ContractError, VerificationError
 from confide.noise.peeling import Peeling
 from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.estimates import Estimate
-from confide.plans.plan import Measurement, Noisy, Plan
+from confide.plans.house_rule import NoisyFile
+from confide.plans.plan import Measurement, Noisy, Plan, Study
 from confide.plans.simulation import Simulation
 from confide.plans.small_cells import under_rule
 from confide.statistics import read_plan
@@ -32,10 +33,18 @@ MAY_BE_LOW = "patients may be left out: can be too low"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyAggregates:
-    """The noisy answers to a plan's measurements, in their order."""
+    """The noisy answers to a plan's measurements, in their order.
+
+    Attributes:
+        plan: What was asked.
+        values: The answers.
+        salt: Random text, where the answers are not to be published as they are: digests of the
+            payload are public, and few whole numbers would be found by trying them all.
+    """
 
     plan: Plan
     values: tuple[Noisy, ...]
+    salt: str = ""
 
     def payload(self) -> bytes:
         """Return the canonical bytes that the ledger stores; integers are texts, of any size."""
@@ -54,8 +63,9 @@ class NoisyAggregates:
                     "noisy": answer,
                 }
             )
+        salt: dict[str, Json] = {"salt": self.salt} if self.salt else {}
         return canonical_bytes(
-            {"format": FORMAT, "plan": self.plan.to_json(), "measurements": answers}
+            {"format": FORMAT, "plan": self.plan.to_json(), "measurements": answers, **salt}
         )
 
     def digest(self) -> str:
@@ -82,6 +92,11 @@ class NoisyAggregates:
         return flagged(estimates, dataset=self.plan.dataset)
 
 
+def shows_noisy(study: Study) -> bool:
+    """Return whether a study's raw noisy numbers may lie in a published folder."""
+    return study.small_cells is None or study.small_cells.noisy is NoisyFile.PUBLISHED
+
+
 def flagged(estimates: Iterable[Estimate], *, dataset: Dataset) -> tuple[Estimate, ...]:
     """Return estimates that say when patients may be missing from them: a public fact."""
     if not dataset.patients:
@@ -102,6 +117,7 @@ def read_payload(payload: bytes) -> NoisyAggregates:
         plan = read_plan(body["plan"])
         values = tuple(_read_answer(answer) for answer in body["measurements"])
         named = [(answer["statistic"], answer["name"]) for answer in body["measurements"]]
+        salt = body.get("salt", "")
     except (
         ValueError,
         KeyError,
@@ -121,7 +137,9 @@ def read_payload(payload: bytes) -> NoisyAggregates:
             raise VerificationError("A noisy answer has the wrong shape.")
         if isinstance(value, tuple):
             _require_shape(measurement, value, dataset=plan.dataset)
-    return NoisyAggregates(plan=plan, values=values)
+    if not isinstance(salt, str):
+        raise VerificationError("The salt of the noisy payload is no text.")
+    return NoisyAggregates(plan=plan, values=values, salt=salt)
 
 
 def read_values(payload: bytes) -> tuple[Noisy, ...]:

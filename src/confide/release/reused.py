@@ -17,7 +17,6 @@ from confide.budget.ledger import Ledger, State
 from confide.errors import ConfideError, ContractError, PolicyError, UnknownNameError
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
 from confide.plans.estimates import Estimate
-from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer, Earlier, Same, Summed, answer
 from confide.plans.simulation import Simulation
@@ -26,7 +25,7 @@ from confide.release.certificate import Issuer, guarantee_of, signed
 from confide.release.export import tables_of
 from confide.release.facts import public_facts
 from confide.release.keys import SigningKey
-from confide.release.noisy import NoisyAggregates, flagged, read_payload
+from confide.release.noisy import NoisyAggregates, flagged, read_payload, shows_noisy
 from confide.release.software import software
 from confide.release.statement import release_of
 from confide.tables.schema import Dataset
@@ -193,11 +192,6 @@ def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tupl
                 )
             )
     return tuple(found)
-
-
-def shows_noisy(study: Study) -> bool:
-    """Return whether a study's raw noisy numbers may lie in a published folder."""
-    return study.small_cells is None or study.small_cells.noisy is NoisyFile.PUBLISHED
 
 
 def admits(audience: str, *, reader: str) -> bool:

@@ -19,7 +19,7 @@ from confide.plans.plan import Measurement, Mechanism, Plan, Statistic
 from confide.report.conditions import label, value_text
 from confide.report.grid import Grid, error_at, grid_of, moved_text
 from confide.report.numbers import clean, significant
-from confide.report.population import made_of, read_by
+from confide.report.population import made_of, present_in, read_by
 from confide.report.words import Words
 from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.hierarchy.spec import Hierarchy
@@ -171,6 +171,9 @@ def _uses(measurements: Sequence[Measurement]) -> tuple[_Use, ...]:
             case _:
                 role = _Role.NEEDED
         roles |= {source: role for source in sources(expression) if source not in roles}
+    for measurement in measurements:
+        _, present = present_in(measurement.aggregate.relation.where)
+        roles |= {s: _Role.NEEDED for each in present for s in sources(each) if s not in roles}
     for expression in _asked(measurements):
         roles |= {s: _Role.ASKED for s in sources(expression) if s not in roles}
     return tuple(_Use(source=source, role=role) for source, role in roles.items())

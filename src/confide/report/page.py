@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from confide.budget.ledger import Scope
 from confide.plans.plan import Statistic
 from confide.release.certificate import shown_loss
+from confide.release.noisy import shows_noisy
 from confide.release.release import Release
-from confide.release.reused import shows_noisy
 from confide.report.document import document
 from confide.report.figure import Plate
 from confide.report.gauges import amount_text, gauge, scope_text

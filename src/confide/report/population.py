@@ -47,7 +47,7 @@ def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     """Return whom the statistic is about: its table, its conditions, and what must be known."""
     dataset = plan.dataset
     measurements = plan.of(statistic.id)
-    asked, present = _split(measurements[0].aggregate.relation.where)
+    asked, present = present_in(measurements[0].aggregate.relation.where)
     where = condition_text(asked, dataset=dataset, words=words)
     table = str(getattr(statistic, "table", ""))
     what = "patients" if dataset.table(table).one_row_per_patient else "records"
@@ -71,7 +71,7 @@ def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     return words.say(f"about.{what}.all", **parts)
 
 
-def _split(where: Predicate) -> tuple[Predicate, tuple[Expression, ...]]:
+def present_in(where: Predicate) -> tuple[Predicate, tuple[Expression, ...]]:
     """Return the conditions on values, and the expressions that must only be known."""
     known, asked = [], []
     for part in _parts(where):

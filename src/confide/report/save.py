@@ -13,8 +13,8 @@ from pathlib import Path
 from confide.plans.canonical import canonical_bytes
 from confide.release.certificate import NOISY_PATH
 from confide.release.export import tables
+from confide.release.noisy import shows_noisy
 from confide.release.release import Release
-from confide.release.reused import shows_noisy
 from confide.report.chart import EMPTY, figure
 from confide.report.drawing import Drawing, draw
 from confide.report.figure import Figure, Plate

@@ -1,5 +1,6 @@
 """Who was never asked is no "no": rows in which a condition cannot be told are left out."""
 
+import tempfile
 from itertools import product
 from typing import get_type_hints
 
@@ -8,6 +9,9 @@ import pytest
 import confide
 from areas import land
 from confide.plans.estimates import Covers
+from confide.report.bounding import bounded
+from confide.report.population import about
+from confide.report.words import load_words
 from confide.statistics import STATISTICS, AreaRate
 from confide.statistics.area_rate.spec import Denominator
 from confide.tables.aggregate import Aggregate, Ones
@@ -76,7 +80,10 @@ def people() -> dict[str, "pd.DataFrame"]:
 
 
 def plan_of(kind: str):
-    with confide.open(DATASET, frames=people()) as ws:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        confide.open(DATASET, frames=people(), folder=folder) as ws,
+    ):
         return ws.plan({"id": "s", "kind": kind} | ILL | ASKED[kind], epsilon="1")
 
 
@@ -94,16 +101,16 @@ def test_who_was_never_asked_is_in_no_denominator(kind):
         assert rows_of(relation, to=plan.dataset, frames=people()) == KNOWN
 
 
-def the_share_is_of_those_who_were_asked():
-    with confide.open(DATASET, frames=people()) as ws:
+def the_share_is_of_those_who_were_asked(folder):
+    with confide.open(DATASET, frames=people(), folder=folder) as ws:
         asked = {"id": "s", "kind": "proportion"} | ILL
         release = ws.release(ws.plan(asked, epsilon="300"))
     shares = {each.covers: each.value for each in release.of("s")}
     assert shares[Covers.NOISE] == pytest.approx(124 / KNOWN, abs=0.004)
 
 
-def test_the_share_is_of_those_who_were_asked():
-    the_share_is_of_those_who_were_asked()
+def test_the_share_is_of_those_who_were_asked(tmp_path):
+    the_share_is_of_those_who_were_asked(tmp_path)
 
 
 def test_areas_divide_by_the_rows_in_which_the_condition_is_told():
@@ -129,6 +136,7 @@ A, B = (IsIn(of=ColumnOf(table="people", column=name), values=(1,)) for name in 
 CONDITIONS = (
     Everything(), A, Not(of=A), All(of=(A, B)), AnyOf(of=(A, B)), Not(of=All(of=(A, Not(of=B)))),
     AnyOf(of=(All(of=(A, B)), Not(of=B))), All(of=(A,)), Between(of=A.of, lower=1),
+    Between(of=A.of), Not(of=Between(of=A.of)), AnyOf(of=(A, Not(of=Between(of=A.of)))),
 )  # fmt: skip
 
 
@@ -139,6 +147,8 @@ def kleene(condition, row):
             return True
         case IsIn(of=ColumnOf(column=column), values=values):
             return None if row[column] is None else row[column] in values
+        case Between(of=ColumnOf(column=column), lower=None):
+            return row[column] is not None
         case Between(of=ColumnOf(column=column), lower=lower):
             return None if row[column] is None else row[column] >= lower
         case Not(of=part):
@@ -164,3 +174,12 @@ def test_a_condition_is_told_as_in_the_strong_logic_of_three_values(condition):
         relation = Relation(table="people", where=kept)
         told = rows_of(relation, to=to, frames={"people": frame})
         assert told == (kleene(condition, row) is not None), row
+
+
+def test_a_report_says_that_who_was_never_asked_is_left_out():
+    plan = plan_of("proportion")
+    (statistic,), words = plan.statistics, load_words("en")
+    assert about(statistic, plan=plan, words=words) == "Patients in people with known ill."
+    told = bounded(statistic, plan=plan, words=words)
+    assert "Records without ill are left out." in told
+    assert not [sentence for sentence in told if "comparison" in sentence]
