@@ -69,7 +69,10 @@ class _Use:
 def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
     """Return the sentences of one statistic."""
     measurements = plan.of(statistic.id)
+    relation = measurements[0].aggregate.relation
     sentences = [kept_text(measurements[0].aggregate.bounds, words=words)]
+    if plan.dataset.table(relation.table).one_row_per_patient and relation.where != Everything():
+        sentences.append(words.say("bounded.before"))
     for use in _uses(measurements):
         match use.source:
             case ColumnOf():
