@@ -45,7 +45,7 @@ from confide.tables.expression import (
     QualityOf,
     ValueOf,
 )
-from confide.tables.filter import expressions, sources
+from confide.tables.filter import Everything, expressions, sources
 from confide.tables.relation import column_of
 from confide.tables.schema import Column, Dataset, Kind
 
