@@ -18,12 +18,10 @@ exit   meaning
 =====  ======================================================
 """
 
-import datetime as dt
 import errno
 import os
 import sqlite3
 import sys
-import traceback
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,7 +44,6 @@ from confide.errors import (
     ReleaseFailedError,
     VerificationError,
 )
-from confide.regular_file import descriptor, write_all
 
 UsageError: Any = typer.BadParameter.__mro__[1]  # click's, or the click inside typer
 
@@ -199,11 +196,7 @@ def log_file() -> Path:
 
 
 def _log(error: Exception, *, incident: str, log: Path) -> None:
+    from confide.release.incidents import write_incident
+
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-    trace = "".join(traceback.format_exception(error))
-    file = descriptor(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    try:
-        write_all(file, f"{now} incident {incident}\n{trace}\n".encode("utf-8", "replace"))
-    finally:
-        os.close(file)
+    write_incident(log, incident, error)

@@ -10,6 +10,7 @@ from confide.cli.border import Border
 from confide.cli.demo import demo
 from confide.cli.describe import describe
 from confide.cli.diff import diff
+from confide.cli.doctor import doctor
 from confide.cli.document.commands import document
 from confide.cli.explain import explain
 from confide.cli.export import export
@@ -79,6 +80,7 @@ for command, panel in (
     (export, CHECK),
     (explain, CHECK),
     (audit, CHECK),
+    (doctor, CHECK),
     (demo, CHECK),
 ):
     app.command(command.__name__, rich_help_panel=panel)(command)
