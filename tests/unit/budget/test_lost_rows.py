@@ -2,7 +2,7 @@
 
 import shutil
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -114,6 +114,92 @@ def a_day_that_is_lost_forgets_no_charge(folder):
 
 def test_a_day_that_is_lost_forgets_no_charge(tmp_path):
     a_day_that_is_lost_forgets_no_charge(tmp_path / "ledger")
+
+
+EACH = tuple(
+    cap(f"{scope}-{window}", scope, window, "3")
+    for scope in ("analyst", "project")
+    for window in ("lifetime", "calendar-year", "rolling-365d")
+)
+ROLLS = cap("rolling", "patient", "rolling-365d", "3")
+LASTS = cap("life", "patient", "lifetime", "4")
+
+
+def everything(ledger):
+    """What every kind of counter that the policy caps holds, of the one who asks."""
+    scopes = ledger.spent(LINEAGE, analyst="ada", project="").scopes
+    return {each.cap_id: each.used for each in scopes if each.cap_id}
+
+
+def two_copies_put_back_forget_nothing(folder):
+    """Lost rows kept no counter of analysts and windows, and the copy that is put back keeps them.
+
+    A newer one takes the place of an older one, and between them stood a policy of few caps.
+    """
+    few = policy(LASTS, version=2)
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(terms(year=None, release=None))
+    released(ledger, "a", b"")
+    ledger.close()
+    kept(folder, "old")
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.desk.adopt(LINEAGE, policy=policy(LASTS, ROLLS, *EACH), reason="board")
+    ledger.close()
+    kept(folder, "new")
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.desk.adopt(LINEAGE, policy=few, reason="board")
+    ledger.close()
+    put_back(folder, "old", "ledger.sqlite")
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.unfreeze("an older one was put back")
+    ledger.desk.adopt(LINEAGE, policy=few, reason="board")
+    for key in "bc":
+        released(ledger, key, b"")
+    ledger.close()
+    put_back(folder, "new", "ledger.sqlite")
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.unfreeze("a newer one was found")
+    assert everything(ledger) == dict.fromkeys(everything(ledger), 3 * TENTH)
+    assert len(everything(ledger)) == 2 + len(EACH)
+    others = ledger.spent(LINEAGE, analyst="bo", project="x").scopes
+    assert {each.used for each in others if each.cap_id.startswith("analyst")} == {2 * TENTH}
+    ledger.verify_chain()
+    ledger.close()
+
+
+def test_two_copies_put_back_one_after_the_other_forget_nothing(tmp_path):
+    two_copies_put_back_forget_nothing(tmp_path / "ledger")
+
+
+def what_was_lost_in_a_year_to_come_counts_in_it(folder):
+    """The copy is of the year before that of the rows that are lost."""
+    clock = HandClock(datetime(2026, 12, 1, tzinfo=UTC))
+    ledger = open_ledger(folder, clock=clock)
+    ledger.register(terms(year=None, release=None))
+    released(ledger, "a", b"")
+    ledger.close()
+    kept(folder, "old")
+    clock.time = datetime(2027, 1, 5, tzinfo=UTC)
+    ledger = open_ledger(folder, clock=clock)
+    for key in "bcde":
+        released(ledger, key, b"")
+    ledger.close()
+    put_back(folder, "old", "ledger.sqlite")
+    ledger = open_ledger(folder, clock=clock)
+    ledger.unfreeze("an older one was put back")
+    ledger.open_year(LINEAGE, year=2027, reason="it is")
+    released(ledger, "f", b"")
+    ledger.desk.adopt(LINEAGE, policy=policy(LASTS, *EACH), reason="board")
+    held = everything(ledger)
+    years = ("analyst-calendar-year", "project-calendar-year")
+    assert {held[name] for name in years} == {5 * TENTH}, held
+    assert held["life"] == 6 * TENTH
+    ledger.verify_chain()
+    ledger.close()
+
+
+def test_what_was_lost_in_a_year_to_come_counts_in_it(tmp_path):
+    what_was_lost_in_a_year_to_come_counts_in_it(tmp_path / "ledger")
 
 
 def asked(ledger, key):
