@@ -336,6 +336,9 @@ class ChainedLedger(LedgerReading):
         for scope, units in shares(held.entry.amount, when=held.when).items():
             if scope not in spent or (sign < 0 and account.has_left(scope, when=held.when)):
                 continue
+            if account.counters[scope].is_full:  # by lines of the anchor; takes nothing off
+                self._journal.store.write_counters(book)
+                return
             self._journal.store.add_spent(
                 lineage=lineage,
                 scope=scope,

@@ -1,15 +1,22 @@
 """What lost rows granted comes on top of what was spent since, and nothing of it twice."""
 
+import hashlib
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from confide.budget.amount import LARGEST
 from confide.budget.anchor import Anchor
 from confide.budget.book import Book
 from confide.budget.chain import canonical, row_hash, sign_head
-from confide.errors import ApprovalMissingError, LedgerFrozenError, PolicyError
+from confide.errors import (
+    ApprovalMissingError,
+    BudgetExhaustedError,
+    LedgerFrozenError,
+    PolicyError,
+)
 from ledger_policies import ADA, BO, CY, cap, policy, uncapped, with_people
 from ledgers import LINEAGE, TENTH, HandClock, SiteKey, open_ledger, released, request, terms, used
 
@@ -328,3 +335,69 @@ def test_a_row_that_goes_on_without_the_officers_it_names_is_refused_by_the_book
     forged = replace(last, body=body, hash=row_hash(last.previous, body=body))
     with pytest.raises(LedgerFrozenError, match="whom lost rows name"):
         book.follow(forged)
+
+
+def full_lines_of_strangers(folder, *, lines):
+    """Whoever may write to the anchor adds lines that say as much as a line can."""
+    anchor = Anchor(folder / "anchor")
+    last, stranger = anchor.heads()[-1], SiteKey(b"s" * 32)
+    spent = dict.fromkeys(
+        ("lifetime", "calendar-year/2027", "lifetime-delta", "analyst/lifetime/ada"), LARGEST
+    )
+    for number in range(lines):
+        digest = hashlib.sha256(bytes([number])).hexdigest()
+        head = replace(last, number=1, hash=digest, spent=spent, key=stranger.public_key.hex())
+        anchor.append(sign_head(head, signer=stranger))
+        anchor.append(
+            sign_head(
+                replace(head, hash=digest[::-1], spent=dict.fromkeys(spent, 0)), signer=stranger
+            )
+        )
+
+
+@pytest.mark.parametrize("window", ["lifetime", "calendar-year", "rolling-365d"])
+def test_full_lines_of_strangers_use_up_a_budget_and_break_no_ledger(tmp_path, window):
+    folder = tmp_path / "ledger"
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(uncapped())
+    ledger.desk.adopt(LINEAGE, policy=policy(cap("most", "dataset", window, "3")))
+    released(ledger, "a", b"")
+    ledger.close()
+    for again in range(2):
+        full_lines_of_strangers(folder, lines=1 + again)
+        ledger = open_ledger(folder, clock=HandClock())
+        ledger.unfreeze("a stranger wrote to the anchor")
+        held = ledger._journal.book.spent(LINEAGE)
+        assert held["lifetime"] == LARGEST
+        with pytest.raises(BudgetExhaustedError):
+            released(ledger, f"b{again}", b"")
+        ledger.close()
+        assert None not in Anchor(folder / "anchor").heads()
+        ledger = open_ledger(folder, clock=HandClock())
+        ledger.verify_chain()
+        ledger.close()
+
+
+def test_a_full_counter_under_no_cap_takes_charges_and_stays_full(tmp_path):
+    folder = tmp_path / "ledger"
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(uncapped())
+    ledger.desk.adopt(LINEAGE, policy=policy(cap("each", "project", "lifetime", "3")))
+    released(ledger, "a", b"")
+    ledger.close()
+    anchor = Anchor(folder / "anchor")
+    named = replace(anchor.heads()[-1], number=1, hash="e" * 64)
+    full = {"calendar-year/2027": LARGEST}
+    anchor.append(replace(named, spent=full), replace(named, hash="f" * 64, spent=full))
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.unfreeze("a stranger wrote to the anchor")
+    for key in "bc":
+        released(ledger, key, b"")
+        ledger.cancel(ledger.reserve(request(f"not {key}")))
+        assert ledger._journal.book.spent(LINEAGE)["calendar-year/2027"] == LARGEST
+    ledger.close()
+    assert None not in anchor.heads()
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.verify_chain()
+    assert ledger._journal.book.spent(LINEAGE)["project/lifetime/"] == 3 * TENTH
+    ledger.close()
