@@ -19,8 +19,8 @@ from ledgers import LINEAGE, HandClock, open_ledger, request
 
 KEY = b"h" * 32
 UNIT = FEMTO // NANO
-FILTERED = '{"study":{"id":"s"},"dataset":{"patients":[{"nano":1}]}}'
-PLAIN = '{"study":{"id":"s"},"dataset":{}}'
+FILTERED = '{"dataset":{"patients":[{"nano":1}]},"study":{"id":"s"}}'
+PLAIN = '{"dataset":{},"study":{"id":"s"}}'
 
 
 def identities(count, *, salt=0):

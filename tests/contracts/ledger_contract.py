@@ -247,7 +247,17 @@ class LedgerContract(abc.ABC):
             {"request_key": "k" * 300},
             {"plan_digest": "A" * 64},
             {"events_json": ""},
+            {"events_json": "[" * 101 + "]" * 101},
             {"plan_json": "\ud800"},
+            {"plan_json": "no plan"},
+            {"plan_json": "[]"},
+            {"plan_json": '{"study": {}}'},
+            {"plan_json": '{"study":{},"dataset":{}}'},
+            {"plan_json": '{"study":{"id":"a"},"study":{"id":"b"}}'},
+            {"plan_json": f'{{"a":{"9" * 700}}}'},
+            {"plan_json": '{"a":NaN}'},
+            {"plan_json": '{"a":' + "[" * 990 + "]" * 990 + "}"},
+            {"plan_json": '{"a":' + "[" * 10**6},
         ],
     )
     def test_a_request_that_cannot_be_written_down_is_refused(self, change):

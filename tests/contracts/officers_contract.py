@@ -407,14 +407,14 @@ class OfficersContract(abc.ABC):
 
     def test_a_tier_takes_no_release_past_its_ceiling_or_for_others(self, ledger):
         self.bounded(ledger)
-        inside = '{"study":{"id":"s","audience":"internal"},"dataset":{}}'
-        public = '{"study":{"id":"s"},"dataset":{}}'
+        inside = '{"dataset":{},"study":{"audience":"internal","id":"s"}}'
+        public = '{"dataset":{},"study":{"id":"s"}}'
         with pytest.raises(PolicyError, match="audience internal; the study is for public"):
             spend(ledger, nano=TENTH, plan_json=public)
         with pytest.raises(PolicyError, match=r"up to ε=0\.1; this one costs ε=0\.100000001"):
             spend(ledger, nano=TENTH + 1, plan_json=inside)
         with pytest.raises(PolicyError, match="none that it names"):
-            spend(ledger, nano=TENTH, plan_json="no plan")
+            spend(ledger, nano=TENTH, plan_json="{}")
         spend(ledger, nano=TENTH, plan_json=inside)
         spend_again = asks("open", note="x")
         with pytest.raises(PolicyError, match="audience internal"):

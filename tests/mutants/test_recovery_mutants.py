@@ -4,18 +4,23 @@ import shutil
 
 import pytest
 
-from confide.budget import book, inspection
+from confide.budget import book, inspection, lost_rows
+from confide.budget.account import Account
 from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.counters import kind_of, year_of
 from confide.budget.identity import Identity
 from confide.budget.journal import Journal
+from confide.budget.lost_rows import Granted
 from confide.errors import BurnedError, LedgerFrozenError
 from confide.release.ledger_pin import FolderSite
 from ledgers import TENTH, HandClock, open_ledger, request, terms, used
+from properties import test_lost_and_put_back as life
 from unit.budget import test_lost_rows as lost
 from unit.cli import test_lost_files as suite
 
 pytestmark = pytest.mark.mutant
 
+TAKE_LOST, OPEN_YEAR = Account.take_lost, Account.open_year
 REMOVED = suite.test_a_ledger_that_was_removed_with_its_anchor_is_not_begun_anew
 HASH_KEY = suite.test_a_hash_key_that_is_missing_is_not_made_anew_and_put_back_it_goes_on
 
@@ -136,6 +141,51 @@ def test_heads_that_name_no_officers_are_caught(tmp_path, monkeypatch):
 )
 def test_the_larger_of_what_was_lost_and_what_is_spent_is_caught(tmp_path, monkeypatch, check):
     """As it was before: what was spent anew swallowed what was lost."""
-    monkeypatch.setattr(inspection, "granted_since", lambda *_, **__: {})
+    monkeypatch.setattr(inspection, "granted_since", lambda *_, **__: Granted())
     with pytest.raises(AssertionError):
         check(tmp_path / "mutant")
+
+
+NOTHING_IS_FORGOTTEN = life.test_no_counter_is_ever_below_what_was_granted
+
+
+def for_kinds_that_are_not_kept(self, raised, *, anyone=None):
+    """As it was before: a line was taken to name every counter of a kind that is kept here."""
+    whose = {group: units for group, units in anyone.items() if kind_of(group) not in self.kept}
+    TAKE_LOST(self, raised, anyone=whose)
+
+
+def forgets_other_years(self, year, *, vouched=True):
+    """As it was before: a year that is opened began with nothing."""
+    if year > self.year:
+        self.lost = {group: units for group, units in self.lost.items() if year_of(group) is None}
+    OPEN_YEAR(self, year, vouched=vouched)
+
+
+def fails(check, *what):
+    try:
+        check(*what)
+    except AssertionError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("method", "mutant", "check"),
+    [
+        ("take_lost", for_kinds_that_are_not_kept, lost.two_copies_put_back_forget_nothing),
+        ("open_year", forgets_other_years, lost.what_was_lost_in_a_year_to_come_counts_in_it),
+    ],
+)
+def test_what_lost_lines_do_not_say_taken_for_nothing_is_caught(
+    tmp_path, monkeypatch, method, mutant, check
+):
+    monkeypatch.setattr(Account, method, mutant)
+    assert fails(check, tmp_path / "ledger")
+    lives = [fails(NOTHING_IS_FORGOTTEN, tmp_path / str(seed), seed) for seed in life.SEEDS[1:3]]
+    assert any(lives)
+
+
+def test_lines_that_say_all_there_is_to_say_are_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr(lost_rows, "_unnamed", lambda *_, **__: {})
+    assert fails(NOTHING_IS_FORGOTTEN, tmp_path / "life", life.SEEDS[1])

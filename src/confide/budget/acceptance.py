@@ -10,7 +10,7 @@ from typing import Any
 
 from confide.budget.book import Book
 from confide.budget.identity import Site
-from confide.budget.inspection import Inspection
+from confide.budget.inspection import Inspection, Raised
 from confide.budget.ledger import Entry, State
 from confide.budget.store import Store
 from confide.budget.workflow.acts import NAMED
@@ -36,17 +36,22 @@ def acceptance(
     awaited = {lineage: digest for lineage, (_, digest) in found.awaited.items()}
     return {
         "findings": list(found.differences),
-        "raised": {
-            lineage: {scope: str(units) for scope, units in scopes.items()}
-            for lineage, scopes in found.raised.items()
-            if lineage
-        },
+        "raised": _texts(found.raised),
+        "anyone": _texts(found.anyone),
         "burned": [str(entry.number) for entry in lost],
         "key": key,
         **({"lost": list(found.lost)} if found.lost else {}),
         **({NAMED: [list(group) for group in found.named]} if found.named else {}),
         **({"awaited": awaited} if awaited else {}),
         **book.identity.accepted(site),
+    }
+
+
+def _texts(units: Raised) -> dict[str, dict[str, str]]:
+    return {
+        lineage: {name: str(each) for name, each in held.items()}
+        for lineage, held in units.items()
+        if lineage
     }
 
 

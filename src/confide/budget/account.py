@@ -5,12 +5,14 @@ that a cap set later knows what came before.  Counters that no cap has asked for
 book alone; those that one has are in the database and the anchor too, and stay there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from confide.budget.amount import Amount
+from confide.budget.amount import LARGEST, Amount
+from confide.budget.counter import Counter, charge_of, use_of
 from confide.budget.counters import (
     DELTA,
+    KINDS,
     LIFETIME,
     RELEASE,
     ROLLING,
@@ -18,35 +20,18 @@ from confide.budget.counters import (
     HeldCap,
     Occasion,
     counter_name,
+    group_of,
     kind_of,
     leaves_on,
     shares,
     window_of,
     year_of,
 )
-from confide.budget.ledger import Caps, Charge, LedgerTerms, Scope, ScopeSpent, Spent
+from confide.budget.file_caps import caps_of_file
+from confide.budget.ledger import Charge, LedgerTerms, ScopeSpent, Spent
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Window
 from confide.errors import LedgerFrozenError
-
-
-@dataclass(slots=True)
-class Counter:
-    """What one counter holds, in grid units.
-
-    Attributes:
-        spent: So far.
-        cap: The tightest that holds; ``None`` when none does.
-        start: What it began with: what lost rows of the ledger may have added.
-    """
-
-    spent: int = 0
-    cap: int | None = None
-    start: int = 0
-
-    def set_cap(self, cap: int | None) -> None:
-        """Set the cap; what was spent stays, even when it is more."""
-        self.cap = None if cap is None else max(cap, self.spent)
 
 
 @dataclass(slots=True)
@@ -66,7 +51,7 @@ class Account:
         days: Confirmed days, in order.
         batches: What each rolling counter holds, by how many days were confirmed before.
         kept: Kinds in ``counters``.
-        lost: By kind in ``tallies``: what lost rows may have added to anyone.
+        lost: What lost rows may have added to anyone, by kind of counter, and year of one by year.
         lost_years: What lost rows added to each calendar year.
         lost_batches: What they added in all, by how many days were confirmed before.
         touched: Counters that the last row changed.
@@ -109,7 +94,6 @@ class Account:
             self.joined = year
         if vouched and year > self.vouched:
             self.vouched = year
-            self.lost = {kind: d for kind, d in self.lost.items() if window_of(kind) != YEAR}
         self.year = year
         for name in (counter_name(YEAR, when=Occasion(year=year)), LIFETIME, DELTA):
             self.counters.setdefault(name, Counter())
@@ -149,7 +133,7 @@ class Account:
         self.days.append(day)
         for name, batches in self.batches.items():
             held = sum(units for epoch, units in batches.items() if not self._has_left(epoch))
-            self._counter(name).spent = held
+            self._counter(name).spent = min(LARGEST, held)
         self._let_hold()
 
     def occasion(self, *, year: int, analyst: str, project: str) -> Occasion:
@@ -171,26 +155,65 @@ class Account:
                 batches[when.epoch] = batches.get(when.epoch, 0) + sign * units
                 if self.has_left(name, when=when):
                     continue  # it left the window before it was given back
-            self._counter(name).spent += sign * units
+            counter = self._counter(name)
+            if not counter.is_full:
+                counter.spent = min(LARGEST, counter.spent + sign * units)
         if sign < 0:  # a cap that was lowered below what was spent holds again
             self._let_hold()
 
-    def raise_spent(self, name: str, *, units: int) -> None:
-        """Count at least ``units`` as spent; a cap below that leaves nothing."""
-        counter = self._counter(name)
-        more = max(0, units - counter.spent)
-        if window_of(kind_of(name)) == ROLLING:
-            batches = self.batches.setdefault(name, self._first_batch(name))
-            batches[len(self.days)] = batches.get(len(self.days), 0) + more
-        counter.spent += more
-        counter.set_cap(counter.cap)
+    def take_lost(
+        self, raised: Mapping[str, str], *, anyone: Mapping[str, str] | None = None
+    ) -> None:
+        """Count what rows that are lost charged.
+
+        Args:
+            raised: What each counter must hold at least.
+            anyone: What comes on top of that for everybody, by group of counters; None in a row
+                of an earlier version, by which it was whatever kinds the book alone keeps.
+        """
+        for name, units in raised.items():
+            more = self.raise_spent(name, units=int(units))
+            if name == LIFETIME and more and anyone is None:
+                for kind in (each for each in KINDS if each not in self.kept):
+                    group = group_of(counter_name(kind, when=Occasion(year=self.year)))
+                    self.raise_everybody(group, units=more)
+        for group, units in (anyone or {}).items():
+            self.raise_everybody(group, units=int(units))
+
+    def raise_spent(self, name: str, *, units: int) -> int:
+        """Count at least ``units`` as spent; a cap below that leaves nothing.
+
+        Returns:
+            How much was added.
+        """
+        more = max(0, min(units, LARGEST) - self._counter(name).spent)
         year = year_of(name)
+        joins = year is not None and self.joined <= year < self.year
+        for each in (name, self._in_open_year(name)) if joins else (name,):
+            self._count_lost(each, more)
         if kind_of(name) == YEAR and year is not None:
-            self.lost_years[year] = self.lost_years.get(year, 0) + more
+            for counts in (year, self.year) if joins else (year,):
+                self.lost_years[counts] = self.lost_years.get(counts, 0) + more
         if name == LIFETIME and more:
             epoch = len(self.days)
             self.lost_batches[epoch] = self.lost_batches.get(epoch, 0) + more
-            self._may_have_been_anyone(more)
+        return more
+
+    def raise_everybody(self, group: str, *, units: int) -> None:
+        """Count what may have been anyone's against everybody, known or not.
+
+        Args:
+            group: Kind of counter, with its year where it is by year.
+            units: How much more.
+        """
+        year = year_of(group)
+        if year is not None and self.joined <= year < self.year:
+            self.raise_everybody(self._in_open_year(group), units=units)
+        self.lost[group] = min(LARGEST, self.lost.get(group, 0) + units)
+        for name, counter in [*self.counters.items(), *self.tallies.items()]:
+            if group_of(name) == group:
+                self._count_lost(name, units)
+                counter.start = min(LARGEST, counter.start + units)
 
     def lost_beside(self, window: str, *, when: Occasion) -> int:
         """Return what lost rows charged every patient, as far as it counts in a window."""
@@ -213,11 +236,11 @@ class Account:
         for cap in self.caps:
             if cap.kind == RELEASE:
                 if not free:
-                    charges.append(_charge(RELEASE, amount.nano, Counter(), cap))
+                    charges.append(charge_of(RELEASE, amount.nano, Counter(), cap))
                 continue
             name = counter_name(cap.kind, when=when)
             if added[name] or (free and cap.kind != DELTA):
-                charges.append(_charge(name, added[name], self.holds(name), cap))
+                charges.append(charge_of(name, added[name], self.holds(name), cap))
         return tuple(charges)
 
     def has_left(self, name: str, *, when: Occasion) -> bool:
@@ -227,7 +250,7 @@ class Account:
     def holds(self, name: str) -> Counter:
         """Return a counter as it stands, without making it."""
         found = self.counters.get(name) or self.tallies.get(name)
-        return Counter(spent=self.lost.get(kind_of(name), 0)) if found is None else found
+        return Counter(spent=self.lost.get(group_of(name), 0)) if found is None else found
 
     def touched_spent(self) -> dict[str, int]:
         """Return what the counters on everybody hold, and those that the last row changed."""
@@ -259,7 +282,7 @@ class Account:
     def _policy_rows(self, project: str | None, analyst: str | None) -> Iterator[ScopeSpent]:
         for cap in self.caps:
             if cap.kind == RELEASE:
-                yield _use(RELEASE, Counter(), cap)
+                yield use_of(RELEASE, Counter(), cap)
                 continue
             asked = analyst if cap.kind.startswith("analyst/") else project
             if "/" not in cap.kind or asked is not None:
@@ -272,7 +295,7 @@ class Account:
                     if kind_of(name) == cap.kind and year_of(name) in {None, self.year}
                 ]
             for name in names:
-                yield _use(name, self.holds(name), cap)
+                yield use_of(name, self.holds(name), cap)
 
     def _counter(self, name: str) -> Counter:
         """Return a counter to change, made if this is its first charge."""
@@ -280,7 +303,7 @@ class Account:
         self.touched.add(name)
         where = self.counters if kind in self.kept else self.tallies
         if name not in where:
-            start = self.lost.get(kind, 0)
+            start = self.lost.get(group_of(name), 0)
             where[name] = Counter(spent=start, start=start)
             self._let_hold()
         return where[name]
@@ -305,8 +328,12 @@ class Account:
         for name, counter in [*self.counters.items(), *self.tallies.items()]:
             year = year_of(name)
             if year is not None and year in earlier:
-                now_open = name.replace(f"/{year}", f"/{self.year}", 1)
-                self._counter(now_open).spent += counter.spent - counter.start
+                now_open = self._counter(self._in_open_year(name))
+                now_open.spent = min(LARGEST, now_open.spent + counter.spent - counter.start)
+        for group, units in list(self.lost.items()):
+            year = year_of(group)
+            if year is not None and year in earlier:
+                self.raise_everybody(self._in_open_year(group), units=units)
         for year in earlier:
             more = self.lost_years.get(year, 0)
             self.lost_years[self.year] = self.lost_years.get(self.year, 0) + more
@@ -319,82 +346,25 @@ class Account:
         start = self._counter(name).start
         return {len(self.days): start} if start else {}
 
-    def _may_have_been_anyone(self, more: int) -> None:
-        """Count lost charges against everyone whom the anchor does not name."""
-        for over in ("", "analyst/", "project/"):
-            for window in (YEAR, LIFETIME, ROLLING):
-                kind = f"{over}{window}"
-                if kind in self.kept:
-                    continue
-                self.lost[kind] = self.lost.get(kind, 0) + more
-                for name, counter in self.tallies.items():
-                    if kind_of(name) == kind:
-                        counter.spent += more
-                        if window == ROLLING:
-                            batches = self.batches[name]
-                            batches[len(self.days)] = batches.get(len(self.days), 0) + more
+    def _in_open_year(self, name: str) -> str:
+        """Return the counter of the year that is open, of one by year."""
+        kind = kind_of(name)
+        _, slash, whose = name.removeprefix(f"{kind}/").partition("/")
+        return f"{kind}/{self.year}{slash}{whose}"
 
-
-def caps_of_file(caps: Caps) -> tuple[HeldCap, ...]:
-    """Return the caps of dataset.yaml as the ledger keeps them."""
-    found = [
-        (RELEASE, caps.release),
-        (YEAR, caps.calendar_year),
-        (LIFETIME, caps.lifetime),
-        (DELTA, caps.delta_lifetime_atto),
-    ]
-    return tuple(HeldCap(id="", kind=kind, units=u) for kind, u in found if u is not None)
-
-
-def is_raised(old: Caps | None, new: Caps) -> bool:
-    """Return whether any cap of ``new`` allows more than in ``old``.
-
-    Example:
-        >>> is_raised(Caps(lifetime=10, calendar_year=3), Caps(lifetime=5))
-        True
-    """
-
-    def looser(before: int | None, after: int | None) -> bool:
-        return before is not None and (after is None or after > before)
-
-    return old is None or (
-        looser(old.release, new.release)
-        or looser(old.calendar_year, new.calendar_year)
-        or looser(old.lifetime, new.lifetime)
-        or looser(old.delta_lifetime_atto, new.delta_lifetime_atto)
-    )
-
-
-def _charge(name: str, units: int, counter: Counter, cap: HeldCap) -> Charge:
-    scope, _, period = name.partition("/")
-    return Charge(
-        scope=Scope(scope),
-        period=period,
-        amount=units,
-        before=counter.spent,
-        after=counter.spent + units,
-        cap=max(cap.units, counter.spent),
-        cap_id=cap.id,
-    )
-
-
-def _use(name: str, counter: Counter, cap: HeldCap | None) -> ScopeSpent:
-    scope, _, period = name.partition("/")
-    most = None if cap is None else max(cap.units, counter.spent)
-    return ScopeSpent(
-        scope=Scope(scope),
-        period=period,
-        used=counter.spent,
-        cap=most,
-        remaining=None if most is None else most - counter.spent,
-        cap_id="" if cap is None else cap.id,
-    )
+    def _count_lost(self, name: str, units: int) -> None:
+        counter = self._counter(name)
+        if window_of(kind_of(name)) == ROLLING:
+            batches = self.batches.setdefault(name, self._first_batch(name))
+            batches[len(self.days)] = batches.get(len(self.days), 0) + units
+        counter.spent = min(LARGEST, counter.spent + units)
+        counter.set_cap(counter.cap)
 
 
 def _file_rows(account: Account) -> Iterator[ScopeSpent]:
     """Yield the use of the caps of dataset.yaml: release, year, lifetime, δ; open ones too."""
     caps = {cap.kind: cap for cap in account.caps}
-    yield _use(RELEASE, Counter(), caps.get(RELEASE))
+    yield use_of(RELEASE, Counter(), caps.get(RELEASE))
     for kind in (YEAR, LIFETIME, DELTA):
         name = counter_name(kind, when=Occasion(year=account.year))
-        yield _use(name, account.holds(name), caps.get(kind))
+        yield use_of(name, account.holds(name), caps.get(kind))

@@ -6,7 +6,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from confide.budget.account import Account, Counter, caps_of_file
+from confide.budget.account import Account
+from confide.budget.counter import Counter
+from confide.budget.file_caps import caps_of_file
 from confide.budget.ledger import Caps, Charge, LedgerTerms, Scope
 from confide.budget.policy.adoption import adopted_of
 from confide.privacy.adjacency import Adjacency

@@ -138,7 +138,7 @@ def read_backup(
         names = {CHAIN, ANSWERS, *(Path(name).name for name in told)}
         texts = {name: read_bytes(folder / name, largest=None) for name in names}
         is_signed = is_valid(key, message=_message(manifest), signature=manifest["signature"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ContractError(
             f"{folder.name} is not a backup of a ledger.",
             hint="Make one with: confide ledger backup FOLDER",
@@ -270,7 +270,7 @@ def _answers(text: bytes) -> Iterator[tuple[int, bytes]]:
         for line in text.splitlines():
             fields = json.loads(line)
             yield int(fields["entry"]), base64.b64decode(fields["bytes"], validate=True)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise VerificationError("An answer of the backup cannot be read.") from None
 
 

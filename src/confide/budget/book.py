@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from confide.budget.account import Account, is_raised
+from confide.budget.account import Account
 from confide.budget.account_record import caps_of, charges_json
 from confide.budget.chain import GENESIS, Event, check_link
 from confide.budget.counters import counter_name
+from confide.budget.file_caps import is_raised
 from confide.budget.growth import Growth
 from confide.budget.held import Held, Requests, entry_of, key_of
 from confide.budget.identity import Identity
@@ -102,7 +103,7 @@ class Book:
             self.identity = self.identity.following(fields)
             now = moment_of(fields, last=self.at, readings=self.readings)
             self._apply(fields, event, now=now)
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
+        except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise LedgerFrozenError(f"Row {event.number} of the ledger makes no sense.") from error
         self.number, self.hash, self.at = event.number, event.hash, fields["at"]
         self.kind, self.trail[event.number] = fields["kind"], event.hash
@@ -374,7 +375,10 @@ class Book:
             raise LedgerFrozenError(f"Row {event.number} goes on with requests under way.")
         for number in () if burned is None else sorted(self.open):
             self._set(number, state=State.BURNED)
-        self._raise_spent(fields["raised"])
+        anyone = fields.get("anyone")  # rows of earlier versions do not say
+        for lineage, raised in fields["raised"].items():
+            more = None if anyone is None else anyone.get(lineage, {})
+            self.accounts[lineage].take_lost(raised, anyone=more)
         for lineage, digest in fields.get("awaited", {}).items():
             self.accounts[lineage].awaited = str(digest)
         self.growths = {number: each.lost() for number, each in self.growths.items()}
@@ -389,8 +393,3 @@ class Book:
         if entry.state not in {State.RESERVED, State.READING}:
             self.open.discard(number)
         self._follow_growth(entry)
-
-    def _raise_spent(self, raised: Mapping[str, Mapping[str, str]]) -> None:
-        for lineage, scopes in raised.items():
-            for name, units in scopes.items():
-                self.accounts[lineage].raise_spent(name, units=int(units))

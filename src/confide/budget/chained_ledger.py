@@ -12,7 +12,6 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from confide.budget.account import is_raised
 from confide.budget.account_record import caps_json
 from confide.budget.amount import Amount
 from confide.budget.book import FORWARD, OVER
@@ -20,6 +19,7 @@ from confide.budget.chain import Chain, Signer
 from confide.budget.counters import Occasion, shares
 from confide.budget.dead import end_the_dead
 from confide.budget.desk import Desk
+from confide.budget.file_caps import is_raised
 from confide.budget.held import Held, key_of
 from confide.budget.identity import Site
 from confide.budget.journal import Journal
@@ -336,6 +336,9 @@ class ChainedLedger(LedgerReading):
         for scope, units in shares(held.entry.amount, when=held.when).items():
             if scope not in spent or (sign < 0 and account.has_left(scope, when=held.when)):
                 continue
+            if account.counters[scope].is_full:  # by lines of the anchor; takes nothing off
+                self._journal.store.write_counters(book)
+                return
             self._journal.store.add_spent(
                 lineage=lineage,
                 scope=scope,

@@ -112,6 +112,17 @@ def year_of(name: str) -> int | None:
     return int(name.removeprefix(f"{kind}/").partition("/")[0]) if window_of(kind) == YEAR else None
 
 
+def group_of(name: str) -> str:
+    """Return the kind of a counter, with its year where it has one.
+
+    Example:
+        >>> group_of("analyst/calendar-year/2027/ada"), group_of("project/lifetime/asthma")
+        ('analyst/calendar-year/2027', 'project/lifetime')
+    """
+    kind, year = kind_of(name), year_of(name)
+    return kind if year is None else f"{kind}/{year}"
+
+
 def shares(amount: Amount, *, when: Occasion) -> dict[str, int]:
     """Return the grid units that a charge adds to each counter.
 

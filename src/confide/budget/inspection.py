@@ -11,14 +11,15 @@ an answer was changed, so the ledger must be restored from a backup first.
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from confide.budget.amount import Amount
+from confide.budget.amount import LARGEST, Amount
 from confide.budget.anchor import Anchor
 from confide.budget.book import OVER, Book
 from confide.budget.chain import SignedHead, Signer, is_signed
-from confide.budget.counters import shares
+from confide.budget.counters import group_of, shares
 from confide.budget.held import Held
 from confide.budget.lost_rows import (
     NAMED_ROWS,
+    Raised,
     awaited_policies,
     book_at,
     granted_since,
@@ -30,8 +31,6 @@ from confide.budget.store import Store
 from confide.budget.workflow.acts import officer_keys
 from confide.errors import ConfideError, LedgerFrozenError
 
-Raised = dict[str, dict[str, int]]
-
 
 @dataclass(slots=True)
 class Inspection:
@@ -42,6 +41,7 @@ class Inspection:
         damage: Needs a backup.
         differences: Needs an officer.
         raised: Grid units by lineage and scope that must count as spent to go on.
+        anyone: What more must count against everybody, by lineage and group of counters.
         missing: Heads of the rows, unsigned, that the anchor does not have yet.
         lines: Of the anchor, from the last time that an officer went on.
         lost: Hashes of the last rows that the anchor alone knows, oldest first.
@@ -53,6 +53,7 @@ class Inspection:
     damage: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
     raised: Raised = field(default_factory=dict)
+    anyone: Raised = field(default_factory=dict)
     missing: list[SignedHead] = field(default_factory=list)
     lines: tuple[SignedHead | None, ...] = ()
     lost: tuple[str, ...] = ()
@@ -221,9 +222,10 @@ def _take_lost(
             return True
         return is_signed(head, keys=signed(head))
 
-    _note_lost(found, heads=tuple(filter(may_be_ours, heads)), hashes=hashes)
+    may_be = tuple(filter(may_be_ours, heads))
     branch = lost_branch(tuple(filter(may_be_ours, found.lines)), hashes=hashes)
     if branch is None:
+        _note_lost(found, heads=may_be, hashes=hashes)
         return
     found.lost = tuple(head.hash for head in branch.heads[-NAMED_ROWS:])
     found.named = named_officers(branch.heads, signed=signed)
@@ -234,7 +236,10 @@ def _take_lost(
             f"lost (sha256 {digest[:16]}): nothing is spent until it is adopted again."
         )
     fork = found.book if branch.fork == found.book.number else book_at(store, number=branch.fork)
-    for lineage, scopes in granted_since(branch, fork=fork, counted=counted).items():
+    granted = granted_since(branch, fork=fork, counted=counted)
+    found.anyone = granted.anyone
+    _note_lost(found, heads=may_be, hashes=hashes)
+    for lineage, scopes in granted.named.items():
         for scope, units in scopes.items():
             spent = units_in(found.book, lineage=lineage, name=scope) + units
             _note(found, lineage=lineage, scope=scope, spent=spent)
@@ -243,12 +248,17 @@ def _take_lost(
 def _note_lost(
     found: Inspection, *, heads: Sequence[SignedHead | None], hashes: Sequence[str]
 ) -> None:
-    """Remember what rows that are lost had spent, signed or not: more is safer."""
+    """Remember what rows that are lost had spent, signed or not: more is safer.
+
+    What counts against everybody comes on top of it, and so is not counted here.
+    """
     in_chain = frozenset(hashes)
     for head in heads:
         if head is not None and head.hash not in in_chain:
+            anyone = found.anyone.get(head.lineage, {})
             for scope, units in head.spent.items():
-                _note(found, lineage=head.lineage, scope=scope, spent=units)
+                spent = max(0, units - anyone.get(group_of(scope), 0))
+                _note(found, lineage=head.lineage, scope=scope, spent=spent)
             found.raised.setdefault(head.lineage, {})
 
 
@@ -299,7 +309,7 @@ def _anchor_differences(
 
 def _note(found: Inspection, *, lineage: str, scope: str, spent: int) -> None:
     scopes = found.raised.setdefault(lineage, {})
-    scopes[scope] = max(scopes.get(scope, 0), spent)
+    scopes[scope] = min(LARGEST, max(scopes.get(scope, 0), spent))
 
 
 def check_charges(
@@ -318,15 +328,13 @@ def check_charges(
         if entry.amount.covers(cost):
             continue
         found.differences.append(f"Entry {entry.number} costs more than was charged.")
-        had, kept = shares(entry.amount, when=held.when), found.book.spent(entry.lineage)
+        had = shares(entry.amount, when=held.when)
         for scope, units in shares(cost, when=held.when).items():
-            if scope not in kept:
-                continue
             short = max(0, units - had[scope])
             _add(found, lineage=entry.lineage, scope=scope, units=short)
 
 
 def _add(found: Inspection, *, lineage: str, scope: str, units: int) -> None:
-    spent = found.book.spent(lineage).get(scope, 0)
+    spent = units_in(found.book, lineage=lineage, name=scope)
     scopes = found.raised.setdefault(lineage, {})
-    scopes[scope] = max(scopes.get(scope, 0), spent) + units
+    scopes[scope] = min(LARGEST, max(scopes.get(scope, 0), spent) + units)

@@ -40,6 +40,7 @@ from confide.budget.entry import (
 )
 from confide.budget.growth import Growth, Step
 from confide.budget.lengths import SURROGATE, TEXT, require_bytes
+from confide.budget.plan_text import require_plain, require_plan
 from confide.errors import InvalidParameterError
 from confide.plans.plan import NAME_BYTES
 from confide.privacy.adjacency import Adjacency
@@ -142,7 +143,7 @@ class ChargeRequest:
         amount: What the plan costs.
         events_json: Canonical JSON of mechanisms, sensitivities and scales, from which any
             accountant can recompute the loss.
-        plan_json: The plan, for the record.
+        plan_json: The plan, for the record, as canonical JSON.
         step: Periods of a growing release that it publishes; one that continues costs nothing.
         tier: Importance that the study claims; decides who must approve.
         project: To which it belongs, whose caps it falls under; "" is one as well.
@@ -178,6 +179,8 @@ class ChargeRequest:
         for name in ("events_json", "plan_json"):
             _require_text(name, getattr(self, name))
             require_bytes(name, getattr(self, name), most=TEXT)
+        require_plain("events_json", self.events_json)
+        require_plan("plan_json", self.plan_json)
         if not _SHA256.fullmatch(self.plan_digest):
             raise InvalidParameterError("Expected plan_digest as 64 lower-case hex digits.")
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from confide.budget.plan_text import require_plan
 from confide.errors import InvalidParameterError
 from confide.plans.plan import NAME_BYTES, REMARK_BYTES
 
@@ -32,12 +33,14 @@ def require_bytes(name: str, text: str, *, most: int) -> None:
 
 
 def require_short(fields: Mapping[str, Any]) -> None:
-    """Refuse a row in which a name, a remark or any other text is too long, or cannot be stored."""
+    """Refuse a row in which a text is too long or cannot be stored, or a plan not be read again."""
     for name, value in fields.items():
         if isinstance(value, str):
             require_text(name, value)
             most = NAME_BYTES if name in _NAMES else REMARK_BYTES if name in _REMARKS else TEXT
             require_bytes(name, value, most=most)
+    if "plan" in fields:
+        require_plan("plan", fields["plan"])
 
 
 def require_text(name: str, text: str) -> None:

@@ -10,18 +10,18 @@ A rolling window lets go in the branch what the ledger here has not let go of; s
 added counts, and not where it ended.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from confide.budget.book import Book
 from confide.budget.chain import SignedHead, is_signed
-from confide.budget.counters import ROLLING, kind_of, window_of
+from confide.budget.counters import DELTA, KINDS, LIFETIME, YEAR, group_of, kind_of, window_of
 from confide.budget.store import Store
 
 NAMED_ROWS = 500
 """So many lost rows are named by the row that goes on without them, the newest."""
 
-Granted = dict[str, dict[str, int]]
+Raised = dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,19 @@ class Branch:
 
     fork: int
     heads: tuple[SignedHead, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What lost rows charged, in grid units by lineage.
+
+    Attributes:
+        named: By counter, as far as a line names it.
+        anyone: By group of counters: what the lines do not tell whose it was.
+    """
+
+    named: Raised = field(default_factory=dict)
+    anyone: Raised = field(default_factory=dict)
 
 
 def lost_branch(lines: Sequence[SignedHead | None], *, hashes: Sequence[str]) -> Branch | None:
@@ -63,28 +76,65 @@ def lost_branch(lines: Sequence[SignedHead | None], *, hashes: Sequence[str]) ->
 
 
 def granted_since(branch: Branch, *, fork: Book, counted: Collection[str]) -> Granted:
-    """Return in grid units what a branch added to each counter, by lineage and name.
+    """Return what a branch charged.  What it gave back counts too: another may have had it since.
+
+    A line names the counters of those kinds alone that its own ledger kept, and another may be
+    missing; so what a line says of the lifetime, and of nobody's counter, may have been anyone's.
 
     Args:
         branch: The rows that are lost.
         fork: What the ledger added up to where they begin.
         counted: Rows that somebody went on without, who counted what came up to them.
     """
-    granted: Granted = {}
-    last: Granted = {}
+    granted, last = Granted(), Granted()
     for head in branch.heads:
-        had = last.setdefault(head.lineage, {})
-        more = granted.setdefault(head.lineage, {})
+        had = last.named.setdefault(head.lineage, {})
+        named = granted.named.setdefault(head.lineage, {})
+        anyone = granted.anyone.setdefault(head.lineage, {})
+        more = {}
         for name, units in head.spent.items():
             before = had.get(name)
             if before is None:
                 before = units_in(fork, lineage=head.lineage, name=name)
-            more[name] = more.get(name, 0) + max(0, units - before)
-            is_rolling = window_of(kind_of(name)) == ROLLING
-            had[name] = units if is_rolling else max(units, before)
+                before += anyone.get(group_of(name), 0)
+            more[name] = max(0, units - before)
+            had[name] = units
+        for group, units in _unnamed(more, says_whose=head.kind != "unfrozen").items():
+            anyone[group] = anyone.get(group, 0) + units
+            if head.kind == "unfrozen":
+                inside = [name for name in more if group_of(name) == group]
+                more |= {name: max(0, more[name] - units) for name in inside}
+        for name, units in more.items():
+            named[name] = named.get(name, 0) + units
         if head.hash in counted:
-            granted = {}
+            granted = Granted()
     return granted
+
+
+def _unnamed(more: Mapping[str, int], *, says_whose: bool) -> dict[str, int]:
+    """Return by group of counters what one line does not tell whose it was.
+
+    Args:
+        more: What came to each counter that the line names.
+        says_whose: Whether it names everybody who was charged, as far as it names anybody.
+    """
+    grew, found = more.get(LIFETIME, 0), {}
+    if not grew:
+        return {}
+    years = [name for name in more if kind_of(name) == YEAR]
+    for kind in KINDS:
+        if kind in {YEAR, LIFETIME, DELTA}:
+            continue
+        groups = {kind: grew}
+        if window_of(kind) == YEAR:
+            prefix = kind.removesuffix(YEAR)
+            groups = {group_of(f"{prefix}{year}"): min(grew, more[year]) for year in years}
+        for group, units in groups.items():
+            whose = sum(each for name, each in more.items() if group_of(name) == group)
+            unknown = units if "/" in kind and not says_whose else max(0, units - whose)
+            if unknown:
+                found[group] = unknown
+    return found
 
 
 def named_officers(

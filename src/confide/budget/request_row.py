@@ -1,11 +1,11 @@
 """The row of a request in the chain, granted or refused."""
 
-import json
 from typing import Any
 
 from confide.budget.account_record import charges_json
 from confide.budget.counters import Occasion
 from confide.budget.ledger import Charge, ChargeRequest
+from confide.budget.plan_text import plan_in
 
 
 def row_fields(
@@ -41,7 +41,7 @@ def row_fields(
 def read_off(plan_json: str) -> dict[str, Any]:
     """Return what an entry says of its recorded plan: study, period, snapshot, if it leaves out."""
     try:
-        plan = json.loads(plan_json)
+        plan = plan_in(plan_json)
         study, dataset = plan["study"], plan["dataset"]
         return {
             "study": str(study["id"]),
@@ -49,5 +49,5 @@ def read_off(plan_json: str) -> dict[str, Any]:
             "snapshot": str(dataset.get("snapshot", "")),
             "filtered": bool(dataset.get("patients")),
         }
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError):
         return {}

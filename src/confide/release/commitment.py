@@ -21,6 +21,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ from confide.rows.sources.fingerprint import fingerprints
 SCHEME = "SHA-256(32-byte nonce ‖ SHA-256 of the snapshot)"
 OPENINGS, DIGESTS = "commitments.jsonl", "snapshots.json"
 NONCE = 32
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -103,11 +105,22 @@ def _digest(path: Path) -> str:
 
 
 def _known(folder: Path) -> dict[str, list[int | str]]:
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError, RecursionError):
         held = json.loads(read_bytes(folder / DIGESTS))
         if isinstance(held, dict):
-            return {path: each for path, each in held.items() if isinstance(each, list)}
+            return {path: each for path, each in held.items() if _is_known(each)}
     return {}
+
+
+def _is_known(each: object) -> bool:
+    """Return whether it is what was kept of a file: its fingerprint, and its digest at the end."""
+    return (
+        isinstance(each, list)
+        and bool(each)
+        and all(isinstance(part, int | str) for part in each)
+        and isinstance(each[-1], str)
+        and _SHA256.fullmatch(each[-1]) is not None
+    )
 
 
 def commit(folder: Path, *, entry: str, snapshot: bytes) -> Opening:
@@ -132,7 +145,7 @@ def commit(folder: Path, *, entry: str, snapshot: bytes) -> Opening:
 def opening_of(folder: Path, *, entry: str) -> Opening | None:
     """Return what is kept for an entry; None if it was never committed to."""
     for line in _lines(folder):
-        with contextlib.suppress(ValueError, KeyError, TypeError):
+        with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
             held: Mapping[str, str] = json.loads(line)
             if held["entry"] == entry:
                 return Opening(

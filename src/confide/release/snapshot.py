@@ -47,18 +47,18 @@ class Snapshot:
         """Return the commitment of an entry: the one it has, or a new one if rows were just read.
 
         None where the source is in memory, or its files changed while they were read, or an earlier
-        delivery was cut off before it had committed.
+        delivery was cut off before it had committed, or there is no place to keep it.
         """
-        held = opening_of(self._folder, entry=entry.hash)
-        if held is not None or self._digest is None:
-            return held
         try:
+            held = opening_of(self._folder, entry=entry.hash)
+            if held is not None or self._digest is None:
+                return held
             digest = self._digest.result()
-        except OSError:  # a file went away: nothing to commit to
+            if digest is None:
+                return None
+            return commit(self._folder, entry=entry.hash, snapshot=digest)
+        except OSError:  # a file went away, or the disk is full: nothing to commit to
             return None
-        if digest is None:
-            return None
-        return commit(self._folder, entry=entry.hash, snapshot=digest)
 
     def __enter__(self) -> Self:
         return self

@@ -1,15 +1,22 @@
 """What lost rows granted comes on top of what was spent since, and nothing of it twice."""
 
+import hashlib
 import shutil
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from confide.budget.amount import LARGEST
 from confide.budget.anchor import Anchor
 from confide.budget.book import Book
 from confide.budget.chain import canonical, row_hash, sign_head
-from confide.errors import ApprovalMissingError, LedgerFrozenError, PolicyError
+from confide.errors import (
+    ApprovalMissingError,
+    BudgetExhaustedError,
+    LedgerFrozenError,
+    PolicyError,
+)
 from ledger_policies import ADA, BO, CY, cap, policy, uncapped, with_people
 from ledgers import LINEAGE, TENTH, HandClock, SiteKey, open_ledger, released, request, terms, used
 
@@ -114,6 +121,92 @@ def a_day_that_is_lost_forgets_no_charge(folder):
 
 def test_a_day_that_is_lost_forgets_no_charge(tmp_path):
     a_day_that_is_lost_forgets_no_charge(tmp_path / "ledger")
+
+
+EACH = tuple(
+    cap(f"{scope}-{window}", scope, window, "3")
+    for scope in ("analyst", "project")
+    for window in ("lifetime", "calendar-year", "rolling-365d")
+)
+ROLLS = cap("rolling", "patient", "rolling-365d", "3")
+LASTS = cap("life", "patient", "lifetime", "4")
+
+
+def everything(ledger):
+    """What every kind of counter that the policy caps holds, of the one who asks."""
+    scopes = ledger.spent(LINEAGE, analyst="ada", project="").scopes
+    return {each.cap_id: each.used for each in scopes if each.cap_id}
+
+
+def two_copies_put_back_forget_nothing(folder):
+    """Lost rows kept no counter of analysts and windows, and the copy that is put back keeps them.
+
+    A newer one takes the place of an older one, and between them stood a policy of few caps.
+    """
+    few = policy(LASTS, version=2)
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(terms(year=None, release=None))
+    released(ledger, "a", b"")
+    ledger.close()
+    kept(folder, "old")
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.desk.adopt(LINEAGE, policy=policy(LASTS, ROLLS, *EACH), reason="board")
+    ledger.close()
+    kept(folder, "new")
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.desk.adopt(LINEAGE, policy=few, reason="board")
+    ledger.close()
+    put_back(folder, "old", "ledger.sqlite")
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.unfreeze("an older one was put back")
+    ledger.desk.adopt(LINEAGE, policy=few, reason="board")
+    for key in "bc":
+        released(ledger, key, b"")
+    ledger.close()
+    put_back(folder, "new", "ledger.sqlite")
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.unfreeze("a newer one was found")
+    assert everything(ledger) == dict.fromkeys(everything(ledger), 3 * TENTH)
+    assert len(everything(ledger)) == 2 + len(EACH)
+    others = ledger.spent(LINEAGE, analyst="bo", project="x").scopes
+    assert {each.used for each in others if each.cap_id.startswith("analyst")} == {2 * TENTH}
+    ledger.verify_chain()
+    ledger.close()
+
+
+def test_two_copies_put_back_one_after_the_other_forget_nothing(tmp_path):
+    two_copies_put_back_forget_nothing(tmp_path / "ledger")
+
+
+def what_was_lost_in_a_year_to_come_counts_in_it(folder):
+    """The copy is of the year before that of the rows that are lost."""
+    clock = HandClock(datetime(2026, 12, 1, tzinfo=UTC))
+    ledger = open_ledger(folder, clock=clock)
+    ledger.register(terms(year=None, release=None))
+    released(ledger, "a", b"")
+    ledger.close()
+    kept(folder, "old")
+    clock.time = datetime(2027, 1, 5, tzinfo=UTC)
+    ledger = open_ledger(folder, clock=clock)
+    for key in "bcde":
+        released(ledger, key, b"")
+    ledger.close()
+    put_back(folder, "old", "ledger.sqlite")
+    ledger = open_ledger(folder, clock=clock)
+    ledger.unfreeze("an older one was put back")
+    ledger.open_year(LINEAGE, year=2027, reason="it is")
+    released(ledger, "f", b"")
+    ledger.desk.adopt(LINEAGE, policy=policy(LASTS, *EACH), reason="board")
+    held = everything(ledger)
+    years = ("analyst-calendar-year", "project-calendar-year")
+    assert {held[name] for name in years} == {5 * TENTH}, held
+    assert held["life"] == 6 * TENTH
+    ledger.verify_chain()
+    ledger.close()
+
+
+def test_what_was_lost_in_a_year_to_come_counts_in_it(tmp_path):
+    what_was_lost_in_a_year_to_come_counts_in_it(tmp_path / "ledger")
 
 
 def asked(ledger, key):
@@ -242,3 +335,69 @@ def test_a_row_that_goes_on_without_the_officers_it_names_is_refused_by_the_book
     forged = replace(last, body=body, hash=row_hash(last.previous, body=body))
     with pytest.raises(LedgerFrozenError, match="whom lost rows name"):
         book.follow(forged)
+
+
+def full_lines_of_strangers(folder, *, lines):
+    """Whoever may write to the anchor adds lines that say as much as a line can."""
+    anchor = Anchor(folder / "anchor")
+    last, stranger = anchor.heads()[-1], SiteKey(b"s" * 32)
+    spent = dict.fromkeys(
+        ("lifetime", "calendar-year/2027", "lifetime-delta", "analyst/lifetime/ada"), LARGEST
+    )
+    for number in range(lines):
+        digest = hashlib.sha256(bytes([number])).hexdigest()
+        head = replace(last, number=1, hash=digest, spent=spent, key=stranger.public_key.hex())
+        anchor.append(sign_head(head, signer=stranger))
+        anchor.append(
+            sign_head(
+                replace(head, hash=digest[::-1], spent=dict.fromkeys(spent, 0)), signer=stranger
+            )
+        )
+
+
+@pytest.mark.parametrize("window", ["lifetime", "calendar-year", "rolling-365d"])
+def test_full_lines_of_strangers_use_up_a_budget_and_break_no_ledger(tmp_path, window):
+    folder = tmp_path / "ledger"
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(uncapped())
+    ledger.desk.adopt(LINEAGE, policy=policy(cap("most", "dataset", window, "3")))
+    released(ledger, "a", b"")
+    ledger.close()
+    for again in range(2):
+        full_lines_of_strangers(folder, lines=1 + again)
+        ledger = open_ledger(folder, clock=HandClock())
+        ledger.unfreeze("a stranger wrote to the anchor")
+        held = ledger._journal.book.spent(LINEAGE)
+        assert held["lifetime"] == LARGEST
+        with pytest.raises(BudgetExhaustedError):
+            released(ledger, f"b{again}", b"")
+        ledger.close()
+        assert None not in Anchor(folder / "anchor").heads()
+        ledger = open_ledger(folder, clock=HandClock())
+        ledger.verify_chain()
+        ledger.close()
+
+
+def test_a_full_counter_under_no_cap_takes_charges_and_stays_full(tmp_path):
+    folder = tmp_path / "ledger"
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(uncapped())
+    ledger.desk.adopt(LINEAGE, policy=policy(cap("each", "project", "lifetime", "3")))
+    released(ledger, "a", b"")
+    ledger.close()
+    anchor = Anchor(folder / "anchor")
+    named = replace(anchor.heads()[-1], number=1, hash="e" * 64)
+    full = {"calendar-year/2027": LARGEST}
+    anchor.append(replace(named, spent=full), replace(named, hash="f" * 64, spent=full))
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.unfreeze("a stranger wrote to the anchor")
+    for key in "bc":
+        released(ledger, key, b"")
+        ledger.cancel(ledger.reserve(request(f"not {key}")))
+        assert ledger._journal.book.spent(LINEAGE)["calendar-year/2027"] == LARGEST
+    ledger.close()
+    assert None not in anchor.heads()
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.verify_chain()
+    assert ledger._journal.book.spent(LINEAGE)["project/lifetime/"] == 3 * TENTH
+    ledger.close()

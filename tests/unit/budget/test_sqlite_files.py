@@ -208,7 +208,7 @@ def test_a_failed_commit_leaves_nothing_behind(ledger):
     journal.store.database.execute("PRAGMA max_page_count = 1")  # SQLite keeps the present size
     before = ledger.head()
     huge = request("big")
-    object.__setattr__(huge, "plan_json", "x" * 1_000_000)
+    object.__setattr__(huge, "plan_json", '{"x":"' + "x" * 1_000_000 + '"}')
     with pytest.raises(sqlite3.OperationalError, match="full"):
         ledger.reserve(huge)
     journal.store.database.execute("PRAGMA max_page_count = 1000000")

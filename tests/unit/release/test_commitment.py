@@ -145,6 +145,32 @@ def test_a_failing_digest_stops_no_release(tmp_path, monkeypatch):
     assert snapshot["status"] == "open"
 
 
+BROKEN = ("[" * 100_000 + "]" * 100_000, '{"a": []}', '{"a": [[1]]}', "\ud800", "[1, 2]", "null")
+
+
+@pytest.mark.parametrize("name", [module.OPENINGS, module.DIGESTS])
+def test_whatever_stands_in_the_stewards_files_stops_no_release(tmp_path, name):
+    issued = issue(tmp_path)
+    for number, text in enumerate(BROKEN):
+        path = issued.secrets / name
+        path.write_bytes(text.encode("utf-8", "surrogatepass") + b"\n")
+        path.chmod(0o600)
+        other = again(issued.clinic, tmp_path / f"out {number}", request=f"another {number}")
+        made = opening_of(issued.secrets, entry=other.certificate["accounting"]["hash"])
+        assert other.certificate["data"]["commitment"] == published(made)
+
+
+@pytest.mark.parametrize("digest", ["\ud800", "no digest", 7, ["f" * 64], ""])
+def test_what_is_no_digest_is_not_committed_to(tmp_path, digest):
+    (tmp_path / "data.csv").write_text("a\n1\n")
+    files = [tmp_path / "data.csv"]
+    true = snapshot_digest(files, folder=tmp_path)
+    held = json.loads((tmp_path / module.DIGESTS).read_text())
+    ((path, kept),) = held.items()
+    (tmp_path / module.DIGESTS).write_text(json.dumps({path: [*kept[:-1], digest]}))
+    assert snapshot_digest(files, folder=tmp_path) == true
+
+
 def test_tables_in_memory_are_not_committed_to(tmp_path):
     pa = pytest.importorskip("pyarrow")
     text = DATASET.replace("{kind: csv, path: .}", "{kind: frames}")

@@ -50,6 +50,7 @@ def write_members(folder: Path, members: Members, *, entry: Entry, nonce: bytes,
         "kind": KIND,
         "lineage": entry.lineage,
         "entry": entry.number,
+        "hash": entry.hash,
         "plan": entry.plan_digest,
         "nonce": nonce.hex(),
         "everybody": str(members.everybody),
@@ -73,7 +74,8 @@ def read_members(folder: Path, *, entry: Entry, key: bytes) -> tuple[Members, st
     path = members_path(folder, number=entry.number)
     found = read_sealed(path, key=key, kind=KIND)
     of = (found.fields["lineage"], found.fields["entry"], found.fields["plan"])
-    if of != (entry.lineage, entry.number, entry.plan_digest):
+    row = found.fields.get("hash", entry.hash)  # files of earlier versions do not say
+    if (*of, row) != (entry.lineage, entry.number, entry.plan_digest, entry.hash):
         raise changed(path)
     members = Members(
         everybody=int(found.fields["everybody"]),

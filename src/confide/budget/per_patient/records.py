@@ -61,10 +61,17 @@ class Records:
         }
         for path in self.folder.glob(f"*{SUFFIX}"):
             if int(path.stem) not in explained:
-                raise LedgerFrozenError(
-                    f"The patients' record {path.name} belongs to no entry of the ledger.",
-                    hint="Restore ledger and .confide/patients from the same backup.",
-                )
+                raise unexplained(path)
+
+    def require_none(self, entry: Entry) -> None:
+        """Refuse an entry of whose number there is a file already, before anything is read for it.
+
+        Raises:
+            LedgerFrozenError: If there is one: of a lost entry, when an older ledger was put back.
+        """
+        path = members_path(self.folder, number=entry.number)
+        if path.exists():
+            raise unexplained(path)
 
     def read(self, entry: Entry, *, people: int) -> Members:
         """Return a membership that is what the ledger says and names patients that are known.
@@ -93,6 +100,14 @@ class Records:
         except OSError:
             return (0, 0)
         return (found.st_size, found.st_mtime_ns)
+
+
+def unexplained(path: Path) -> LedgerFrozenError:
+    """Return the refusal of a file that belongs to no entry; names the file alone."""
+    return LedgerFrozenError(
+        f"The patients' record {path.name} belongs to no entry of the ledger.",
+        hint="Restore ledger and .confide/patients from the same backup.",
+    )
 
 
 def whole(entry: Entry) -> int:

@@ -89,6 +89,7 @@ class PatientStore:
             BudgetExhaustedError: If what *everybody* paid and would pay passes a cap: a public sum.
         """
         with self._alone():
+            self._records.require_none(entry)
             for bound in bounds:
                 tally = self._tally(bound.window, ledger, entry=entry)
                 left = bound.femto - tally.everybody

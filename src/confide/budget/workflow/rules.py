@@ -9,11 +9,11 @@ request admits one charge; fresh noise is a new question and needs a new request
 those who answer for the data have agreed.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from confide.budget.ledger import Entry, State
+from confide.budget.plan_text import plan_in
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Person, PlannedRelease, Policy, Tier
 from confide.budget.readings import Moment
@@ -255,8 +255,8 @@ def ceiling_problem(adopted: Adopted, *, tier: str, nano: int) -> Refused | None
 def audience_of(plan_json: str) -> str:
     """Return for whom a recorded plan is; "" if it does not say."""
     try:
-        return str(json.loads(plan_json)["study"].get("audience", DEFAULT_AUDIENCE))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return str(plan_in(plan_json)["study"].get("audience", DEFAULT_AUDIENCE))
+    except (KeyError, TypeError, AttributeError):
         return ""
 
 

@@ -1,7 +1,5 @@
 """``confide request show``: what is asked, what it would cost, and what was decided."""
 
-import json
-
 from confide.cli.output import Json, Output, Quiet
 from confide.cli.request.options import HERE, Dataset, Number
 
@@ -10,6 +8,7 @@ def show(
     number: Number, dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet = False
 ) -> None:
     """Show a request as those who decide see it: plan, errors, charges; reads no data."""
+    from confide.budget.plan_text import plan_in
     from confide.cli.plan import preview_plan, show_plan
     from confide.cli.request.words import request_body, show_decisions
     from confide.errors import UnknownNameError
@@ -21,7 +20,7 @@ def show(
         found = {s.number: s for s in desk.submissions(workspace.declared.dataset.lineage)}
         if number not in found:
             raise UnknownNameError("request", str(number), known=map(str, found))
-        plan = read_plan(json.loads(found[number].asked.plan_json))
+        plan = read_plan(plan_in(found[number].asked.plan_json))
         preview = preview_plan(plan, workspace=workspace)
         body = request_body(found[number], standing=desk.stands(number))
 

@@ -305,6 +305,44 @@ def test_what_lost_rows_charged_is_charged_to_everybody_after_a_restore(tmp_path
     site.close()
 
 
+def ledger_alone_put_back(folder):
+    """Return a request that has number and plan of a lost one, whose file was left."""
+    site = Site(folder / "site", bound=9 * FEMTO)
+    site.close()
+    shutil.copy2(site.folder / "ledger.sqlite", folder / "kept")
+    site.open()
+    with pytest.raises(BudgetExhaustedError):
+        site.reserve("too much", nano=10**7 * NANO)
+    site.release("lost", [0], [FEMTO])
+    site.close()
+    put_back(folder / "kept", site.folder / "ledger.sqlite")
+    site.open()
+    site.ledger.unfreeze("the disk was replaced")
+    held = site.reserve("lost", nano=NANO)
+    assert site.members[0].stem == f"{held.entry.number:010d}"
+    return site, held
+
+
+@pytest.mark.parametrize("window", [CapWindow.LIFETIME, CapWindow.RELEASE])
+def test_the_file_of_a_lost_entry_is_not_that_of_a_new_one(tmp_path, window):
+    site, held = ledger_alone_put_back(tmp_path)
+    bounds, before = (Bound(window=window, femto=site.bound),), site.members[0].read_bytes()
+    with pytest.raises(LedgerFrozenError, match="belongs to no entry"):
+        site.store.admit(site.ledger, entry=held.entry, bounds=bounds, everybody=0)
+    assert site.members[0].read_bytes() == before
+    site.ledger.cancel(held)
+    with pytest.raises(LedgerFrozenError, match="belongs to no entry"):
+        site.release("another", [0], [1])
+    site.close()
+
+
+def test_a_lost_entrys_file_is_not_read_as_that_of_a_new_one(tmp_path):
+    site, held = ledger_alone_put_back(tmp_path)
+    with pytest.raises(LedgerFrozenError, match="was changed"):
+        site.store._records.read(held.entry, people=9)
+    site.close()
+
+
 def put_back(there, here):
     if here.is_dir():
         shutil.rmtree(here)

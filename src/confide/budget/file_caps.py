@@ -1,0 +1,34 @@
+"""The caps of dataset.yaml, as the ledger keeps and compares them."""
+
+from confide.budget.counters import DELTA, LIFETIME, RELEASE, YEAR, HeldCap
+from confide.budget.ledger import Caps
+
+
+def caps_of_file(caps: Caps) -> tuple[HeldCap, ...]:
+    """Return the caps of dataset.yaml as the ledger keeps them."""
+    found = [
+        (RELEASE, caps.release),
+        (YEAR, caps.calendar_year),
+        (LIFETIME, caps.lifetime),
+        (DELTA, caps.delta_lifetime_atto),
+    ]
+    return tuple(HeldCap(id="", kind=kind, units=u) for kind, u in found if u is not None)
+
+
+def is_raised(old: Caps | None, new: Caps) -> bool:
+    """Return whether any cap of ``new`` allows more than in ``old``.
+
+    Example:
+        >>> is_raised(Caps(lifetime=10, calendar_year=3), Caps(lifetime=5))
+        True
+    """
+
+    def looser(before: int | None, after: int | None) -> bool:
+        return before is not None and (after is None or after > before)
+
+    return old is None or (
+        looser(old.release, new.release)
+        or looser(old.calendar_year, new.calendar_year)
+        or looser(old.lifetime, new.lifetime)
+        or looser(old.delta_lifetime_atto, new.delta_lifetime_atto)
+    )

@@ -1,0 +1,177 @@
+"""Random lives of a ledger whose file is put back at will, and what was really granted in them.
+
+Copies are taken and put back in any order, policies with caps of every kind are adopted between,
+the clock moves on, years are opened and days confirmed.  The anchor is whole and left alone, so
+nothing that was ever granted may be forgotten: not by any counter, in any life.
+"""
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from pathlib import Path
+
+from confide.budget.amount import Amount
+from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.counters import ROLLING, Occasion, kind_of, shares, window_of
+from confide.budget.ledger import Reservation
+from confide.budget.policy.adoption import adopted
+from confide.budget.policy.policy import Policy
+from confide.errors import LedgerFrozenError, PolicyError
+from ledger_policies import cap, policy
+from ledgers import LINEAGE, NANO, HandClock, open_ledger, request, terms
+
+WINDOWS = ("lifetime", "calendar-year", "rolling-365d")
+SCOPES = ("dataset", "analyst", "project")
+ACTS = {
+    "reserve": 10,
+    "move": 16,
+    "adopt": 3,
+    "copy": 3,
+    "put_a_copy_back": 3,
+    "close": 1,
+    "clock_moves": 1.5,
+    "open_year": 1,
+    "confirm_day": 0.7,
+    "unfreeze": 0.3,
+}
+
+
+@dataclass
+class Life:
+    """One ledger, and the truth about it."""
+
+    folder: Path
+    seed: int
+    clock: HandClock = field(default_factory=HandClock)
+    granted: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    recent: list[tuple[str, str, int]] = field(default_factory=list)  # day, counter, units
+    under_way: list[tuple[Reservation, bool]] = field(default_factory=list)
+    copies: list[bytes] = field(default_factory=list)
+    policies: dict[str, Policy] = field(default_factory=dict)
+    asked: int = 0
+    put_back: int = 0
+
+    def __post_init__(self) -> None:
+        self.draw = random.Random(self.seed)
+        self.ledger = self.opened()
+        self.ledger.register(terms(lifetime=90 * NANO, year=None, release=None))
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "ledger.sqlite"
+
+    def opened(self) -> ChainedLedger:
+        """Open the ledger; an officer goes on if it is frozen."""
+        self.under_way.clear()
+        ledger = open_ledger(self.folder, clock=self.clock)
+        try:
+            ledger.spent(LINEAGE) if self.asked else ledger.head()
+        except LedgerFrozenError:
+            ledger.unfreeze("looked into")
+        return ledger
+
+    def live(self, acts: int) -> "Life":
+        """Do so many acts, and look at every counter after each."""
+        for _ in range(acts):
+            (act,) = self.draw.choices(list(ACTS), list(ACTS.values()))
+            try:
+                getattr(self, act)()
+            except PolicyError:
+                continue  # not now: a year to be opened, a policy to be adopted again
+            self.nothing_is_forgotten()
+        self.ledger.close()
+        self.ledger = self.opened()
+        self.nothing_is_forgotten()
+        self.ledger.verify_chain()
+        self.ledger.close()
+        return self
+
+    def nothing_is_forgotten(self) -> None:
+        account = self.ledger._journal.book.accounts[LINEAGE]
+        for name, units in self.granted.items():
+            assert account.holds(name).spent >= units, (self.seed, name)
+        first = account.days[-1] if account.days else ""
+        held = defaultdict(int)
+        for day, name, units in self.recent:
+            if not first or (date.fromisoformat(first) - date.fromisoformat(day)).days < 365:
+                held[name] += units
+        for name, units in held.items():
+            assert account.holds(name).spent >= units, (self.seed, name)
+
+    # --- acts ---
+
+    def reserve(self) -> None:
+        self.asked += 1
+        one = request(f"k{self.asked}", nano=self.draw.randrange(1, 40) * 1_000_000)
+        who = {"analyst": self.draw.choice("ab"), "project": self.draw.choice(["", "x", "y/z"])}
+        self.under_way.append((self.ledger.reserve(replace(one, **who)), False))
+
+    def move(self) -> None:
+        """Take a request a step on, or end it."""
+        if not self.under_way:
+            return
+        at = self.draw.randrange(len(self.under_way))
+        held, reads = self.under_way[at]
+        if not reads and self.draw.random() < 0.25:
+            del self.under_way[at]
+            self.ledger.cancel(held)
+        elif not reads:
+            self.ledger.start_reading(held)
+            self.under_way[at] = (held, True)
+            self.grant(held)
+        else:
+            del self.under_way[at]
+            self.ledger.publish(self.ledger.commit(held, payload=b"answer"))
+
+    def grant(self, held: Reservation) -> None:
+        """Remember what is granted for good."""
+        when: Occasion = self.ledger._journal.held(held.entry.number).when
+        day = held.entry.at[:10]
+        for name, units in shares(Amount(nano=held.entry.amount.nano), when=when).items():
+            if window_of(kind_of(name)) == ROLLING:
+                self.recent.append((day, name, units))
+            else:
+                self.granted[name] += units
+
+    def adopt(self) -> None:
+        """Adopt a policy with caps of some kinds; the one that lost rows held, if there is one."""
+        account = self.ledger._journal.book.accounts[LINEAGE]
+        if account.awaited:
+            new = self.policies[account.awaited]
+        else:
+            kinds = [(scope, window) for scope in SCOPES for window in WINDOWS]
+            some = self.draw.sample(kinds, self.draw.randrange(4))
+            caps = [cap(f"{scope}-{window}", scope, window, "80") for scope, window in some]
+            life = cap("life", "patient", "lifetime", "90")
+            new = policy(life, *caps, version=len(self.policies) + 1)
+            self.policies[adopted(new).digest] = new
+        self.ledger.desk.adopt(LINEAGE, policy=new, reason="the board says so")
+
+    def copy(self) -> None:
+        self.copies.append(self.file.read_bytes())
+
+    def put_a_copy_back(self) -> None:
+        if not self.copies:
+            return
+        self.ledger.close()
+        self.file.write_bytes(self.draw.choice(self.copies[-6:]))
+        self.put_back += 1
+        self.ledger = self.opened()
+
+    def close(self) -> None:
+        self.ledger.close()
+        self.ledger = self.opened()
+
+    def clock_moves(self) -> None:
+        self.clock.time += timedelta(days=self.draw.choice([1, 40, 200, 400]))
+
+    def open_year(self) -> None:
+        self.ledger.open_year(LINEAGE, year=self.clock.time.year, reason="it is new year")
+
+    def confirm_day(self) -> None:
+        day = self.clock.time.date().isoformat()
+        self.ledger.desk.confirm_day(LINEAGE, day=day, reason="looked at a calendar")
+
+    def unfreeze(self) -> None:
+        self.ledger.unfreeze("looked again")
