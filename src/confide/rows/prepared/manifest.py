@@ -30,7 +30,7 @@ from confide.rows.sources.fingerprint import fingerprints
 from confide.rows.sources.prepare import Opened
 from confide.tables.schema import Dataset
 
-FORMAT = 6
+FORMAT = 7
 MANIFEST = "manifest.json"
 LEAST_FREE = 2**26
 
