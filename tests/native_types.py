@@ -56,7 +56,7 @@ def _ends(bits: int, *, signed: bool) -> tuple[str, str]:
 
 
 _INTEGERS = {"tinyint": 8, "smallint": 16, "integer": 32, "bigint": 64, "hugeint": 128}
-_REALS = ("nan", "inf", "-inf", "-0.0", "1e-45", "3.4e38", "0.5", "9007199254740993")
+_REALS = ("nan", "inf", "-inf", "-0.0", "1e-45", "3.4e38", "0.5", *map(str, (2**53, 2**53 + 1)))
 _TEXTS = ("", "a", "A", "\u00e4", "a\u0308", "e", "\u00e9", "\u00df", "ss", " 1", "1 ", "01", "x" * 5000, "nan",
           "2020-02-30", "\U0001f600", "\u202e1", "1e400", "i", "I", "\u0131", "\u0130")  # fmt: skip
 _MOMENTS = (
@@ -140,7 +140,7 @@ _FLOATS = (math.nan, math.inf, -math.inf, -0.0, 0.5, 2.0**15)
 IN_ARROW = (
     *_integers(),
     _arrow(pa.float32(), 1.0, *_FLOATS, 3.4e38, 1e-45),
-    _arrow(pa.float64(), 1.0, *_FLOATS, 1e308, 5e-324, 2.0**53 + 2),
+    _arrow(pa.float64(), 1.0, *_FLOATS, 1e308, 5e-324, 2.0**53, 2.0**53 + 2),
     _arrow(pa.decimal32(9, 2), Decimal(1), Decimal("9999999.99"), Decimal("-0.01")),
     _arrow(pa.decimal64(18, 0), Decimal(1), Decimal(10**18 - 1), Decimal(-(10**18) + 1)),
     _arrow(pa.decimal128(38, 0), Decimal(1), Decimal("9" * 38), Decimal("-" + "9" * 38)),
@@ -163,7 +163,13 @@ IN_ARROW = (
     _arrow(pa.dictionary(pa.int8(), pa.string()), "1", "a", "A", "", "e\u0301", name="dictionary-text"),
     _arrow(pa.dictionary(pa.int32(), pa.int64()), 1, 2**63 - 1, -(2**63), name="dictionary-int64"),
 )  # fmt: skip
-IN_FILES_ALONE = (_arrow(pa.float16(), 1.0, *_FLOATS),)
+_LONGER = tuple(map(Decimal, (*range(2**53 - 12, 2**53 + 2), -(2**53), -(2**53) - 1)))
+IN_FILES_ALONE = (
+    _arrow(pa.float16(), 1.0, *_FLOATS),
+    _arrow(pa.decimal256(38, 0), Decimal(1), *_LONGER, Decimal("9" * 38)),
+    _arrow(pa.decimal256(39, 0), Decimal(1), *_LONGER, Decimal("9" * 39)),
+    _arrow(pa.decimal256(76, 38), Decimal(1), *_LONGER, Decimal("0.5"), Decimal("-" + "9" * 38)),
+)
 IN_MEMORY_ALONE = (
     *(_moments("s", zone) for zone in _ZONES),
     _arrow(pa.duration("s"), dt.timedelta(1), dt.timedelta(-1)),

@@ -83,7 +83,7 @@ class Reference:
         return table.id_column or self.dataset.unit.id_column
 
     def person(self, value):
-        if isinstance(value, float) and not (value.is_integer() and abs(value) <= 2**53):
+        if isinstance(value, float) and not (value.is_integer() and abs(value) < 2**53):
             return None
         if self.text_ids:
             return as_text(value)
@@ -425,7 +425,7 @@ def clean_number(value, column, *, flaw=""):
 def as_text(value, *, normal=True):
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
-    if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)
     if isinstance(value, bool):
         value = str(value).lower()

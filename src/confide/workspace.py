@@ -9,7 +9,6 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from confide.budget.chained_ledger import ChainedLedger
@@ -41,7 +40,7 @@ from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
 from confide.release.rotation import signing_key
 from confide.release.site_ledger import ANCHOR, PATIENTS, site_ledger, site_patients
-from confide.release.snapshot import Snapshot, source_files
+from confide.release.snapshot import Snapshot, source_state
 from confide.rows.engine import Engine
 from confide.tables.aggregate import parts
 
@@ -97,7 +96,11 @@ class Workspace:
         Raises:
             ContractError: If a spec does not suit the data set or the errors need more.
         """
-        asks = [self._ask(statistic) for statistic in statistics]
+        of = self.declared.dataset
+        asks = [
+            ask_from(each, dataset=of) if isinstance(each, Mapping) else Ask(statistic=each)
+            for each in statistics
+        ]
         nano = None
         if epsilon is not None or rho is not None:
             given = {"epsilon": epsilon, "rho": rho}
@@ -110,11 +113,6 @@ class Workspace:
         if study is None:
             study = Study(id="-".join(ask.statistic.id for ask in asks)[:60] or "study")
         return make_plan(asks, study=study, dataset=self.declared.dataset, nano=nano)
-
-    def _ask(self, statistic: Statistic | Mapping[str, Any]) -> Ask:
-        if isinstance(statistic, Mapping):
-            return ask_from(statistic, dataset=self.declared.dataset)
-        return Ask(statistic=statistic)
 
     def study(self, path: str | Path, *, period: str | None = None) -> DeclaredStudy:
         """Return what a study.yaml asks of this data set; ``period`` is for one that repeats."""
@@ -195,9 +193,7 @@ class Workspace:
             return self._certified(stored, snapshot=snapshot)
 
     def _snapshot(self) -> Snapshot:
-        declared = self.declared
-        files = source_files(declared.source, base=declared.base, dataset=declared.dataset)
-        return Snapshot(files=files, folder=self._folder)
+        return Snapshot(state=self.engine().state, folder=self._folder)
 
     def _certified(self, stored: StoredRelease, *, snapshot: Snapshot) -> Release:
         with stored_already(stored.entry.number):
@@ -272,28 +268,33 @@ class Workspace:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def engine(self) -> Engine:
-        """Return the engine over the source, opened once; reads no rows by itself."""
+        """Return the engine over the source as it is now; reads no rows by itself.
+
+        One that was opened when its files were others is closed: which rows are in a release is
+        decided when it is made.
+        """
+        declared = self.declared
+        if self._engine is not None and self._engine.state != source_state(
+            declared.source, base=declared.base, dataset=declared.dataset
+        ):
+            self._engine.close()
+            self._engine = None
         if self._engine is None:
             from confide.rows.duckdb import open_engine
             from confide.rows.prepared.copies import UseCopies
 
             self._engine = open_engine(
-                self.declared.source,
-                base=self.declared.base,
-                dataset=self.declared.dataset,
+                declared.source,
+                base=declared.base,
+                dataset=declared.dataset,
                 hash_key=read_order_key(self._folder),
                 frames=self._frames,
-                threads=self.declared.threads,
-                memory_limit=self.declared.memory_limit,
+                threads=declared.threads,
+                memory_limit=declared.memory_limit,
                 copying=UseCopies(folder=self._folder / PREPARED),
             )
         return self._engine

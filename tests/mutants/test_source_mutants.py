@@ -29,6 +29,7 @@ from properties.test_every_kind_of_source import differing
 from rows_world import KEY
 from source_kinds import opened
 from unit.rows import test_frames as suite
+from unit.rows.test_one_cell import disturbed
 
 pytestmark = pytest.mark.mutant
 NOCASE, HIVE = named("duckdb, NOCASE"), named("parquet, hive")
@@ -191,3 +192,25 @@ def test_ids_that_may_be_two_persons_are_seen(
         suite.test_a_number_that_may_be_two_ids_identifies_nobody_where_ids_are_text(
             tmp_path, 2.0**53 + 2
         )
+
+
+def test_whole_numbers_up_to_the_first_that_two_have_are_seen_as_ids(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    native = of(IN_DUCKDB, "double", "float")
+    assert list(wrong(native, tmp_path / "right")) == []
+    monkeypatch.setattr(clean, "LARGEST_VALUE", 2**53 + 2)
+    assert any("two persons are one" in words for words in wrong(native, tmp_path / "broken"))
+
+
+def test_long_decimals_that_are_taken_for_doubles_are_seen_as_ids(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    native = of(IN_FILES, "decimal256-76--38", kind="parquet")
+    assert list(wrong(native, tmp_path / "right")) == []
+    monkeypatch.setattr(parquet, "MOST_DIGITS", 100)
+    assert any("two persons are one" in words for words in wrong(native, tmp_path / "broken"))
+
+
+def test_line_ends_that_are_learned_from_the_first_line_are_seen(tmp_path: Path) -> None:
+    assert disturbed(tmp_path, learned=True)

@@ -9,7 +9,7 @@ too, and each patient moves their own cell of the answer, no further than one pa
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +233,25 @@ def wrong(native: Native, folder: Path) -> Iterator[str]:
         for name, answer in outcomes(native, odd, declared).items():
             each = next(one for one in declared if one.name == name)
             yield from (f"{name}: {words}" for words in moved(each, answer))
+    yield from merged(native, folder, [each for each in numeric if each.column is None])
+
+
+def merged(native: Native, folder: Path, ids: Sequence[Declared]) -> Iterator[str]:
+    """Yield the numbers that are one person beside a neighbour, and another one without.
+
+    Every second odd id is stored alone: who counts there counts beside all others too.
+    """
+    whole = outcomes(native, native.stored(folder / "all", odd=True), ids)
+    for first in (0, 1):
+        few = tuple(replace(of, odd=of.odd[first::2]) for of in native.types)
+        half = replace(native, types=few)
+        alone = outcomes(half, half.stored(folder / f"half {first}", odd=True), ids)
+        for name in alone.keys() & whole.keys():
+            if isinstance(alone[name], str) or isinstance(whole[name], str):
+                continue
+            (one,), (other,) = alone[name], whole[name]
+            if one[PLAIN : PLAIN + 19] != other[PLAIN + first :: 2][:19]:
+                yield f"{name}: two persons are one"
 
 
 def moved(declared: Declared, answers: Any) -> Iterator[str]:

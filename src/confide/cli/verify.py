@@ -97,7 +97,7 @@ def stored_payload(certificate: Any, dataset: Path) -> bytes | None:
 def _asked(certificate: Any, dataset: Path) -> "Iterator[Check]":
     from confide.files.private_places import WORKSPACE
     from confide.release.against_ledger import ledger_checks
-    from confide.release.snapshot import source_files
+    from confide.release.snapshot import source_state
     from confide.workspace import open_ledger
 
     with open_ledger(dataset) as (held, declared):
@@ -106,7 +106,7 @@ def _asked(certificate: Any, dataset: Path) -> "Iterator[Check]":
             ledger=held,
             lineage=declared.dataset.lineage,
             folder=declared.base / WORKSPACE,
-            files=source_files(declared.source, base=declared.base, dataset=declared.dataset),
+            state=source_state(declared.source, base=declared.base, dataset=declared.dataset),
         )
 
 

@@ -5,6 +5,7 @@ from the data.
 """
 
 import csv
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from confide.errors import (
     UnboundedError,
     UnknownNameError,
 )
-from confide.files.private_places import PrivatePlaces, declared_places
+from confide.files.private_places import PrivatePlaces
 from confide.files.public_table import public_table
 from confide.files.texts import Bound, Positive, Section, beside
 from confide.regular_file import reading_text
@@ -55,10 +56,17 @@ class TableSection(Section):
     columns: dict[str, ColumnSection]
 
 
-def with_category_files(value: dict[str, Any], *, path: Path) -> dict[str, Any]:
+def with_category_files(
+    value: dict[str, Any], *, path: Path, private: Callable[[], PrivatePlaces]
+) -> dict[str, Any]:
     """Replace ``categories: {file: x.csv}`` by the codes and labels of the file.
 
     With ``column``, the labels are the distinct values of that column of a file with a head.
+
+    Args:
+        value: Content of dataset.yaml.
+        path: Of dataset.yaml.
+        private: Asked, if a file is named, which files are not public.
     """
     tables = value.get("tables")
     if not isinstance(tables, dict):
@@ -68,21 +76,13 @@ def with_category_files(value: dict[str, Any], *, path: Path) -> dict[str, Any]:
         for column in columns.values() if isinstance(columns, dict) else ():
             named = column.get("categories") if isinstance(column, dict) else None
             if isinstance(named, dict) and set(named) in ({"file"}, {"file", "column"}):
-                file, private = beside(str(named["file"]), of=path), _private(value, path=path)
+                file = beside(str(named["file"]), of=path)
                 column["categories"] = (
-                    _category_column(file, str(named["column"]), private=private)
+                    _category_column(file, str(named["column"]), private=private())
                     if "column" in named
-                    else _category_file(file, private=private)
+                    else _category_file(file, private=private())
                 )
     return value
-
-
-def _private(value: dict[str, Any], *, path: Path) -> PrivatePlaces:
-    """Return what the text of a dataset.yaml declares to be data, as far as it can be read."""
-    source, tables = value.get("source"), value["tables"]
-    named = source.get("path", "") if isinstance(source, dict) else ""
-    froms = [t.get("from", name) if isinstance(t, dict) else name for name, t in tables.items()]
-    return declared_places(base=path.parent, source=str(named), tables=map(str, froms))
 
 
 def _category_column(path: Path, name: str, *, private: PrivatePlaces) -> list[str]:

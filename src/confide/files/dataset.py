@@ -3,10 +3,12 @@
 See docs/reference/dataset.md; the JSON Schema is generated from the models here.
 """
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
@@ -142,11 +144,11 @@ class DeclaredDataset:
         """Return which files a study may not take public numbers from."""
         places = declared_places(
             base=self.base,
-            source=self.source.path,
+            source=self.source,
             tables=[table.source for table in self.dataset.tables],
             anchor=self.anchor,
         )
-        return with_source(places, base=self.base, source=self.source.path)
+        return with_source(places, base=self.base, source=self.source)
 
     def terms(self) -> LedgerTerms:
         """Return what the ledger is told of the data set when it is opened."""
@@ -171,9 +173,12 @@ def read_dataset(path: Path) -> DeclaredDataset:
 def declare(value: object, *, path: Path) -> DeclaredDataset:
     """Return what the content of a dataset.yaml declares; ``path`` is where it would stand."""
     if isinstance(value, dict):
-        value = with_category_files(value, path=path)
+        value = with_category_files(
+            value, path=path, private=functools.partial(_private, value, path=path)
+        )
     file = read_section(DatasetFile, value, name=path.name)
     tables = tuple(read_table(name, section) for name, section in file.tables.items())
+    source = _source(file.source)
     policy = governing(file, path=path)
     accounting = file.accounting
     selection = accounting.selection_delta
@@ -199,7 +204,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
             path=path,
             private=lambda: declared_places(
                 base=path.parent,
-                source=file.source.path,
+                source=source,
                 tables=[table.source for table in tables],
                 anchor=read_anchor(file.ledger, base=path.parent),
             ),
@@ -209,7 +214,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
     dataset = with_values(dataset, per_patient=file.per_patient, derived=file.derived)
     return DeclaredDataset(
         dataset=dataset,
-        source=Source(kind=file.source.kind, path=file.source.path, version=file.source.version),
+        source=source,
         caps=None if file.caps is None else _caps(file.caps, dataset=dataset),
         organisation=file.issuer.organisation,
         contact=file.issuer.contact,
@@ -220,6 +225,29 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         ledger=read_place(file.ledger),
         anchor=read_anchor(file.ledger, base=path.parent),
         policy=policy,
+    )
+
+
+def _source(section: SourceSection) -> Source:
+    return Source(kind=section.kind, path=section.path, version=section.version)
+
+
+def _private(value: Mapping[str, Any], *, path: Path) -> PrivatePlaces:
+    """Return what the text of a dataset.yaml declares to be data, before its tables are read.
+
+    Raises:
+        ContractError: If source or ledger break their contract: then nobody knows what is private.
+    """
+    source = read_section(SourceSection, value.get("source"), name=f"{path.name}: source")
+    ledger = read_section(LedgerSection, value.get("ledger", {}), name=f"{path.name}: ledger")
+    return declared_places(
+        base=path.parent,
+        source=_source(source),
+        tables=[
+            str((isinstance(table, dict) and table.get("from")) or name)
+            for name, table in value["tables"].items()
+        ],
+        anchor=read_anchor(ledger, base=path.parent),
     )
 
 

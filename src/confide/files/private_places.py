@@ -8,7 +8,8 @@ told from a public file.
 
 Private are the workspace folder with ledger, keys and prepared copies; the anchor; the source's
 file with its log, or the files of its declared tables; and to a study the whole folder of a source,
-unless that folder also holds dataset.yaml.
+unless that folder also holds dataset.yaml.  The files of a table are those that the engine would
+open, by its own finder, and more: whatever else lies in the folder of a table, or has its name.
 """
 
 import os
@@ -18,6 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from confide.errors import ContractError
+from confide.tables.source import Source
+from confide.tables.source_files import table_files
 
 WORKSPACE = ".confide"
 _ENDINGS = ("", ".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
@@ -52,44 +55,56 @@ class PrivatePlaces:
 
 
 def declared_places(
-    *, base: Path, source: str, tables: Iterable[str], anchor: Path | None = None
+    *, base: Path, source: Source, tables: Iterable[str], anchor: Path | None = None
 ) -> PrivatePlaces:
     """Return what is private as dataset.yaml declares it, for the files that it names itself.
 
     Args:
         base: Folder of dataset.yaml.
-        source: Path of the source, relative to it; "" for frames.
+        source: Its path is relative to ``base``.
         tables: What the declared tables are called in the source.
         anchor: File of signed heads, where it is not in the workspace folder.
     """
-    workspace, root = (base / WORKSPACE).resolve(), (base / source).resolve()
+    workspace, root = (base / WORKSPACE).resolve(), (base / source.path).resolve()
     found = [*_beneath(workspace), *([] if anchor is None else [anchor])]
-    if source and root.is_dir():
-        found += [path for table in tables for path in _of_table(root, table)]
-    elif source:
+    if source.path and root.is_dir():
+        for table in tables:
+            found += [
+                part for parts in table_files(root, table, kind=source.kind) for part in parts
+            ]
+            found += _of_table(root, table)
+    elif source.path:
         found += [root, root.with_name(f"{root.name}.wal")]
     return PrivatePlaces(folders=(workspace,), files=frozenset(_identities(found)))
 
 
-def with_source(places: PrivatePlaces, *, base: Path, source: str) -> PrivatePlaces:
+def with_source(places: PrivatePlaces, *, base: Path, source: Source) -> PrivatePlaces:
     """Add the whole folder of a source, for the files that a study names.
 
     A folder that holds dataset.yaml stays as it is: public files may lie beside it.
     """
-    root = (base / source).resolve()
-    if not source or not root.is_dir() or base.resolve().is_relative_to(root):
+    root = (base / source.path).resolve()
+    if not source.path or not root.is_dir() or base.resolve().is_relative_to(root):
         return places
     files = places.files.union(_identities(_beneath(root)))
     return PrivatePlaces(folders=(*places.folders, root), files=files)
 
 
 def _of_table(root: Path, table: str) -> Iterator[Path]:
-    """Yield the files that a table's name may mean: those of OMOP, folders too, in any case."""
+    """Yield what else may be rows of a table: by its name in any case, or beneath its folder.
+
+    Where the folder of a table is that of the source, there may be other folders in it, and other
+    tables: then only what tools leave behind beside its parts is yielded.
+    """
     places = [root / f"{table}{ending}" for ending in _ENDINGS]
     places += [place for place in root.iterdir() if _called(place, table)]
     for place in places:
         yield place
-        if place.is_dir() and place.resolve() != root:
+        if not place.is_dir():
+            continue
+        if root.is_relative_to(place.resolve()):
+            yield from (part for part in place.iterdir() if _left_behind(part))
+        else:
             yield from _beneath(place)
 
 
@@ -97,6 +112,10 @@ def _called(place: Path, table: str) -> bool:
     name = place.name.lower()
     held = place.is_dir() or name.endswith(_ENDINGS[1:])
     return held and name.split(".")[0] == table.lower()
+
+
+def _left_behind(place: Path) -> bool:
+    return place.name.startswith((".", "_")) and place.name.lower().endswith(_ENDINGS[1:])
 
 
 def _beneath(folder: Path) -> Iterator[Path]:

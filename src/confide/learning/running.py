@@ -21,7 +21,7 @@ from confide.release.job_gate import JobGate, RunnableJob
 from confide.release.job_rounds import InParts, release_in_parts
 from confide.release.refusal import told_in_epsilon
 from confide.release.rotation import signing_key
-from confide.release.snapshot import Snapshot, source_files
+from confide.release.snapshot import Snapshot
 from confide.workspace import Workspace
 
 
@@ -144,9 +144,8 @@ def _certified(
     progress: Callable[[str], None],
 ) -> JobRelease:
     """Take the passage, commit to the snapshot, certify."""
-    declared, folder = ws.declared, ws.declared.base / WORKSPACE
-    files = source_files(declared.source, base=declared.base, dataset=declared.dataset)
-    with Snapshot(files=files, folder=folder) as snapshot:
+    folder = ws.declared.base / WORKSPACE
+    with Snapshot(state=ws.engine().state, folder=folder) as snapshot:
         try:
             stored = through(snapshot.watched(progress))
         except BudgetExhaustedError as refusal:

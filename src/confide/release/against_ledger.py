@@ -18,10 +18,11 @@ from confide.release.checks import Check, ledger_of
 from confide.release.commitment import opening_of, published, snapshot_digest
 from confide.release.job_answer import stored_study
 from confide.release.lines import differences
+from confide.rows.sources.fingerprint import SourceState
 
 
 def ledger_checks(
-    certificate: Json, *, ledger: Ledger, lineage: str, folder: Path, files: tuple[Path, ...]
+    certificate: Json, *, ledger: Ledger, lineage: str, folder: Path, state: SourceState
 ) -> Iterator[Check]:
     """Yield what ledger and steward's folder say of a certificate.
 
@@ -30,7 +31,7 @@ def ledger_checks(
         ledger: Of the data set.
         lineage: Of the data set.
         folder: The steward's.
-        files: Of the source as it is now.
+        state: Of the source as it is now.
     """
     try:
         ledger.verify_chain()
@@ -51,7 +52,7 @@ def ledger_checks(
     )
     detail = "" if wrong is None else f"{wrong.line} says {wrong.one!r}, the ledger {wrong.other!r}"
     yield Check(name="ledger row", holds=not detail, detail=detail)
-    yield _snapshot(certificate, entry=entry, folder=folder, files=files)
+    yield _snapshot(certificate, entry=entry, folder=folder, state=state)
     later = superseding(ledger, lineage=lineage).get(str(certificate.get("id")))
     detail = f"superseded by {later}" if later else ""
     yield Check(name="latest version", holds=True, detail=detail)
@@ -90,7 +91,7 @@ def _entry(certificate: Json, *, ledger: Ledger, lineage: str) -> Entry | None:
     return found if found is not None and found.lineage == lineage else None
 
 
-def _snapshot(certificate: Json, *, entry: Entry, folder: Path, files: tuple[Path, ...]) -> Check:
+def _snapshot(certificate: Json, *, entry: Entry, folder: Path, state: SourceState) -> Check:
     stated = certificate["data"].get("commitment")
     opening = opening_of(folder, entry=entry.hash)
     if stated is None:
@@ -101,6 +102,6 @@ def _snapshot(certificate: Json, *, entry: Entry, folder: Path, files: tuple[Pat
     if stated != published(opening):
         detail = "data.commitment is not the one that was made for this entry"
         return Check(name="snapshot", holds=False, detail=detail)
-    same = snapshot_digest(files, folder=folder) == opening.snapshot
+    same = snapshot_digest(state, folder=folder) == opening.snapshot
     detail = "" if same else "opens; the files of the source have changed since"
     return Check(name="snapshot", holds=True, detail=detail)

@@ -22,14 +22,14 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from confide.errors import ContractError
 from confide.plans.canonical import Json, canonical_bytes
 from confide.regular_file import descriptor, read_bytes, reading, require_regular, write_all
-from confide.rows.sources.fingerprint import fingerprints
+from confide.rows.sources.fingerprint import SourceState
 
 SCHEME = "SHA-256(32-byte nonce ‖ SHA-256 of the snapshot)"
 OPENINGS, DIGESTS = "commitments.jsonl", "snapshots.json"
@@ -75,23 +75,21 @@ def require_place(folder: Path) -> None:
             require_regular(folder / name)
 
 
-def snapshot_digest(files: Iterable[Path], *, folder: Path) -> bytes | None:
-    """Return the SHA-256 of a snapshot's files, or None if there are none or they change meanwhile.
+def snapshot_digest(state: SourceState, *, folder: Path) -> bytes | None:
+    """Return the SHA-256 of a snapshot's files; None if there are none or they are others by now.
 
     Args:
-        files: Of the source.
+        state: Of the source's files, when somebody opened them.
         folder: The steward's, where digests of files are kept.
     """
-    files = tuple(files)
-    before = fingerprints(files)
-    if not before:
+    if not state.fingerprints or not state.holds():
         return None
     known = _known(folder)
     fresh = {}
-    for path, *of in before:
+    for path, *of in state.fingerprints:
         held = known.get(path, [])
         fresh[path] = held if held[:-1] == of else [*of, _digest(Path(path))]
-    if fingerprints(files) != before:
+    if not state.holds():
         return None
     if any(known.get(path) != each for path, each in fresh.items()):
         _replace(folder / DIGESTS, json.dumps(known | fresh).encode())

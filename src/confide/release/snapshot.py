@@ -1,7 +1,9 @@
 """The snapshot of a release under way: digested beside the reading, committed to afterwards.
 
 Digesting starts when reading does, in a thread (hashing leaves the interpreter free), and only if
-rows are read at all: an answer that the ledger holds already keeps the commitment it had.
+rows are read at all: an answer that the ledger holds already keeps the commitment it had.  What is
+digested is what the engine opened: it says in which state it found the files, and there is a
+commitment only if they are in that state after the last row was read.
 
 *Privacy:* see :mod:`.commitment`; a failure here never stops a release, and says nothing of rows.
 """
@@ -14,19 +16,25 @@ from typing import Self
 
 from confide.budget.ledger import Entry
 from confide.release.commitment import Opening, commit, opening_of, require_place, snapshot_digest
+from confide.rows.sources.fingerprint import SourceState
 from confide.tables.schema import Dataset
-from confide.tables.source import Source, SourceKind
+from confide.tables.source import Source
 
 READ = "read"
 """Stage of the gate at which rows are read."""
 
 
 class Snapshot:
-    """Files of a source while a release is made of them."""
+    """Files of a source while a release is made of them.
 
-    def __init__(self, *, files: tuple[Path, ...], folder: Path) -> None:
+    Args:
+        state: As the engine opened them.
+        folder: The steward's.
+    """
+
+    def __init__(self, *, state: SourceState, folder: Path) -> None:
         require_place(folder)
-        self._files = files
+        self._state = state
         self._folder = folder
         self._digest: Future[bytes | None] | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="snapshot")
@@ -37,7 +45,7 @@ class Snapshot:
         def told(stage: str) -> None:
             if stage == READ:
                 self._digest = self._thread.submit(
-                    snapshot_digest, self._files, folder=self._folder
+                    snapshot_digest, self._state, folder=self._folder
                 )
             progress(stage)
 
@@ -46,15 +54,15 @@ class Snapshot:
     def opening(self, entry: Entry) -> Opening | None:
         """Return the commitment of an entry: the one it has, or a new one if rows were just read.
 
-        None where the source is in memory, or its files changed while they were read, or an earlier
-        delivery was cut off before it had committed, or there is no place to keep it.
+        None where the source is in memory, or its files changed since the engine opened them, or an
+        earlier delivery was cut off before it had committed, or there is no place to keep it.
         """
         try:
             held = opening_of(self._folder, entry=entry.hash)
             if held is not None or self._digest is None:
                 return held
             digest = self._digest.result()
-            if digest is None:
+            if digest is None or not self._state.holds():
                 return None
             return commit(self._folder, entry=entry.hash, snapshot=digest)
         except OSError:  # a file went away, or the disk is full: nothing to commit to
@@ -72,10 +80,8 @@ class Snapshot:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
-def source_files(source: Source, *, base: Path, dataset: Dataset) -> tuple[Path, ...]:
-    """Return the files of a source; none where it is in memory.  No row is read."""
-    from confide.rows.sources.prepare import prepared
+def source_state(source: Source, *, base: Path, dataset: Dataset) -> SourceState:
+    """Return what the files of a source are like now; no row is read."""
+    from confide.rows.sources.prepare import state_of
 
-    if source.kind is SourceKind.FRAMES:
-        return ()
-    return prepared(source, base=base, dataset=dataset, frames=None).files
+    return state_of(source, base=base, dataset=dataset)

@@ -13,7 +13,7 @@ larger than every number, so a plain clip would turn missing values into the *up
 - date: days since 1970-01-01; a timestamp is cut to its date (with a time zone: its UTC date); text
   that is no date follows the null policy; a date outside the bounds is dropped.
 - text: normal form C.  The empty text is NULL, in every column: CSV cannot tell them apart.
-- person id: integers; floating-point and decimal ids only when integral (floats: up to 2⁵³ in
+- person id: integers; floating-point and decimal ids only when integral (floats: below 2⁵³ in
   size); text in normal form C.  An id that does not fit is quarantined: its row is dropped.
 
 *Privacy:* all casts are total (TRY_CAST), so no cell can make a query fail.
@@ -81,7 +81,7 @@ def cell_of(found: Found) -> exp.Expr:
     """
     cell = own(found.name, "s")
     match found.physical:
-        case Physical.REAL:
+        case Physical.REAL | Physical.ROUNDED:
             never = missing(call("hash", cell))
             return case((never, cast(string("nan"), FLOAT)), default=cell)
         case Physical.TEXT:
@@ -129,7 +129,7 @@ def text(raw: exp.Expr, *, physical: Physical) -> exp.Expr:
     match physical:
         case Physical.TEXT:
             return exp.Nullif(this=call("nfc_normalize", as_text), expression=string(""))
-        case Physical.REAL:
+        case Physical.REAL | Physical.ROUNDED:
             return case(
                 (exp.IsNan(this=try_cast(raw, DOUBLE)), NULL),
                 (_integral(raw), cast(try_cast(raw, BIGINT), VARCHAR)),
@@ -321,8 +321,8 @@ def person(raw: exp.Expr, *, found: Found, ids: Ids) -> exp.Expr:
 def _text_id(raw: exp.Expr, *, found: Found) -> exp.Expr:
     """Return an id as text, unless two persons could have it.
 
-    That is where broken bytes became "?", and where a number was rounded: beyond 2⁵³ two long ids
-    are one floating-point number.
+    That is where broken bytes became "?", and where a number was rounded: from 2⁵³ on two long ids
+    are one floating-point number, 2⁵³ itself too.
     """
     identity = text(raw, physical=found.physical)
     match found.physical:
@@ -371,8 +371,9 @@ def _date(value: exp.Expr, column: Column) -> exp.Expr:
 
 
 def _integral(raw: exp.Expr) -> exp.Expr:
+    """Return whether a floating-point number is whole, and no other whole number is written so."""
     value = try_cast(raw, DOUBLE)
-    small = at_most(call("abs", value), cast(num(LARGEST_VALUE), DOUBLE))  # not NaN, not ±∞
+    small = less(call("abs", value), cast(num(LARGEST_VALUE), DOUBLE))  # not NaN, not ±∞
     return every(equal(value, call("floor", value)), small)
 
 

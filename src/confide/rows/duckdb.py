@@ -14,7 +14,7 @@ layout registered beforehand makes them small.
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -37,6 +37,7 @@ from confide.rows.prepared.copies import Copies, MakeCopies, UseCopies
 from confide.rows.prepared.manifest import Standing, copies_in
 from confide.rows.records import RecordRows
 from confide.rows.session import Parameter, Session, dropping_messages
+from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.prepare import prepared
 from confide.rows.spill import SpillFolder
 from confide.rows.sql import statements
@@ -78,6 +79,7 @@ class DuckDBEngine:
         spill: SpillFolder,
         standing: Standing = Standing.ABSENT,
         copies: Copies | None = None,
+        state: SourceState | None = None,
     ) -> None:
         self._connection = connection
         self._dataset = dataset
@@ -86,10 +88,16 @@ class DuckDBEngine:
         self._spill = spill
         self._standing = standing
         self._copies = copies
+        self._state = state or SourceState()
         self._last: dict[_Many, tuple[_Ready, ...]] = {}
 
     def __repr__(self) -> str:
         return f"DuckDBEngine({self._dataset.id!r})"
+
+    @property
+    def state(self) -> SourceState:
+        """What the files of the source were like when they were opened."""
+        return self._state
 
     def check(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> None:
         """Bind the aggregates against the schema of the source, reading no rows.
@@ -322,7 +330,7 @@ def open_engine(
     writing = copying.folder if isinstance(copying, MakeCopies) else None
     if isinstance(copying, UseCopies):
         standing, copies = copies_in(
-            copying.folder, dataset=dataset, opened=opened, hash_key=hash_key
+            copying.folder, dataset=dataset, state=opened.state, hash_key=hash_key
         )
     spill = SpillFolder(writing)
     connection = duckdb.connect(":memory:")
@@ -333,7 +341,7 @@ def open_engine(
             for name, frame in opened.frames.items():
                 connection.register(name, frame)
             settings = hardening(
-                opened if copies is None else replace(opened, files=opened.files + copies.files()),
+                opened.files + (() if copies is None else copies.files()),
                 temporary=spill.path,
                 threads=threads,
                 memory_limit=memory_limit,
@@ -355,6 +363,7 @@ def open_engine(
         spill=spill,
         standing=standing,
         copies=copies,
+        state=opened.state,
     )
 
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from confide.plans.descent import Ask
 from confide.plans.individual import IndividualLoss
 from confide.rows.records import RecordRows
+from confide.rows.sources.fingerprint import SourceState
 from confide.tables.aggregate import Asked
 from confide.tables.records import Records
 from confide.tables.schema import Dataset
@@ -134,6 +135,10 @@ class PersonSums(Protocol):
 
 class Engine(Protocol):
     """What counts rows; every implementation passes ``tests/contracts/engine_contract.py``."""
+
+    @property
+    def state(self) -> SourceState:
+        """What the files of the source were like when they were opened; empty without files."""
 
     def check(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> None:
         """Bind the aggregates against the schema of the source, reading no rows.

@@ -4,18 +4,18 @@
 Python variables; the last setting locks the others.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from sqlglot import exp
 
 from confide.rows.build import num
-from confide.rows.sources.prepare import Opened
 
 ATTACHED = "source"
 
 
 def hardening(
-    opened: Opened,
+    allowed: Iterable[Path],
     *,
     temporary: Path,
     threads: int | None,
@@ -24,9 +24,15 @@ def hardening(
 ) -> tuple[exp.Set, ...]:
     """Return the settings of a connection, in order; the last one locks them.
 
-    ``disabled_filesystems`` is left alone: it would block Parquet and spilling to disk.
+    Args:
+        allowed: The only files that it may open.
+        temporary: Folder for what does not fit into memory.
+        threads: Threads; all by default.
+        memory_limit: Of the engine.
+        writing: Folder that it may write to.
     """
-    files = exp.array(*(exp.Literal.string(str(path)) for path in opened.files))
+    # disabled_filesystems is left alone: it would block Parquet and spilling to disk
+    files = exp.array(*(exp.Literal.string(str(path)) for path in allowed))
     folders = [temporary] if writing is None else [temporary, writing]
     wanted: dict[str, exp.Expr] = {
         "temp_directory": exp.Literal.string(str(temporary)),

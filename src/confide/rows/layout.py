@@ -32,6 +32,7 @@ _READABLE = {
         Physical.WIDE,
         Physical.REAL,
         Physical.DECIMAL,
+        Physical.ROUNDED,
         Physical.TEXT,
         Physical.BOOLEAN,
         Physical.NOTHING,

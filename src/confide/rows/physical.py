@@ -11,6 +11,7 @@ integers to 64 bits  compared as they are
 wider integers       as their digits; a number of them is rounded to a double
 floating point       NaN is missing, ±∞ is outside
 decimals             integral ones are their digits
+longer decimals      of Parquet, more than 38 digits: as floating point, rounded; never a person id
 text, ENUM, UUID     bytes in normal form C: the collation of a column is taken off
 dates                ±∞ and years that nobody has are outside
 timestamps           their date (with a time zone: in UTC); outside the years 1 to 9999 it is ∞
@@ -36,6 +37,7 @@ class Physical(enum.Enum):
     WIDE = "integers of more than 64 bits"
     REAL = "floating-point numbers"
     DECIMAL = "decimals"
+    ROUNDED = "decimals of more than 38 digits, which are rounded"
     TEXT = "text"
     DATE = "dates"
     MOMENT = "timestamps"
@@ -48,6 +50,12 @@ class Physical(enum.Enum):
 
 IN_MILLISECONDS = "TIMESTAMP of Parquet in milliseconds"
 """Our own name of a type that the engine calls TIMESTAMP."""
+
+MOST_DIGITS = 38
+"""Decimals of more digits are read as doubles, not always the nearest: two may become one."""
+
+IN_MORE_DIGITS = "DECIMAL of Parquet of more than 38 digits"
+"""Our own name of a type that the engine calls DOUBLE."""
 
 COMPUTED = "a generated column of a DuckDB file"
 """Our own name of any type, where the column is an expression: it may draw random numbers."""
@@ -77,6 +85,7 @@ TYPES: Mapping[str, Physical] = {
     "TIMESTAMP WITH TIME ZONE": Physical.MOMENT,
     "TIMESTAMPTZ_NS": Physical.MOMENT,
     IN_MILLISECONDS: Physical.MILLISECONDS,
+    IN_MORE_DIGITS: Physical.ROUNDED,
     COMPUTED: Physical.COMPUTED,
     "BOOLEAN": Physical.BOOLEAN,
     '"NULL"': Physical.NOTHING,  # a column in memory without a single value has no type

@@ -158,6 +158,7 @@ def test_a_comparison_by_path_alone_or_by_inode_alone_is_seen(blind, folder, mon
 
 @pytest.mark.mutant
 def test_a_folder_of_rows_that_is_only_compared_by_its_own_name_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr("confide.files.private_places.table_files", lambda *_, **__: ())
     monkeypatch.setattr("confide.files.private_places._called", lambda *_, **__: False)
     with pytest.raises(AssertionError):
         test_tables_of_omop_are_private_in_whatever_case_they_are_written(

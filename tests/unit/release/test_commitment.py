@@ -11,7 +11,8 @@ from confide.files.private_places import WORKSPACE
 from confide.release import commitment as module
 from confide.release.against_ledger import ledger_checks
 from confide.release.commitment import commit, opening_of, published, snapshot_digest
-from confide.release.snapshot import source_files
+from confide.rows.sources.fingerprint import SourceState
+from confide.rows.sources.prepare import state_of
 from confide.workspace import Workspace, open_ledger, open_workspace
 from issued import again, issue
 from small_clinic import DATASET
@@ -31,7 +32,7 @@ def checks(issued, certificate=None):
                 ledger=ledger,
                 lineage="clinic",
                 folder=declared.base / WORKSPACE,
-                files=source_files(declared.source, base=declared.base, dataset=declared.dataset),
+                state=state_of(declared.source, base=declared.base, dataset=declared.dataset),
             )
         }
 
@@ -106,11 +107,11 @@ def test_a_file_is_digested_once_as_long_as_it_stays_the_same(tmp_path, monkeypa
     read = []
     digest = module._digest
     monkeypatch.setattr(module, "_digest", lambda p: read.append(p) or digest(p))
-    first = snapshot_digest([path], folder=tmp_path)
-    assert snapshot_digest([path], folder=tmp_path) == first
+    first = snapshot_digest(SourceState.of([path]), folder=tmp_path)
+    assert snapshot_digest(SourceState.of([path]), folder=tmp_path) == first
     assert len(read) == 1
     path.write_text("pid\n2\n3\n")
-    assert snapshot_digest([path], folder=tmp_path) != first
+    assert snapshot_digest(SourceState.of([path]), folder=tmp_path) != first
     assert len(read) == 2
 
 
@@ -124,7 +125,7 @@ def test_files_that_change_while_they_are_read_are_not_committed_to(tmp_path, mo
         return hashlib.sha256(found.read_bytes()).hexdigest()
 
     monkeypatch.setattr(module, "_digest", changing)
-    assert snapshot_digest([path], folder=tmp_path) is None
+    assert snapshot_digest(SourceState.of([path]), folder=tmp_path) is None
 
 
 def test_a_torn_line_of_the_stewards_file_loses_no_later_one(tmp_path):

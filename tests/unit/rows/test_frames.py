@@ -166,7 +166,9 @@ def test_a_frame_without_rows_is_read_as_one_with_rows(tmp_path, kind):
     assert counted(tmp_path / "none", frame.slice(0, 0)) == [0, 0]
 
 
-@pytest.mark.parametrize("odd", [2.0**53 + 2, 1e300, 1.5, float("inf"), float("nan")])
+@pytest.mark.parametrize(
+    "odd", [2.0**53, -(2.0**53), 2.0**53 + 2, 1e300, 1.5, float("inf"), float("nan")]
+)
 def test_a_number_that_may_be_two_ids_identifies_nobody_where_ids_are_text(tmp_path, odd):
     ids = [*range(29), odd]
     rows = arrow(pid=pa.array(ids, pa.float64()))

@@ -3,17 +3,24 @@
 import csv
 import datetime as dt
 import decimal
+import random
+from collections import Counter
 
+import duckdb
 import numpy as np
 import pytest
+from sqlglot import exp
 
 from confide.files.dataset import declare
 from confide.files.yaml_text import parse_yaml
+from confide.rows.build import select
 from confide.rows.duckdb import open_engine
+from confide.rows.sources.delimited import csv_scan
 from confide.tables.aggregate import Aggregate, Ones, Plain
 from confide.tables.bound_contributions import CellBound
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
+from confide.tables.schema import Table
 from rows_world import KEY
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -101,19 +108,67 @@ STRAY = [
     b"5,1,1,,a\rb\n", b"5,1,1,,a\r\n", b"\r", b"5,1,1,,a\0b\n", b'5,1,1,,ab"cd\n', b"5\n",
     b"5,1,1,,a,b,c\n", b"5,1,1,,\xff\n", b'5,1,1,,"\xff"\n', b"\xff,1,1,,a\n", b"\n", b"\xef\xbb\xbf5\n",
     b'5,1,1,,"ab"cd\n', b'5,1,1,,"a\r\nb"\n',
-    b"5,1,1,," + b"z" * 3_000_000 + b"\n",
+    b"5,1,1,," + b"z" * 3_000_000 + b"\n", b"5,1,1,,a\r\r\n", b"5,1,1,,a\r\r", b"\r\r\r\n", b"\r\n\r\r\n",
 ]  # fmt: skip
+PIECES = [
+    b"\r",
+    b"\r",
+    b"\r",
+    b"\n",
+    b"a",
+    b",",
+    b'"a\r\nb"',
+    b'"a,b"',
+    b"\xff",
+    b"\0",
+    b" ",
+    b"\n5,1,q\r",
+]
 
 
-@pytest.mark.parametrize("place", [0, 500, 1000])
-def test_a_stray_character_in_a_csv_file_disturbs_no_other_row(tmp_path, place):
-    rows = [b"%d,1,1,,n\n" % (10 + i) for i in range(1000)]
+def csv_sums(folder, lines, *, end=b"\n"):
+    head = b"pid,x,code,day,note" + end
+    (folder / "visits.csv").write_bytes(head + b"".join(lines))
+    return sums(folder, file="csv")
+
+
+ENDS = {"lines": [b"\n"], "carriage returns": [b"\r\n"], "mixed": [b"\r\n", b"\n", b"\n", b"\r\n"]}
+
+
+@pytest.mark.parametrize(
+    ("place", "ends"),
+    [(0, "lines"), (500, "lines"), (1000, "lines"), (500, "carriage returns"), (0, "mixed")],
+)
+def test_a_stray_character_in_a_csv_file_disturbs_no_other_row(tmp_path, place, ends):
+    ends = ENDS[ends]
+    rows = [b"%d,1,1,,n" % (10 + i) + ends[i % len(ends)] for i in range(1000)]
     for stray in STRAY:
-        lines = [*rows[:place], stray, *rows[place:]]
-        (tmp_path / "visits.csv").write_bytes(b"pid,x,code,day,note\n" + b"".join(lines))
-        found = sums(tmp_path, file="csv")
+        found = csv_sums(tmp_path, [*rows[:place], stray, *rows[place:]], end=ends[0])
         assert 0 <= found[0][0] - 1000 <= 1, stray[:40]
         assert 0 <= found[2][0] - 1000 <= 10, stray[:40]
+
+
+def disturbed(folder, *, learned=False):
+    """Return drawn odd rows between which and the end of their file another row is read otherwise."""
+    rng, found = random.Random(20), []
+    path, table = folder / "rows.csv", Table(name="t", source="rows.csv", columns=())
+    for _ in range(400):
+        ends = rng.choice([*ENDS.values()])
+        rows = [b"%d,1,n" % i + ends[i % len(ends)] for i in range(20)]
+        odd = b"".join(rng.choices(PIECES, k=rng.randint(1, 6))) + rng.choice(ends)
+        place = rng.randint(0, 20)
+        path.write_bytes(b"pid,x,note" + ends[0] + b"".join([*rows[:place], odd, *rows[place:]]))
+        relation = csv_scan((path,), table=table).relation
+        if learned:
+            next(o for o in relation.find_all(exp.PropertyEQ) if o.this.name == "new_line").pop()
+        read = Counter(duckdb.sql(select("*", of=relation).sql("duckdb")).fetchall())
+        if not read >= Counter((str(i), "1", "n") for i in range(20)):
+            found.append((odd, place, ends))
+    return found
+
+
+def test_no_row_of_odd_characters_changes_a_cell_of_another_row(tmp_path):
+    assert disturbed(tmp_path) == []
 
 
 def test_lines_inside_one_patients_quoted_text_are_never_rows_of_others(tmp_path):

@@ -46,7 +46,8 @@ from confide.rows.prepared.manifest import (
     read_manifest,
     write_manifest,
 )
-from confide.rows.sources.prepare import Opened, prepared
+from confide.rows.sources.fingerprint import SourceState
+from confide.rows.sources.prepare import state_of
 from confide.tables.schema import Dataset, Kind, Table
 from confide.tables.source import Source
 
@@ -80,7 +81,7 @@ class Preparation:
 
     def disk_needed(self) -> int:
         """Return the bytes that preparing may take, from the size of the source."""
-        return ROOM * sum(path.stat().st_size for path in self._opened().files)
+        return ROOM * sum(path.stat().st_size for path in self._state().files)
 
     def prepare(self, *, progress: Callable[[str], None] = lambda _: None) -> Manifest:
         """Write the copies unless they are current; return what is in use.
@@ -93,22 +94,18 @@ class Preparation:
                 disk is too small.
             EngineError: If reading or writing failed.
         """
-        opened = self._opened()
-        name = generation(self.dataset, opened=opened, hash_key=self.hash_key)
+        state = self._state()
+        name = generation(self.dataset, state=state, hash_key=self.hash_key)
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _alone(self.folder):
             before = read_manifest(self.folder)
-            if before is not None and self._standing(opened) is Standing.CURRENT:
+            if before is not None and self._standing(state) is Standing.CURRENT:
                 return before
             _refuse_small_disk(self)
             _clear(self.folder, keep={name, before.generation if before else name})
             (self.folder / name).mkdir(mode=0o700, exist_ok=True)
-            manifest = _written(self, name=name, before=before, progress=progress)
-            if generation(self.dataset, opened=opened, hash_key=self.hash_key) != name:
-                raise ContractError(
-                    "The source changed while it was being prepared; nothing new is in use.",
-                    hint="Run `confide prepare` again once it is at rest.",
-                )
+            manifest = _written(self, state, name=name, before=before, progress=progress)
+            _require_same(self._state(), state)
             progress("use the copies")
             write_manifest(self.folder, manifest)
         return manifest
@@ -120,7 +117,7 @@ class Preparation:
             ContractError: If there are no current copies.
             EngineError: If reading failed.
         """
-        if self._standing(self._opened()) is not Standing.CURRENT:
+        if self._standing(self._state()) is not Standing.CURRENT:
             raise ContractError("There are no current copies.", hint="Run: confide prepare")
         with (
             _engine(self) as source,
@@ -129,14 +126,21 @@ class Preparation:
             unread = tuple(source.problems())
             return differing(source, copies=copies, dataset=self.dataset, unread=unread)
 
-    def _opened(self) -> Opened:
-        return prepared(self.source, base=self.base, dataset=self.dataset, frames=None)
+    def _state(self) -> SourceState:
+        return state_of(self.source, base=self.base, dataset=self.dataset)
 
-    def _standing(self, opened: Opened) -> Standing:
-        found, _ = copies_in(
-            self.folder, dataset=self.dataset, opened=opened, hash_key=self.hash_key
-        )
+    def _standing(self, state: SourceState) -> Standing:
+        found, _ = copies_in(self.folder, dataset=self.dataset, state=state, hash_key=self.hash_key)
         return found
+
+
+def _require_same(found: SourceState, state: SourceState) -> None:
+    """Refuse copies of other files, or of another state of them, than they would be named after."""
+    if found != state:
+        raise ContractError(
+            "The source changed while it was being prepared; nothing new is in use.",
+            hint="Run `confide prepare` again once it is at rest.",
+        )
 
 
 def _engine(work: Preparation, *, copying: UseCopies | MakeCopies | None = None) -> DuckDBEngine:
@@ -153,12 +157,14 @@ def _engine(work: Preparation, *, copying: UseCopies | MakeCopies | None = None)
 
 def _written(
     work: Preparation,
+    state: SourceState,
     *,
     name: str,
     before: Manifest | None,
     progress: Callable[[str], None],
 ) -> Manifest:
     with _engine(work, copying=MakeCopies(folder=work.folder.resolve())) as engine:
+        _require_same(engine.state, state)
         problems = engine.problems()
         tables = [
             table

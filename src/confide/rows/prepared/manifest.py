@@ -26,11 +26,10 @@ from confide.errors import ContractError
 from confide.plans.canonical import encode
 from confide.regular_file import descriptor, read_bytes, reading, sync_folder
 from confide.rows.prepared.copies import Copies, TableCopy
-from confide.rows.sources.fingerprint import fingerprints
-from confide.rows.sources.prepare import Opened
+from confide.rows.sources.fingerprint import SourceState
 from confide.tables.schema import Dataset
 
-FORMAT = 6
+FORMAT = 7
 MANIFEST = "manifest.json"
 LEAST_FREE = 2**26
 
@@ -91,7 +90,7 @@ class Manifest:
     facts: tuple[TableFacts, ...] = ()
 
 
-def generation(dataset: Dataset, *, opened: Opened, hash_key: bytes) -> str:
+def generation(dataset: Dataset, *, state: SourceState, hash_key: bytes) -> str:
     """Return the digest of everything that prepared copies depend on.
 
     Raises:
@@ -99,7 +98,7 @@ def generation(dataset: Dataset, *, opened: Opened, hash_key: bytes) -> str:
     """
     from confide import __version__
 
-    if not opened.files:
+    if not state.files:
         raise ContractError(
             "Tables in memory cannot be prepared.",
             hint="Store them as Parquet and declare source: {kind: parquet, path: ...}.",
@@ -113,7 +112,7 @@ def generation(dataset: Dataset, *, opened: Opened, hash_key: bytes) -> str:
         "snapshot": dataset.snapshot,
         "lineage": dataset.lineage,
         "key": key,
-        "source": fingerprints(opened.files),
+        "source": state.fingerprints,
     }
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -158,13 +157,13 @@ def put_in_place(part: Path, path: Path) -> None:
 
 
 def copies_in(
-    folder: Path, *, dataset: Dataset, opened: Opened, hash_key: bytes
+    folder: Path, *, dataset: Dataset, state: SourceState, hash_key: bytes
 ) -> tuple[Standing, Copies | None]:
     """Return whether a folder holds copies that answer for the declared source, and these."""
-    manifest = read_manifest(folder) if opened.files else None
+    manifest = read_manifest(folder) if state.files else None
     if manifest is None:
         return Standing.ABSENT, None
-    if manifest.generation != generation(dataset, opened=opened, hash_key=hash_key):
+    if manifest.generation != generation(dataset, state=state, hash_key=hash_key):
         return Standing.OUTDATED, None
     inside = folder / manifest.generation
     for name, size in manifest.sizes.items():

@@ -11,6 +11,10 @@ first fields of a longer row, in which a comma too many shifted every value.  So
 than the header has is read, and absent cells under another word than empty ones: a row is whole if
 its last column is there and the one after it is not.
 
+A line feed ends a row, with a carriage return before it or without.  A reader that learns from the
+first line that rows end in both takes the line feed after a stray carriage return for the first
+character of the *next* row, hence for a part of somebody else's id.
+
 *Privacy:* a file is read from its beginning by one reader.  A second one that starts in the middle
 may start inside a quoted cell, and then takes the lines of one patient's text for rows of others.
 One unclosed quotation mark still swallows the rows after it; a file that people edit by hand
@@ -73,6 +77,7 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
         "strict_mode": exp.false(),  # else a stray carriage return stops every release
         "parallel": exp.false(),  # a reader that starts inside a quoted cell takes it for rows
         "max_line_size": exp.Literal.number(LONGEST_LINE),
+        "new_line": exp.Literal.string(r"\n"),  # else the first line end says what all others are
         "null_padding": exp.true(),
         "nullstr": exp.Literal.string(_ABSENT),
     }

@@ -129,7 +129,7 @@ def _text_of(cell: Any, *, number: bool, one_id: bool) -> str | None:
     match cell:
         case bool():
             return str(int(cell)) if number else str(cell).lower()
-        case float() if cell.is_integer() and abs(cell) <= LARGEST_VALUE:
+        case float() if cell.is_integer() and abs(cell) < LARGEST_VALUE:
             return str(int(cell))
         case float() if one_id:  # two long ids may be one such number
             return None

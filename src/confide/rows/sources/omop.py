@@ -20,18 +20,10 @@ from confide.errors import ContractError
 from confide.rows.clinical_ranges import ClinicalRange
 from confide.rows.sources.delimited import csv_scan
 from confide.rows.sources.parquet import parquet_scan
-from confide.rows.sources.prepare import (
-    DELIMITED,
-    PARQUET,
-    Opened,
-    Scan,
-    files_in,
-    fits,
-    from_scans,
-    inside,
-)
+from confide.rows.sources.prepare import Found, Opened, Scan, from_scans
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Dataset, Kind, Outside, Table
+from confide.tables.source_files import PARQUET, fits
 
 _VOCABULARY = "OMOP standard vocabulary"
 
@@ -89,47 +81,26 @@ def blocked(column: str) -> str:
     return _BLOCKED_NAMES.get(name, "")
 
 
-def from_omop(path: Path, *, dataset: Dataset) -> Opened:
-    """Find the CDM's tables in a DuckDB file, or in a folder of Parquet or CSV files.
+def from_omop(found: Found, *, attach: Path | None, dataset: Dataset) -> Opened:
+    """Return how the CDM's tables are read, in a DuckDB file or in Parquet or CSV files.
 
     Raises:
         ContractError: If a blocked column is declared, or two files hold one table.
     """
     _refuse_blocked(dataset)
-    if path.is_file():
-        return Opened(files=(path,), attach=path, fold_case=True, integer_ids=True)
+    if attach is not None:
+        return Opened(attach=attach, fold_case=True, integer_ids=True)
     scans: dict[str, Scan] = {}
     missing: dict[str, str] = {}
-    files: list[Path] = []
     for table in dataset.tables:
-        places = [place for place in path.iterdir() if _holds(place, table)]
+        places = found[table.name]
         if len(places) != 1:
             why = "in several files" if places else "in no file"
             missing[table.name] = f"Table {table.name!r}: {table.source!r} is {why} of the source."
             continue
-        scans[table.name], parts = _scanned(places[0], root=path, table=table)
-        files.extend(parts)
-    opened = from_scans(scans, files=files, missing=missing)
-    return replace(opened, fold_case=True, integer_ids=True)
-
-
-def _holds(place: Path, table: Table) -> bool:
-    """Return whether a file, or a folder of files, holds rows of a table by its name."""
-    if place.is_dir():
-        return place.name.lower() == table.source.lower() and bool(_parts(place))
-    called = place.name.lower().split(".")[0] == table.source.lower()
-    return called and fits(place, endings=PARQUET + DELIMITED)
-
-
-def _parts(folder: Path) -> tuple[Path, ...]:
-    return files_in(folder, endings=PARQUET) or files_in(folder, endings=DELIMITED)
-
-
-def _scanned(place: Path, *, root: Path, table: Table) -> tuple[Scan, tuple[Path, ...]]:
-    found = _parts(place) if place.is_dir() else (place,)
-    parts = tuple(inside(part, root=root, table=table) for part in found)
-    read = parquet_scan if fits(parts[0], endings=PARQUET) else csv_scan
-    return read(parts, table=table), parts
+        read = parquet_scan if fits(places[0][0], endings=PARQUET) else csv_scan
+        scans[table.name] = read(places[0], table=table)
+    return replace(from_scans(scans, missing=missing), fold_case=True, integer_ids=True)
 
 
 def _refuse_blocked(dataset: Dataset) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from confide.errors import ContractError
-from confide.rows.physical import IN_MILLISECONDS
+from confide.rows.physical import IN_MILLISECONDS, IN_MORE_DIGITS, MOST_DIGITS
 from confide.rows.sources.prepare import Scan
 from confide.tables.schema import Table
 
@@ -27,8 +27,16 @@ def parquet_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
     first, *others = (_columns(part, table=table) for part in parts)
     for part, columns in zip(parts[1:], others, strict=True):
         _require_same(first, columns, part=part, table=table)
-    slow = {name: IN_MILLISECONDS for name, column in first.items() if "milliseconds" in column}
-    return Scan(relation=parquet_relation(*parts), types=slow, mended=True)
+    types = {name: of for name, column in first.items() if (of := _otherwise(column))}
+    return Scan(relation=parquet_relation(*parts), types=types, mended=True)
+
+
+def _otherwise(column: tuple[object, ...]) -> str:
+    """Return our own name of a type that the engine reads as another; empty for all others."""
+    *_, unit, _, precision, _ = column
+    if unit == "milliseconds":
+        return IN_MILLISECONDS
+    return IN_MORE_DIGITS if isinstance(precision, int) and precision > MOST_DIGITS else ""
 
 
 def parquet_relation(*parts: Path) -> exp.Table:

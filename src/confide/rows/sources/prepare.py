@@ -4,20 +4,22 @@ Everything here looks at paths, headers and catalogues; no row is read.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.regular_file import require_regular
+from confide.rows.sources.fingerprint import SourceState
 from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source, SourceKind
+from confide.tables.source_files import DELIMITED, PARQUET, table_files
 
-PARQUET = (".parquet",)
-DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+Found: TypeAlias = Mapping[str, tuple[tuple[Path, ...], ...]]
+"""The places that may hold each declared table, each as its files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,7 @@ class Opened:
     """What a source consists of.
 
     Attributes:
-        files: The only files that the engine may open.
+        state: The only files that the engine may open, as they were before a header was read.
         attach: A DuckDB file, whose catalogue is read once it is attached.
         frames: Arrow tables to register, by our own names.
         relations: How SQL names a declared table, by declared name.
@@ -50,7 +52,7 @@ class Opened:
         integer_ids: Whether person ids are integers by specification.
     """
 
-    files: tuple[Path, ...] = ()
+    state: SourceState = field(default_factory=SourceState)
     attach: Path | None = None
     frames: Mapping[str, Any] = field(default_factory=dict)
     relations: Mapping[str, exp.Table] = field(default_factory=dict)
@@ -58,6 +60,11 @@ class Opened:
     missing: Mapping[str, str] = field(default_factory=dict)
     fold_case: bool = False
     integer_ids: bool = False
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The only files that the engine may open."""
+        return self.state.files
 
 
 def prepared(
@@ -73,22 +80,71 @@ def prepared(
     from confide.rows.sources.omop import from_omop
     from confide.rows.sources.parquet import parquet_scan
 
+    if source.kind is SourceKind.FRAMES:
+        return from_frames(frames or {}, dataset=dataset)
+    root = existing(source, base=base)
+    attached = _attached(source, root=root)
+    found = {} if attached else found_files(source, root=root, dataset=dataset)
+    state = SourceState.of((root,) if attached else opened_files(found))
     match source.kind:
-        case SourceKind.FRAMES:
-            return from_frames(frames or {}, dataset=dataset)
         case SourceKind.DUCKDB:
-            path = existing(source, base=base)
-            return Opened(files=(path,), attach=path)
+            opened = Opened(attach=root)
         case SourceKind.OMOP:
-            return from_omop(existing(source, base=base), dataset=dataset)
+            opened = from_omop(found, attach=root if attached else None, dataset=dataset)
         case SourceKind.PARQUET:
-            root = existing(source, base=base)
-            return from_files(root, dataset=dataset, read=parquet_scan, endings=PARQUET)
+            opened = from_files(
+                found, root=root, dataset=dataset, read=parquet_scan, endings=PARQUET
+            )
         case SourceKind.CSV:
-            root = existing(source, base=base)
-            return from_files(root, dataset=dataset, read=csv_scan, endings=DELIMITED)
+            opened = from_files(found, root=root, dataset=dataset, read=csv_scan, endings=DELIMITED)
         case _:
             assert_never(source.kind)
+    return replace(opened, state=state)
+
+
+def state_of(source: Source, *, base: Path, dataset: Dataset) -> SourceState:
+    """Return what the files of a source are like now; empty where it is in memory.
+
+    These are the files that an engine would open.  Only their names and states are looked at.
+
+    Raises:
+        ContractError: If the source does not exist, or a table lies outside it.
+    """
+    if source.kind is SourceKind.FRAMES:
+        return SourceState()
+    root = existing(source, base=base)
+    if _attached(source, root=root):
+        return SourceState.of((root,))
+    return SourceState.of(opened_files(found_files(source, root=root, dataset=dataset)))
+
+
+def _attached(source: Source, *, root: Path) -> bool:
+    return source.kind is SourceKind.DUCKDB or (source.kind is SourceKind.OMOP and root.is_file())
+
+
+def found_files(source: Source, *, root: Path, dataset: Dataset) -> Found:
+    """Return where each declared table lies in a folder, or is one file; resolved once, here.
+
+    Raises:
+        ContractError: If a table lies outside the source.
+    """
+    found: dict[str, tuple[tuple[Path, ...], ...]] = {}
+    for table in dataset.tables:
+        places: tuple[tuple[Path, ...], ...] = ()
+        if root.is_file():
+            places = ((root,),) if table.source in ("", root.name) else ()
+        else:
+            places = table_files(root, table.source, kind=source.kind)
+        found[table.name] = tuple(
+            tuple(inside(part, root=root, table=table) for part in parts) for parts in places
+        )
+    return found
+
+
+def opened_files(found: Found) -> tuple[Path, ...]:
+    """Return the files of the tables that lie in one place: the others are not read."""
+    parts = (path for places in found.values() if len(places) == 1 for path in places[0])
+    return tuple(dict.fromkeys(parts))
 
 
 def existing(source: Source, *, base: Path) -> Path:
@@ -119,70 +175,36 @@ def readable(path: Path) -> Path:
 
 
 def from_files(
-    root: Path, *, dataset: Dataset, read: Callable[..., Scan], endings: tuple[str, ...]
+    found: Found,
+    *,
+    root: Path,
+    dataset: Dataset,
+    read: Callable[..., Scan],
+    endings: tuple[str, ...],
 ) -> Opened:
-    """Find one file, or one folder of part files, for each declared table.
-
-    A table named ``visits`` may be the file ``visits.csv``: its name with one of ``endings``.
-    """
+    """Return how the files of each declared table are read: one file, or one folder of parts."""
     scans: dict[str, Scan] = {}
     missing: dict[str, str] = {}
-    files: list[Path] = []
     for table in dataset.tables:
-        parts = part_files(root, table, endings=endings)
-        if not parts:
-            folder = not root.is_file() and (root / table.source).is_dir()
-            what = f"no file ending in {' or '.join(endings)}" if folder else "no file"
-            where = " of the source" if folder else " in the source"
-            place = f"{what} in folder {table.source!r}" if folder else f"{what} {table.source!r}"
-            missing[table.name] = f"Table {table.name!r}: {place}{where}."
+        if found[table.name]:
+            (parts,) = found[table.name]
+            scans[table.name] = read(parts, table=table)
             continue
-        scans[table.name] = read(parts, table=table)
-        files.extend(parts)
-    return from_scans(scans, files=files, missing=missing)
+        folder = not root.is_file() and (root / table.source).is_dir()
+        what = f"no file ending in {' or '.join(endings)}" if folder else "no file"
+        where = " of the source" if folder else " in the source"
+        place = f"{what} in folder {table.source!r}" if folder else f"{what} {table.source!r}"
+        missing[table.name] = f"Table {table.name!r}: {place}{where}."
+    return from_scans(scans, missing=missing)
 
 
-def from_scans(
-    scans: Mapping[str, Scan], *, files: Sequence[Path], missing: Mapping[str, str]
-) -> Opened:
+def from_scans(scans: Mapping[str, Scan], *, missing: Mapping[str, str]) -> Opened:
     """Return what a source of files consists of."""
     return Opened(
-        files=tuple(dict.fromkeys(files)),
         relations={name: scan.relation for name, scan in scans.items()},
         scans=scans,
         missing=missing,
     )
-
-
-def part_files(root: Path, table: Table, *, endings: tuple[str, ...]) -> tuple[Path, ...]:
-    """Return the files of a table, in the order of their names.
-
-    Raises:
-        ContractError: If they lie outside the source.
-    """
-    if root.is_file():
-        named = table.source in ("", root.name)
-        return (inside(root, root=root, table=table),) if named else ()
-    path = root / table.source
-    if not path.exists():
-        path = next((p for e in endings if (p := root / f"{table.source}{e}").is_file()), path)
-    if not path.exists() and not path.is_symlink():
-        return ()
-    parts = files_in(path, endings=endings) if path.is_dir() else (path,)
-    return tuple(inside(part, root=root, table=table) for part in parts)
-
-
-def files_in(folder: Path, *, endings: tuple[str, ...]) -> tuple[Path, ...]:
-    """Return the files of a folder that can be parts of a table, in the order of their names.
-
-    What begins with "." or "_" is what tools and editors leave behind, as are other endings.
-    """
-    return tuple(sorted(p for p in folder.iterdir() if not p.is_dir() and fits(p, endings=endings)))
-
-
-def fits(path: Path, *, endings: tuple[str, ...]) -> bool:
-    """Return whether a name can be that of rows."""
-    return not path.name.startswith((".", "_")) and path.name.lower().endswith(endings)
 
 
 def inside(path: Path, *, root: Path, table: Table) -> Path:

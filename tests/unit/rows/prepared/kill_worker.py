@@ -48,7 +48,7 @@ def main(folder: Path, kills: int) -> None:
         os.waitpid(child, 0)
         after = read_manifest(first.folder)
         opened = prepared(SOURCE, base=folder, dataset=of, frames=None)
-        standing, copies = copies_in(first.folder, dataset=of, opened=opened, hash_key=KEY)
+        standing, copies = copies_in(first.folder, dataset=of, state=opened.state, hash_key=KEY)
         if after == before:
             assert standing is Standing.OUTDATED, standing
             inside = first.folder / before.generation

@@ -1,0 +1,76 @@
+"""Which files a declared table means in the folder of a source: by names alone, nothing is opened.
+
+One finder for everybody who asks: the engine opens these files and no other, a release is committed
+to the state in which it opened them, and none of them is public.
+"""
+
+from pathlib import Path
+from typing import assert_never
+
+from confide.tables.source import SourceKind
+
+PARQUET = (".parquet",)
+DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+
+
+def table_files(root: Path, table: str, *, kind: SourceKind) -> tuple[tuple[Path, ...], ...]:
+    """Return the places that may hold a table in the folder ``root``, each as its files.
+
+    Paths are as they are found: symbolic links are not followed, and a name may lead outside.  Two
+    places are one too many, unless the table may be written twice.
+
+    Args:
+        root: Folder of the source.
+        table: What the table is called in the source.
+        kind: Kind of the source; one of frames, or of a DuckDB file, holds nothing in a folder.
+    """
+    match kind:
+        case SourceKind.FRAMES | SourceKind.DUCKDB:
+            return ()
+        case SourceKind.PARQUET:
+            return _parts(root, table, endings=PARQUET)
+        case SourceKind.CSV:
+            return _parts(root, table, endings=DELIMITED)
+        case SourceKind.OMOP:
+            return _in_any_case(root, table)
+        case _:
+            assert_never(kind)
+
+
+def fits(path: Path, *, endings: tuple[str, ...]) -> bool:
+    """Return whether a name can be that of rows.
+
+    What begins with "." or "_" is what tools and editors leave behind, as are other endings.
+    """
+    return not path.name.startswith((".", "_")) and path.name.lower().endswith(endings)
+
+
+def _parts(root: Path, table: str, *, endings: tuple[str, ...]) -> tuple[tuple[Path, ...], ...]:
+    """Return one file, or the files of one folder; ``visits`` may be the file ``visits.csv``."""
+    path = root / table
+    if not path.exists():
+        path = next((p for e in endings if (p := root / f"{table}{e}").is_file()), path)
+    if path.is_dir():
+        parts = _files_in(path, endings=endings)
+        return (parts,) if parts else ()
+    return ((path,),) if path.exists() or path.is_symlink() else ()
+
+
+def _in_any_case(root: Path, table: str) -> tuple[tuple[Path, ...], ...]:
+    """Return the files and folders of a table of the CDM, whose names ignore case."""
+    found = []
+    for place in root.iterdir():
+        if place.is_dir():
+            called = place.name.lower() == table.lower()
+            parts = _files_in(place, endings=PARQUET) or _files_in(place, endings=DELIMITED)
+        else:
+            called = place.name.lower().split(".")[0] == table.lower()
+            parts = (place,) if fits(place, endings=PARQUET + DELIMITED) else ()
+        if called and parts:
+            found.append(parts)
+    return tuple(found)
+
+
+def _files_in(folder: Path, *, endings: tuple[str, ...]) -> tuple[Path, ...]:
+    """Return the files of a folder that can be parts of a table, in the order of their names."""
+    return tuple(sorted(p for p in folder.iterdir() if not p.is_dir() and fits(p, endings=endings)))
