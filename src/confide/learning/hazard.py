@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import ContractError, UnboundedError
-from confide.learning.columns import Bounds, Feature, cells, text_of
+from confide.learning.columns import Bounds, Feature, text_of
+from confide.learning.containers import cells
 from confide.learning.estimator import Floats
 from confide.learning.in_memory import OUTCOME
 from confide.learning.ledger_folder import TemporaryLedger
@@ -173,7 +174,7 @@ def _event_and_time(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     Raises:
         ContractError: If there are not two.
     """
-    found = cells(y)
+    found = cells(y, width=2)
     if found.dtype.names is not None and len(found.dtype.names) == 2:
         event, time = (found[name] for name in found.dtype.names)
         return np.asarray(event), np.asarray(time)
