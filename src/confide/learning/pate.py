@@ -228,8 +228,8 @@ class PATEClassifier(Estimator):
     def _try(self, features: tuple[Feature, ...], *, terms: Floats, learns: Learns) -> None:
         """Refuse a teacher or student that cannot learn, on made-up rows and votes."""
         student = self.teacher if self.student is None else self.student
-        check_student(student, learns=learns)
         check_teacher(self.teacher)
+        check_student(student, learns=learns)
         made_up = made_up_rows(features, count=MADE_UP)
         try_teacher(self.teacher, rows=made_up, classes=len(self.classes))
         try_student(student, terms=terms, classes=len(self.classes), learns=learns)
