@@ -9,7 +9,6 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from confide.budget.chained_ledger import ChainedLedger
@@ -40,6 +39,7 @@ from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
 from confide.release.rotation import signing_key
+from confide.release.seal import sealing
 from confide.release.site_ledger import ANCHOR, PATIENTS, site_ledger, site_patients
 from confide.release.snapshot import Snapshot, source_files
 from confide.rows.engine import Engine
@@ -130,6 +130,7 @@ class Workspace:
                 found[statistic.id] = str(unknown)
         return found
 
+    @sealing
     def release(
         self,
         plan: Plan,
@@ -172,6 +173,7 @@ class Workspace:
                 raise told_in_epsilon(refusal, plan=plan) from None
             return self._certified(stored, snapshot=snapshot)
 
+    @sealing
     def advance(
         self,
         plan: Plan,
@@ -272,12 +274,7 @@ class Workspace:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def engine(self) -> Engine:

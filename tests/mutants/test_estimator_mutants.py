@@ -4,10 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from confide.errors import ConfideError
+from confide.errors import ConfideError, ReleaseFailedError
 from confide.learning import DPLogisticRegression, TemporaryLedger, estimator, in_memory
 from confide.learning.columns import declared
 from confide.learning.in_memory import OUTCOME, column_of, frame_of
+from confide.rows.duckdb import DuckDBEngine
+from left_behind import everything_carried
 
 pytestmark = pytest.mark.mutant
 
@@ -56,3 +58,20 @@ def test_a_column_of_which_one_row_decides_how_all_are_read_is_caught(monkeypatc
 
     monkeypatch.setattr(in_memory, "cells", by_all_widths)
     assert moved_by_one()
+
+
+@pytest.mark.parametrize("sealed", [True, False], ids=["real", "mutant"])
+def test_a_fit_whose_frames_leave_with_its_failure_is_caught(sealed, monkeypatch):
+    def failing(self, asked, *, dataset):
+        del self, asked, dataset
+        raise ValueError("of a row")
+
+    monkeypatch.setattr(DuckDBEngine, "aggregate", failing)
+    fit = DPLogisticRegression.fit
+    model = DPLogisticRegression(bounds=[(18, 100)], workspace=TemporaryLedger())
+    with pytest.raises(ReleaseFailedError) as failed:
+        (fit if sealed else fit.__wrapped__)(
+            model, np.array([[64.587], [38.0], [77.0]]), [0, 1, 0], patients=[1, 2, 3]
+        )
+    shown = any(CELL in each for each in everything_carried(failed.value))
+    assert shown is not sealed

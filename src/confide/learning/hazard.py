@@ -30,6 +30,7 @@ from confide.learning.model import (
     of_quantity,
     values_of,
 )
+from confide.release.seal import sealing
 
 
 class DPHazardRegression(DPModel):
@@ -77,6 +78,7 @@ class DPHazardRegression(DPModel):
         self.hold_out = hold_out
         self.level = level
 
+    @sealing
     def fit(self, X: Any, y: Any, *, patients: Any = None) -> Self:  # noqa: N803
         """Charge the ledger, fit, and keep what was published.
 

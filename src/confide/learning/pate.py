@@ -42,6 +42,7 @@ from confide.learning.running import planned, run_job
 from confide.privacy.amount import from_nano
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.unit import Entity
+from confide.release.seal import sealing
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records
@@ -142,6 +143,7 @@ class PATEClassifier(Estimator):
         self.workspace = workspace
         self.lineage = lineage
 
+    @sealing
     def fit(
         self,
         X: Any,  # noqa: N803

@@ -15,6 +15,7 @@ from confide.learning.columns import (
 )
 from confide.learning.containers import columns_of, names_of, width_of
 from confide.learning.conventions import Conventions
+from confide.release.seal import sealing
 
 
 class PublicScaler(Conventions):
@@ -34,6 +35,7 @@ class PublicScaler(Conventions):
         """Learn nothing."""
         return self
 
+    @sealing
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return numbers in [−1, 1], missing ones as NaN; shape (rows, columns).
 
