@@ -5,6 +5,8 @@ import types
 import numpy as np
 
 _PLAIN = (int, float, complex, bool, type(None), types.ModuleType, type, types.CodeType)
+_TABLES = ("pyarrow", "pandas", "polars", "torch")
+"""Libraries whose objects hold cells where no attribute shows them."""
 _OURS = ("confide", "counting_job")
 
 
@@ -50,6 +52,9 @@ def _parts(each, found):
             if each.size < 100_000:
                 found.append(repr(each.tolist()))
             return []
+        case _ if type(each).__module__.split(".")[0] in _TABLES:
+            found.append(_cells(each))
+            return []
         case dict():
             return [*each.keys(), *each.values()]
         case list() | tuple() | set() | frozenset():
@@ -64,6 +69,14 @@ def _parts(each, found):
         case _:
             slots = [getattr(each, name, None) for name in _slots(type(each))]
             return [*slots, *getattr(each, "__dict__", {}).values()]
+
+
+def _cells(each):
+    """Return the cells of a table or column; what its parts are made of is no value."""
+    for name in ("to_pylist", "to_pydict", "to_dicts", "to_list", "to_dict", "tolist"):
+        if callable(getattr(each, name, None)):
+            return repr(getattr(each, name)())
+    return repr(each)
 
 
 def _full(cell):

@@ -39,6 +39,7 @@ from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
 from confide.release.rotation import signing_key
+from confide.release.seal import sealing
 from confide.release.site_ledger import ANCHOR, PATIENTS, site_ledger, site_patients
 from confide.release.snapshot import Snapshot, source_state
 from confide.rows.engine import Engine
@@ -128,6 +129,7 @@ class Workspace:
                 found[statistic.id] = str(unknown)
         return found
 
+    @sealing
     def release(
         self,
         plan: Plan,
@@ -170,6 +172,7 @@ class Workspace:
                 raise told_in_epsilon(refusal, plan=plan) from None
             return self._certified(stored, snapshot=snapshot)
 
+    @sealing
     def advance(
         self,
         plan: Plan,

@@ -12,6 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from confide.attacks.audit.black_box import audit_scenario
 from confide.jobs.learning.pate import job as pate_job
+from confide.jobs.learning.pate import teachers
+from confide.jobs.learning.pate.teachers import count_votes, shards_of
 from confide.jobs.learning.pate.votes import Aggregation, calibrated, moved_by
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.privacy.adjacency import Adjacency
@@ -19,11 +21,14 @@ from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.unit import Entity
 from models import world
 from pate_world import (
+    QUERIES,
+    STATES,
     audit_of_counts,
     audit_of_refusals,
     cost_of_one_query,
     farthest_by_one_patient,
     job_of,
+    moved,
 )
 from seeded import SeededEntropy
 
@@ -107,3 +112,30 @@ def test_shards_by_row_instead_of_patient_are_caught() -> None:
     by_row = farthest_by_one_patient(places=row_number)
     assert by_row[0] > CLAIMED[0]
     assert by_row[1] > CLAIMED[1]
+
+
+def test_teachers_that_saw_everybody_before_are_caught(monkeypatch) -> None:
+    """One patient then moves the vote of every teacher, and two plans are one."""
+    frozen = pytest.importorskip("sklearn.frozen").FrozenEstimator
+
+    def kept(state):
+        rows = np.array([[0.0], [1.0], [0.0], [1.0], *([[0.0]] * len(STATES[state]))])
+        classes = np.array([0, 1, 0, 1, *(3 * len(STATES[state]) * [1])][: len(rows)])
+        return frozen(DecisionTreeClassifier().fit(rows, classes))
+
+    def farthest():
+        terms, classes = np.array([[0.0], [1.0]] * 20), np.array([0, 1] * 20)
+        counts = [
+            count_votes(
+                shards_of(terms, classes=classes, places=np.arange(40) // 4, number=10),
+                teacher=kept(state),
+                queries=QUERIES,
+                classes=2,
+            )
+            for state in ("absent", "thrice")
+        ]
+        return moved(*counts)[0]
+
+    assert farthest() == 0  # a teacher that is refused votes for the first class
+    monkeypatch.setattr(teachers, "require_unfitted", lambda _: None)
+    assert farthest() > PATIENT.l1

@@ -74,7 +74,7 @@ def declared(
         missing: Constants by name.
 
     Raises:
-        UnboundedError: If a column has neither bounds nor categories.
+        UnboundedError: If a column has neither bounds nor categories, or there is none.
         ContractError: If it has both, or bounds are no pair of numbers.
     """
     levels, constants = dict(categories or {}), dict(missing or {})
@@ -84,6 +84,11 @@ def declared(
         for name in given:
             if name not in names:
                 raise UnknownNameError(f"column in {kind}", name, known=names)
+    if not names:
+        raise UnboundedError(
+            "No column is declared, and bounds and categories of the data are not public.",
+            hint="Write bounds={'age': (0, 100)} from clinical knowledge.",
+        )
     return tuple(
         _feature(name, pairs.get(name), levels.get(name), constants.get(name)) for name in names
     )
@@ -114,6 +119,17 @@ def _pairs(
 def each_name(names: Sequence[str] | None, number: int) -> tuple[str, ...]:
     """Return the names of columns; x0, x1, … where there are none."""
     return tuple(names) if names is not None else tuple(f"x{i}" for i in range(number))
+
+
+def declared_width(bounds: Bounds, categories: Mapping[str, Sequence[Any]] | None) -> int | None:
+    """Return how many columns are declared; None where one pair stands for all of them."""
+    match bounds:
+        case (int() | float() | str(), int() | float() | str()):
+            return None
+        case None:
+            return len(categories or {})
+        case _:
+            return len(bounds) + len(categories or {})
 
 
 def _feature(name: str, pair: Pair | None, levels: Sequence[Any] | None, constant: Any) -> Feature:
@@ -159,65 +175,6 @@ def label(value: Any) -> str | None:
                 return None
     except Exception:  # noqa: BLE001 - an array, thousands of digits: a refusal would tell
         return None
-
-
-def names_of(table: Any) -> tuple[str, ...] | None:
-    """Return the names of the columns of a frame; None of an array."""
-    columns = getattr(table, "columns", None)
-    return None if columns is None else tuple(str(name) for name in columns)
-
-
-def width_of(table: Any) -> int:
-    """Return the number of columns.
-
-    Raises:
-        ContractError: If it is no table.
-    """
-    shape = getattr(table, "shape", None) or cells(table).shape
-    if len(shape) != 2:
-        raise ContractError("Expected X of shape (rows, columns).")
-    return int(shape[1])
-
-
-def cells(values: Any) -> NDArray[Any]:
-    """Return an array as it is, and of lists the cells as they were given.
-
-    Of a list NumPy would choose one type by all of its cells, so that one patient's text, or one
-    missing id, would change what everybody else's cells say.
-
-    Example:
-        >>> cells([0.0, 1.0, "unknown"]).tolist()
-        [0.0, 1.0, 'unknown']
-    """
-    if hasattr(values, "__array__"):
-        return np.asarray(values)
-    rows = list(values)
-    widths = {_width(row) for row in rows}
-    if len(widths) != 1 or -1 in widths:
-        found = np.empty(len(rows), dtype=object)
-        for place, row in enumerate(rows):
-            found[place] = row
-        return found
-    found = np.empty((len(rows), widths.pop()), dtype=object)
-    for place, row in enumerate(rows):
-        for cell, value in enumerate(row):  # one by one: a cell may be a list
-            found[place, cell] = value
-    return found
-
-
-def _width(row: Any) -> int:
-    """Return the number of cells of a row; −1 of a single cell."""
-    if isinstance(row, np.ndarray):
-        return len(row) if row.ndim else -1
-    return len(row) if isinstance(row, list | tuple) else -1
-
-
-def column(table: Any, place: int) -> NDArray[Any]:
-    """Return one column of a frame, array or list of rows."""
-    names = getattr(table, "columns", None)
-    if names is None:
-        return np.asarray(cells(table)[:, place])
-    return np.asarray(table[list(names)[place]])
 
 
 def numbers(values: NDArray[Any], *, name: str) -> NDArray[np.float64]:

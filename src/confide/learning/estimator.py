@@ -15,12 +15,11 @@ from confide.errors import ContractError
 from confide.learning.columns import (
     Bounds,
     Feature,
-    column,
     declared,
+    declared_width,
     each_name,
-    names_of,
-    width_of,
 )
+from confide.learning.containers import columns_of, is_even, is_list, names_of, width_of
 from confide.learning.conventions import Conventions
 from confide.learning.in_memory import PATIENT, ROWS
 from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
@@ -108,7 +107,10 @@ class Estimator(Conventions):
             table: Rows, or None.
             own: Names that the model calls its own.
         """
-        names = None if table is None else each_name(names_of(table), width_of(table))
+        names = None
+        if table is not None:
+            width = width_of(table, declared=declared_width(self.bounds, self.categories))
+            names = each_name(names_of(table), width)
         found = declared(
             names, bounds=self.bounds, categories=self.categories, missing=self.missing
         )
@@ -191,14 +193,19 @@ def stacked(table: Any, *, features: tuple[Feature, ...], terms: Terms) -> Float
             that would learn from the answers.
     """
     refuse_callers()
-    if width_of(table) != len(features):
-        raise ContractError(f"Expected {len(features)} columns, got {width_of(table)}.")
-    found = [
+    width = len(features)
+    found = width_of(table, declared=width)
+    if found != width:
+        raise ContractError(f"Expected {width} columns, got {found}.")
+    if is_list(table) and not is_even(table, width=width):
+        raise ContractError(f"Expected {width} columns in each row.")
+    columns = columns_of(table, width=width)
+    parts = [
         part
-        for place, feature in enumerate(features)
-        for part in terms(feature, column(table, place))
+        for feature, values in zip(features, columns, strict=True)
+        for part in terms(feature, values)
     ]
-    return np.column_stack(found)
+    return np.column_stack(parts)
 
 
 def as_text(value: str | int) -> str:

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import ContractError, UnboundedError
-from confide.learning.columns import Bounds, Feature, cells, text_of
+from confide.learning.columns import Bounds, Feature, text_of
+from confide.learning.containers import cells
 from confide.learning.estimator import Floats
 from confide.learning.in_memory import OUTCOME
 from confide.learning.ledger_folder import TemporaryLedger
@@ -29,6 +30,7 @@ from confide.learning.model import (
     of_quantity,
     values_of,
 )
+from confide.release.seal import sealing
 
 
 class DPHazardRegression(DPModel):
@@ -76,6 +78,7 @@ class DPHazardRegression(DPModel):
         self.hold_out = hold_out
         self.level = level
 
+    @sealing
     def fit(self, X: Any, y: Any, *, patients: Any = None) -> Self:  # noqa: N803
         """Charge the ledger, fit, and keep what was published.
 
@@ -173,7 +176,7 @@ def _event_and_time(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     Raises:
         ContractError: If there are not two.
     """
-    found = cells(y)
+    found = cells(y, width=2)
     if found.dtype.names is not None and len(found.dtype.names) == 2:
         event, time = (found[name] for name in found.dtype.names)
         return np.asarray(event), np.asarray(time)

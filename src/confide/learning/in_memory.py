@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from confide.errors import ContractError
 from confide.files.private_places import WORKSPACE
-from confide.learning.columns import Feature, cells, column, label, numbers
+from confide.learning.columns import Feature, label, numbers
+from confide.learning.containers import cells, columns_of
 from confide.learning.ledger_folder import ledger_folder
 from confide.release.keys import read_order_key
 
@@ -40,8 +41,8 @@ def frame_of(
     import pyarrow as pa
 
     found: dict[str, Any] = {}
-    for place, feature in enumerate(features):
-        values = column(table, place)
+    held = columns_of(table, width=len(features))
+    for feature, values in zip(features, held, strict=True):
         found[feature.name] = _arrow(values, name=feature.name, text=bool(feature.labels))
     rows = len(found[features[0].name])
     ids = np.arange(rows) if patients is None else cells(patients).ravel()

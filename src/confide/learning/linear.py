@@ -24,6 +24,7 @@ from confide.learning.model import (
     of_quantity,
     values_of,
 )
+from confide.release.seal import sealing
 
 
 class DPLinearRegression(DPModel):
@@ -64,6 +65,7 @@ class DPLinearRegression(DPModel):
         self.lineage = lineage
         self.level = level
 
+    @sealing
     def fit(self, X: Any, y: Any, *, patients: Any = None) -> Self:  # noqa: N803
         """Charge the ledger, fit, and keep what was published.
 

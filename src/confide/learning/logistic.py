@@ -31,6 +31,7 @@ from confide.learning.model import (
 )
 from confide.plans.one_shot import one_look_is_better
 from confide.plans.plan import Plan
+from confide.release.seal import sealing
 from confide.workspace import Workspace
 
 METHODS = ("rounds", "one-shot", "auto")
@@ -94,6 +95,7 @@ class DPLogisticRegression(DPModel):
         self.method = method
         self.expect_rows = expect_rows
 
+    @sealing
     def fit(self, X: Any, y: Any, *, patients: Any = None) -> Self:  # noqa: N803
         """Charge the ledger, fit, and keep what was published.
 

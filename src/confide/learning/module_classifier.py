@@ -43,6 +43,7 @@ from confide.privacy.amount import amount
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.job_certificate import JobRelease
+from confide.release.seal import sealing
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records
@@ -137,6 +138,7 @@ class DPModuleClassifier(Estimator):
         self.workspace = workspace
         self.lineage = lineage
 
+    @sealing
     def fit(
         self,
         X: Any,  # noqa: N803

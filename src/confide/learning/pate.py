@@ -42,6 +42,7 @@ from confide.learning.running import planned, run_job
 from confide.privacy.amount import from_nano
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.unit import Entity
+from confide.release.seal import sealing
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records
@@ -142,6 +143,7 @@ class PATEClassifier(Estimator):
         self.workspace = workspace
         self.lineage = lineage
 
+    @sealing
     def fit(
         self,
         X: Any,  # noqa: N803
@@ -228,8 +230,8 @@ class PATEClassifier(Estimator):
     def _try(self, features: tuple[Feature, ...], *, terms: Floats, learns: Learns) -> None:
         """Refuse a teacher or student that cannot learn, on made-up rows and votes."""
         student = self.teacher if self.student is None else self.student
-        check_student(student, learns=learns)
         check_teacher(self.teacher)
+        check_student(student, learns=learns)
         made_up = made_up_rows(features, count=MADE_UP)
         try_teacher(self.teacher, rows=made_up, classes=len(self.classes))
         try_student(student, terms=terms, classes=len(self.classes), learns=learns)

@@ -26,6 +26,7 @@ from confide.learning.model import (
     of_quantity,
     values_of,
 )
+from confide.release.seal import sealing
 
 
 class DPPoissonRegression(DPModel):
@@ -73,6 +74,7 @@ class DPPoissonRegression(DPModel):
         self.level = level
         self.rows_per_patient = rows_per_patient
 
+    @sealing
     def fit(self, X: Any, y: Any, *, exposure: Any = None, patients: Any = None) -> Self:  # noqa: N803
         """Charge the ledger, fit, and keep what was published.
 

@@ -21,6 +21,7 @@ from confide.release.job_gate import JobGate, RunnableJob
 from confide.release.job_rounds import InParts, release_in_parts
 from confide.release.refusal import told_in_epsilon
 from confide.release.rotation import signing_key
+from confide.release.seal import sealing
 from confide.release.snapshot import Snapshot
 from confide.workspace import Workspace
 
@@ -55,6 +56,7 @@ def gate_of(ws: Workspace) -> JobGate:
     )
 
 
+@sealing
 def run_job(
     ws: Workspace,
     job: RunnableJob,
@@ -93,6 +95,7 @@ def run_job(
     return _certified(ws, plan, through=through, progress=progress)
 
 
+@sealing
 def run_in_parts(
     ws: Workspace,
     job: Job,

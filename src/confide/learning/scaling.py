@@ -5,16 +5,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.errors import ContractError
 from confide.learning.columns import (
     Bounds,
-    column,
     declared,
+    declared_width,
     each_name,
-    names_of,
     numbers,
-    width_of,
 )
+from confide.learning.containers import columns_of, names_of, width_of
 from confide.learning.conventions import Conventions
+from confide.release.seal import sealing
 
 
 class PublicScaler(Conventions):
@@ -34,6 +35,7 @@ class PublicScaler(Conventions):
         """Learn nothing."""
         return self
 
+    @sealing
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return numbers in [−1, 1], missing ones as NaN; shape (rows, columns).
 
@@ -42,12 +44,15 @@ class PublicScaler(Conventions):
         """
         found = []
         names = names_of(X)
+        width = width_of(X, declared=declared_width(self.bounds, None))
         if names is None and isinstance(self.bounds, dict):
             names = tuple(self.bounds)
-        names = each_name(names, width_of(X))
-        for place, feature in enumerate(declared(names, bounds=self.bounds, categories=None)):
+        features = declared(each_name(names, width), bounds=self.bounds, categories=None)
+        if len(features) != width:
+            raise ContractError(f"Expected {len(features)} columns, got {width}.")
+        for feature, cells in zip(features, columns_of(X, width=width), strict=True):
             low, high = float(feature.lower), float(feature.upper)
-            values = np.clip(numbers(column(X, place), name=feature.name), low, high)
+            values = np.clip(numbers(cells, name=feature.name), low, high)
             found.append((2 * values - low - high) / (high - low))
         return np.column_stack(found)
 

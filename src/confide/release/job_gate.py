@@ -135,10 +135,22 @@ class JobGate:
             self._require_everybody(held.entry)
             return answer
 
-        passage = Passage(
+        return self._passage().take(request, admit=admit, progress=progress)
+
+    def keep(
+        self, request: ChargeRequest, *, answer: Answer, progress: Callable[[str], None]
+    ) -> StoredRelease:
+        """Take the passage with an answer that was made before and that nobody has seen."""
+
+        def admit(held: Reservation) -> None:
+            self._require_everybody(held.entry)
+
+        return self._passage().keep(request, answer=answer, admit=admit, progress=progress)
+
+    def _passage(self) -> Passage:
+        return Passage(
             ledger=self.ledger, entropy=self.entropy, report_incident=self.report_incident
         )
-        return passage.take(request, admit=admit, progress=progress)
 
     def _require_everybody(self, entry: Entry) -> None:
         """Refuse a policy that was adopted between check and charge."""

@@ -11,7 +11,9 @@
 it is committed, and the ledger commits each part once, each from the part before it (a growing
 release, :mod:`confide.budget.growth`).  A part that was cut off before it was committed left
 nothing: its weights and its noise died with the process, and it is run again from the same
-committed start with fresh noise.  So whatever was published has the law of one uninterrupted run,
+committed start with fresh noise.  One that was made is committed before an interrupt goes on; only
+a kill in the instant between the record that rows were read and the commit ends the job, since the
+ledger takes no such record back.  So whatever was published has the law of one uninterrupted run,
 given that the interruption does not depend on what it lost.  An older start cannot be gone on from:
 the ledger knows the position, and a ledger that was put back is found out by its anchor.  ∎
 
@@ -125,7 +127,7 @@ def _released(
         request_key=request_key,
         step=Step(question=question, start=0, stop=1),
     )
-    stored = gate.take(opening, answer=lambda: _answer(plan, runner.opened()), progress=progress)
+    stored = gate.keep(opening, answer=_answer(plan, runner.opened()), progress=progress)
     opened, rows = stored.entry.number, None
     while (growth := _growth(gate, plan, opened=opened)).position <= runner.parts:
         if growth.closed:
@@ -136,13 +138,14 @@ def _released(
                 "key.",
             )
         part, before = growth.position, read_answer(gate.ledger.stored(growth.latest).payload)
-        made: Files | BaseException
+        made: Answer | BaseException
         try:
             with no_warnings():  # that one was given may depend on the data
                 rows = rows or gate.read(plan, progress=progress)
-                made = runner.advanced(
+                files = runner.advanced(
                     rows, part=part, before=before.files, entropy=gate.entropy, progress=progress
                 )
+                made = _answer(plan, files)
         except BaseException as broken:
             if stop_of(broken) is not None:
                 raise
@@ -153,18 +156,19 @@ def _released(
             request_key=f"{request_key}/{part}",
             step=Step(question=question, start=part, stop=part + 1, continues=opened),
         )
-        stored = gate.take(request, answer=_made(plan, made), progress=progress)
+        if isinstance(made, Answer):
+            stored = gate.keep(request, answer=made, progress=progress)
+        else:
+            stored = gate.take(request, answer=_raising(made), progress=progress)
     latest = gate.ledger.stored(growth.latest)
     return StoredRelease(entry=gate.ledger.publish(latest.entry), payload=latest.payload)
 
 
-def _made(plan: JobPlan, made: Files | BaseException) -> Callable[[], Answer]:
-    """Return the answer of a part, or the failure of one, which burns it."""
+def _raising(failure: BaseException) -> Callable[[], Answer]:
+    """Return the failure of a part as an answer, which burns it."""
 
     def answer() -> Answer:
-        if isinstance(made, BaseException):
-            raise made
-        return _answer(plan, made)
+        raise failure
 
     return answer
 

@@ -9,6 +9,10 @@
     commit the payload        durable; the answer exists nowhere else
     publish the stored bytes  again and again, the same
 
+What exists before its request does, a part of a job or what a job starts from, takes a shorter way:
+it is recorded and committed at once, and an interrupt waits until that is done.  Before the record
+an interrupt gives the request back, as nobody has seen anything.
+
 *Privacy:* the same request key and plan return the stored bytes and never spend twice.  After
 reading has begun every failure burns the request and becomes :class:`ReleaseFailedError`, whose
 text is constant, and the charge stays: whether something failed may depend on the data.  It leaves
@@ -23,9 +27,16 @@ References:
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, TypeVar, assert_never
 
-from confide.budget.ledger import ChargeRequest, Entry, Ledger, Reservation, StoredRelease
+from confide.budget.ledger import (
+    ChargeRequest,
+    Entry,
+    Ledger,
+    Reservation,
+    State,
+    StoredRelease,
+)
 from confide.errors import LedgerUnreachableError, ReleaseFailedError
 from confide.noise.entropy import Entropy
 from confide.release.quiet import no_warnings
@@ -45,6 +56,7 @@ class Answer:
     members: str = ""
 
 
+_Admitted = TypeVar("_Admitted")
 Answering: TypeAlias = Callable[[], Answer]
 """Reads rows and hides them; called once, after it is recorded that reading begins."""
 
@@ -81,13 +93,42 @@ class Passage:
             PolicyError: If a cap would be passed, or the terms differ; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        return sealed(lambda: self._taken(request, admit=admit, progress=progress))
+
+        def answered(held: Reservation) -> tuple[Entry, bytes]:
+            return self._answered(held, admit=admit, progress=progress)
+
+        return sealed(lambda: self._taken(request, answered=answered, progress=progress))
+
+    def keep(
+        self,
+        request: ChargeRequest,
+        *,
+        answer: Answer,
+        admit: Callable[[Reservation], object],
+        progress: Callable[[str], None],
+    ) -> StoredRelease:
+        """Return the stored payload of a request, which is ``answer`` unless it has one already.
+
+        Args:
+            request: What is charged, or nothing for a step of what was.
+            answer: Made before, and seen by nobody.
+            admit: Refuses it for public reasons.
+            progress: Told the name of each stage.
+
+        Raises:
+            PolicyError: If a cap would be passed, or the terms differ; nothing is charged.
+        """
+
+        def answered(held: Reservation) -> tuple[Entry, bytes]:
+            return self._kept(held, answer=answer, admit=admit, progress=progress), answer.payload
+
+        return sealed(lambda: self._taken(request, answered=answered, progress=progress))
 
     def _taken(
         self,
         request: ChargeRequest,
         *,
-        admit: Callable[[Reservation], Answering],
+        answered: Callable[[Reservation], tuple[Entry, bytes]],
         progress: Callable[[str], None],
     ) -> StoredRelease:
         progress("charge")
@@ -96,7 +137,7 @@ class Passage:
             case StoredRelease(entry=entry, payload=payload):
                 return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
             case Reservation():
-                entry, payload = self._answered(held, admit=admit, progress=progress)
+                entry, payload = answered(held)
                 progress("publish")
                 return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
             case _:
@@ -126,9 +167,43 @@ class Passage:
             return entry, answer.payload
         raise told
 
+    def _kept(
+        self,
+        held: Reservation,
+        *,
+        answer: Answer,
+        admit: Callable[[Reservation], object],
+        progress: Callable[[str], None],
+    ) -> Entry:
+        """Commit an answer that exists; a stop waits for it, once."""
+
+        def admitted(held: Reservation) -> None:
+            admit(held)
+            progress("commit")
+
+        self._admitted(held, admit=admitted)
+        stopped = None
+        try:
+            return self._committed(held, answer=answer)
+        except BaseException as failure:
+            stopped = stop_of(failure)
+            if stopped is None:
+                raise
+        self._committed(held, answer=answer)
+        raise stopped
+
+    def _committed(self, held: Reservation, *, answer: Answer) -> Entry:
+        """Take a request from wherever it stands to its answer."""
+        if self.ledger.entry(held.entry.number).state is State.RESERVED:
+            self.ledger.start_reading(held)
+        entry = self.ledger.entry(held.entry.number)
+        if entry.state is State.READING:
+            return self.ledger.commit(held, payload=answer.payload, members=answer.members)
+        return entry
+
     def _admitted(
-        self, held: Reservation, *, admit: Callable[[Reservation], Answering]
-    ) -> Answering:
+        self, held: Reservation, *, admit: Callable[[Reservation], _Admitted]
+    ) -> _Admitted:
         """Return how a request is answered; a charge that cannot be made is given back."""
         admitted = False
         try:

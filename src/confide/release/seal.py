@@ -6,6 +6,9 @@ handled when it was raised hangs on it as its context.  A debugger, a notebook's
 reporter of errors shows all of that.  So whatever leaves is raised again from here, outside any
 handler, after the frames below are cleared and all that led to it is parted from it.
 
+Functions that a caller hands rows to, or objects that hold some, are :func:`sealing`: of what they
+raise, no frame of Confide's is left but one that holds nothing.
+
 *Privacy:* an interrupt is raised as a fresh one, since that which was caught may be anybody's.
 What the caller was handling before is the caller's own and is left as it is.
 
@@ -14,12 +17,36 @@ References:
         https://arxiv.org/abs/1605.08294
 """
 
+import functools
 import sys
 import traceback
 from collections.abc import Callable
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 _Result = TypeVar("_Result")
+_Given = ParamSpec("_Given")
+
+
+def sealing(door: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+    """Return a public function that raises with none of its frames, and none of what it was given.
+
+    Of its own frame the arguments are forgotten before it raises; they are the caller's.
+    """
+
+    @functools.wraps(door)
+    def through(*args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
+        before = sys.exception()
+        try:
+            return door(*args, **kwargs)
+        except BaseException as failure:  # noqa: BLE001 - raised again below, outside the handler
+            told = parted(failure, before=before)
+        del args, kwargs, before
+        try:
+            raise told
+        finally:
+            del told  # which holds this frame
+
+    return through
 
 
 def sealed(work: Callable[[], _Result]) -> _Result:
@@ -29,6 +56,7 @@ def sealed(work: Callable[[], _Result]) -> _Result:
         return work()
     except BaseException as failure:  # noqa: BLE001 - raised again below, outside the handler
         told = parted(failure, before=before)
+    del work
     raise told
 
 

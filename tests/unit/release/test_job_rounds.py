@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import State, Step
 from confide.errors import BurnedError, PolicyError, ReleaseFailedError
 from confide.learning.running import gate_of, planned, run_in_parts
@@ -16,6 +17,7 @@ from confide.release.job_gate import job_request
 from confide.release.passage import Answer
 from confide.release.verify import verify
 from counting_job import ThreeParts, clinic
+from left_behind import everything_carried
 from pages import ROOT
 
 CANARY = "patient 17 has the value 4711"
@@ -59,8 +61,8 @@ def test_a_job_in_parts_is_charged_once_and_each_part_is_in_the_ledger(tmp_path)
 
 @pytest.mark.parametrize(
     ("place", "committed"),
-    [("noise2", 2), ("commit3", 2)],
-    ids=["noise drawn", "before the commit"],
+    [("noise2", 2), ("commit3", 2), ("committing3", 2)],
+    ids=["noise drawn", "made", "between record and commit"],
 )
 def test_a_job_that_is_killed_never_spends_twice(tmp_path, place, committed):
     """kill -9; a part that was not committed is run again, those that were are not."""
@@ -70,7 +72,7 @@ def test_a_job_that_is_killed_never_spends_twice(tmp_path, place, committed):
         assert sum(each.state is State.PUBLISHED for each in before) == committed
         payloads = [ws.ledger.stored(e.number).payload for e in before if e.payload_sha256]
         told = []
-        if place == "commit3":  # reading was recorded: that part may have been seen
+        if place == "committing3":  # the ledger takes no record of reading back
             with pytest.raises(BurnedError):
                 run(ws, progress=told.append)
             assert "working" not in told
@@ -130,6 +132,107 @@ def test_a_stop_by_the_operator_leaves_the_job_to_go_on(tmp_path):
             run(ws, progress=stopping)
         assert len(json.loads(run(ws).answer.files["counts.json"])) == 3
         assert sum(entry.amount.nano for entry in entries(ws)) == CHARGE
+
+
+def goes_on(folder, before):
+    """Go on after an interrupt: what was committed stays, and nothing is charged twice."""
+    with clinic(folder) as ws:
+        found = run(ws)
+        assert len(json.loads(found.answer.files["counts.json"])) == 3
+        done = [entry for entry in entries(ws) if entry.payload_sha256]
+        assert {entry.state for entry in done} <= {State.COMMITTED, State.PUBLISHED}
+        assert done[-1].state is State.PUBLISHED
+        stored = [ws.ledger.stored(entry.number).payload for entry in done]
+        assert len(stored) == 4
+        assert stored[: len(before)] == before
+        amounts = [e.amount.nano for e in entries(ws) if e.state is not State.CANCELLED]
+        assert amounts == [CHARGE, 0, 0, 0]
+
+
+def interrupted(folder, kind, **given):
+    """Run until an interrupt; return the answers that were committed by then."""
+    with clinic(folder) as ws:
+        with pytest.raises(kind):
+            run(ws, **given)
+        return [ws.ledger.stored(e.number).payload for e in entries(ws) if e.payload_sha256]
+
+
+def stages(folder):
+    with clinic(folder) as ws:
+        told = []
+        run(ws, progress=told.append)
+    return told
+
+
+def test_an_interrupt_at_any_stage_leaves_the_job_to_go_on(tmp_path):
+    """Also between a part that was made and its commit."""
+    told = stages(tmp_path / "whole")
+    assert told.count("commit") == 4
+    for place, of in enumerate(told):
+        if told[:place].count(of) > 1:  # the opening and a part will do
+            continue
+        kind = SystemExit if of == "commit" else KeyboardInterrupt
+        left = iter(range(len(told)))
+
+        def stopping(stage, left=left, place=place, kind=kind):
+            del stage
+            if next(left) == place:
+                raise kind
+
+        folder = tmp_path / str(place)
+        goes_on(folder, interrupted(folder, kind, progress=stopping))
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("call", ["reserve", "start_reading", "commit", "publish"])
+def test_an_interrupt_around_any_word_to_the_ledger_leaves_the_job_to_go_on(
+    tmp_path, call, after, monkeypatch
+):
+    real = getattr(ChainedLedger, call)
+    for number in (1, 3):  # the opening, and a part
+        calls = iter(range(1, 100))
+
+        def stopping(self, *given, calls=calls, number=number, **named):
+            mine = next(calls) == number
+            if mine and not after:
+                raise KeyboardInterrupt
+            found = real(self, *given, **named)
+            if mine:
+                raise KeyboardInterrupt
+            return found
+
+        folder = tmp_path / str(number)
+        monkeypatch.setattr(ChainedLedger, call, stopping)
+        before = interrupted(folder, KeyboardInterrupt)
+        monkeypatch.setattr(ChainedLedger, call, real)
+        goes_on(folder, before)
+
+
+def test_no_noise_that_was_interrupted_is_ever_seen(tmp_path, monkeypatch):
+    """What is committed after an interrupt is either that part, or another with fresh noise."""
+    real, made = ThreeParts.advanced, []
+
+    def kept(self, rows, **given):
+        files = real(self, rows, **given)
+        made.append(files["counts.json"].decode())
+        return files
+
+    monkeypatch.setattr(ThreeParts, "advanced", kept)
+
+    def stopping(stage, left=iter(range(99))):  # noqa: B008 - one for the test
+        if stage == "commit" and next(left) == 2:
+            raise KeyboardInterrupt
+
+    with clinic(tmp_path) as ws:
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            run(ws, progress=stopping)
+        carried = everything_carried(stopped.value)
+        assert made[1] not in carried
+        final = json.loads(run(ws).answer.files["counts.json"])
+    (first, lost, second, third) = map(json.loads, made)
+    assert final == third
+    assert third[:2] == second
+    assert second[:1] == lost[:1] == first
 
 
 def test_nobody_goes_on_from_an_older_part(tmp_path):

@@ -65,8 +65,9 @@ def check_student(student: Any, *, learns: Learns) -> None:
     """Refuse a student that cannot learn from weighted rows, before anything is charged.
 
     Raises:
-        ContractError: If it takes no weights and is to learn from votes.
+        ContractError: If it takes no weights and is to learn from votes, or is fitted already.
     """
+    copy_of(student)
     if learns is Learns.VOTES and takes_weights(student) is None:
         raise ContractError(
             f"{type(student).__name__} takes no weights of rows.",

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import ContractError, MissingExtraError
+from confide.jobs.learning.pate.unfitted import require_unfitted
 from confide.plans.canonical import Json
 
 Floats = NDArray[np.float64]
@@ -144,7 +145,7 @@ def copy_of(teacher: Any) -> Any:
 
     Raises:
         MissingExtraError: If scikit-learn is not installed.
-        ContractError: If it cannot be copied.
+        ContractError: If it cannot be copied, or the copy is fitted.
     """
     try:
         from sklearn.base import clone
@@ -154,6 +155,7 @@ def copy_of(teacher: Any) -> Any:
         copied = clone(teacher)
     except (TypeError, RuntimeError):
         raise ContractError("The teacher cannot be cloned by scikit-learn.") from None
+    require_unfitted(copied)
     coins = {
         name: COINS
         for name, value in copied.get_params().items()

@@ -1,0 +1,168 @@
+"""What holds rows: names, number of columns and cells of a frame, Arrow table, array or list.
+
+*Privacy:* names and number of columns come from the container's own names, types and shape, or from
+the declaration; never from cells.  A list of rows has no shape of its own: a row of it that is of
+another width than declared is a patient's, so it is missing, and neither refused nor a reason to
+read others otherwise.  What is refused names no column that is no text: of an unknown container it
+might be a cell.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import ContractError
+
+_EXPECTED = "Expected X as a frame, an Arrow table, an array of shape (rows, columns) or a list."
+
+
+def names_of(table: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a frame; None of an array or list.
+
+    Names that are places (0, 1, …), as pandas gives of itself, are their digits.
+
+    Raises:
+        ContractError: If a name is no text, or two columns share one.
+    """
+    found = table.schema.names if _is_arrow(table) else getattr(table, "columns", None)
+    if found is None:
+        return None
+    names = list(found)
+    if all(type(name) is int for name in names) and names == list(range(len(names))):
+        return tuple(str(name) for name in names)
+    if not all(isinstance(name, str) for name in names):
+        raise ContractError(
+            "Expected names of columns as texts.",
+            hint="Rename the columns; of an array, the first is called x0.",
+        )
+    if len(set(names)) != len(names):
+        raise ContractError("Two columns have the same name.", hint="Rename one.")
+    return tuple(str(name) for name in names)
+
+
+def width_of(table: Any, *, declared: int | None) -> int:
+    """Return the number of columns.
+
+    Args:
+        table: Rows.
+        declared: How many are declared, which is what a list of rows has; None if that is not said.
+
+    Raises:
+        ContractError: If it is no table, or a list of which the declaration does not say it.
+    """
+    names = names_of(table)
+    if names is not None:
+        return len(names)
+    if not is_list(table):
+        if not hasattr(table, "__array__") or len(np.shape(table)) != 2:
+            raise ContractError(_EXPECTED)
+        return int(np.shape(table)[1])
+    if declared is None:
+        raise ContractError(
+            "How many columns a list of rows has is not public, since each row is a patient's.",
+            hint="Write bounds of each column, or hand over an array.",
+        )
+    return declared
+
+
+def is_list(values: Any) -> bool:
+    """Return whether rows are held one by one, so that each may have a width of its own."""
+    return isinstance(values, list | tuple) or (
+        isinstance(values, np.ndarray) and values.dtype == object and values.ndim == 1
+    )
+
+
+def is_even(values: Any, *, width: int) -> bool:
+    """Return whether all rows of a list have this width; for public rows alone."""
+    return all(_width(row) == width for row in values)
+
+
+def cells(values: Any, *, width: int | None = None) -> NDArray[Any]:
+    """Return an array as it is, and of lists the cells as they were given.
+
+    Of a list NumPy would choose one type by all of its cells, so that one patient's text, or one
+    missing id, would change what everybody else's cells say.
+
+    Args:
+        values: Array, column or list.
+        width: Cells of each row; a row of a list that has others is missing.  One column when None.
+
+    Example:
+        >>> cells([0.0, 1.0, "unknown"]).tolist()
+        [0.0, 1.0, 'unknown']
+        >>> cells([[0.0, "F"], None, [1.0]], width=2).tolist()
+        [[0.0, 'F'], [None, None], [None, None]]
+    """
+    if not is_list(values):
+        if hasattr(values, "__array__"):
+            return _column(values)
+        values = list(values)
+    if width is None:
+        found = np.empty(len(values), dtype=object)
+        for place, row in enumerate(values):
+            found[place] = row[0] if _width(row) == 1 else row
+        return found
+    found = np.full((len(values), width), None, dtype=object)
+    for place, row in enumerate(values):
+        if _width(row) == width:
+            for cell, value in enumerate(row):  # one by one: a cell may be a list
+                found[place, cell] = value
+    return found
+
+
+def _width(row: Any) -> int:
+    """Return the number of cells of a row; −1 of a single cell."""
+    if isinstance(row, np.ndarray):
+        return len(row) if row.ndim else -1
+    return len(row) if isinstance(row, list | tuple) else -1
+
+
+def columns_of(table: Any, *, width: int) -> tuple[NDArray[Any], ...]:
+    """Return the columns of a frame, array or list of rows.
+
+    Args:
+        table: Rows.
+        width: Number of columns, by :func:`width_of`.
+    """
+    names = names_of(table)
+    if names is None:
+        held = cells(table, width=width)
+        return tuple(np.asarray(held[:, place]) for place in range(width))
+    if _is_arrow(table):
+        return tuple(_column(table.column(place)) for place in range(width))
+    return tuple(_column(table[name]) for name in table.columns)
+
+
+def _is_arrow(table: Any) -> bool:
+    import pyarrow as pa
+
+    return isinstance(table, pa.Table | pa.RecordBatch)
+
+
+def _column(values: Any) -> NDArray[Any]:
+    """Return one column; of Arrow's and Polars' one cell's absence leaves the others as they are.
+
+    NumPy would make floats of whole numbers as soon as one is missing, and fail on one bad text.
+    """
+    import pyarrow as pa
+
+    kind = getattr(values, "dtype", None)
+    if type(values).__module__.startswith("polars") and kind is not None and kind.is_integer():
+        values = values.to_arrow()
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        return np.asarray(values)
+    if any(of(values.type) for of in (pa.types.is_floating, pa.types.is_timestamp)):
+        return np.asarray(values)
+    found = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        found[place] = _plain(value)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a cell of Arrow; None where it says nothing that can be read."""
+    try:
+        return value.as_py()
+    except Exception:  # noqa: BLE001 - a time or text that Python cannot hold
+        return None

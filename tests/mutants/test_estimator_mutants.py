@@ -1,0 +1,77 @@
+"""Estimators that refuse or read by cells: each must be caught by looking at what leaves them."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from confide.errors import ConfideError, ReleaseFailedError
+from confide.learning import DPLogisticRegression, TemporaryLedger, estimator, in_memory
+from confide.learning.columns import declared
+from confide.learning.in_memory import OUTCOME, column_of, frame_of
+from confide.rows.duckdb import DuckDBEngine
+from left_behind import everything_carried
+
+pytestmark = pytest.mark.mutant
+
+CELL = "64.587"
+
+
+def refused_with_a_cell():
+    """Return whether a refusal of a fit on an Arrow table says what is in it."""
+    table = pa.table({"age": [64.587, 38.885, 77.123]})
+    model = DPLogisticRegression(bounds={"height": (18, 250)}, workspace=TemporaryLedger())
+    with pytest.raises(ConfideError) as refused:
+        model.fit(table, [0, 1, 0], patients=[1, 2, 3])
+    return CELL in str(refused.value)
+
+
+def moved_by_one():
+    """Return whether one outcome that is a row of two cells changes anybody else's."""
+    of = declared(("age",), bounds={"age": (0, 100)}, categories=None)
+
+    def outcomes(y):
+        frame = frame_of([[1.0]] * len(y), {OUTCOME: column_of(y)}, range(len(y)), features=of)
+        return frame[OUTCOME].to_pylist()
+
+    return outcomes([[0], [1], [0, 1]])[:2] != outcomes([[0], [1]])
+
+
+def test_the_real_estimator_says_and_moves_nothing():
+    assert not refused_with_a_cell()
+    assert not moved_by_one()
+
+
+def test_names_that_are_taken_from_what_is_called_columns_are_caught(monkeypatch):
+    monkeypatch.setattr(estimator, "names_of", lambda table: tuple(map(str, table.columns)))
+    assert refused_with_a_cell()
+
+
+def test_a_column_of_which_one_row_decides_how_all_are_read_is_caught(monkeypatch):
+    def by_all_widths(values, *, width=None):
+        del width
+        rows = list(values)
+        if len({len(row) if isinstance(row, list) else -1 for row in rows}) == 1:
+            return np.array(rows, dtype=object)
+        found = np.empty(len(rows), dtype=object)
+        found[:] = rows
+        return found
+
+    monkeypatch.setattr(in_memory, "cells", by_all_widths)
+    assert moved_by_one()
+
+
+@pytest.mark.parametrize("sealed", [True, False], ids=["real", "mutant"])
+def test_a_fit_whose_frames_leave_with_its_failure_is_caught(sealed, monkeypatch):
+    def failing(self, asked, *, dataset):
+        del self, asked, dataset
+        raise ValueError("of a row")
+
+    monkeypatch.setattr(DuckDBEngine, "aggregate", failing)
+    fit = DPLogisticRegression.fit
+    model = DPLogisticRegression(bounds=[(18, 100)], workspace=TemporaryLedger())
+    with pytest.raises(ReleaseFailedError) as failed:
+        (fit if sealed else fit.__wrapped__)(
+            model, np.array([[64.587], [38.0], [77.0]]), [0, 1, 0], patients=[1, 2, 3]
+        )
+    shown = any(CELL in each for each in everything_carried(failed.value))
+    assert shown is not sealed

@@ -1,0 +1,242 @@
+"""Rows in every container: features by name, no cell in a refusal, and no row that refuses a fit.
+
+Each container holds the same rows; what an estimator makes of them before the charge is the same,
+and what it refuses, it refuses for names, types and shapes alone, in words without a cell.
+"""
+
+import decimal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+from confide.errors import ConfideError  # noqa: E402
+from confide.learning import (  # noqa: E402
+    DPHazardRegression,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPPoissonRegression,
+    PublicScaler,
+    TemporaryLedger,
+)
+from confide.learning.columns import declared  # noqa: E402
+from confide.learning.containers import names_of  # noqa: E402
+from confide.learning.hazard import _event_and_time  # noqa: E402
+from confide.learning.in_memory import OUTCOME, PATIENT, column_of, frame_of  # noqa: E402
+
+CELLS = [(64.587, 31), (38.885, 32), (77.123, 33)]
+SHOWN = ("64.587", "38.885", "77.123", "31", "32", "33")
+NAMES = ("age", "ward")
+IDS = [1, 2, 3]
+
+
+class Odd:
+    """A table of which nobody has heard, and whose ``columns`` are the data too."""
+
+    columns = ([64.587, 38.885, 77.123], [31, 32, 33])
+    shape = (3, 2)
+
+
+def by_name(kind):
+    return kind({name: [row[place] for row in CELLS] for place, name in enumerate(NAMES)})
+
+
+CONTAINERS = {
+    "list": lambda: [list(row) for row in CELLS],
+    "tuples": lambda: tuple(CELLS),
+    "numpy": lambda: np.array(CELLS),
+    "numpy of objects": lambda: np.array(CELLS, dtype=object),
+    "pandas": lambda: by_name(pd.DataFrame),
+    "pandas, places as names": lambda: pd.DataFrame(CELLS),
+    "pandas, cells as names": lambda: by_name(pd.DataFrame).T.set_index(0).T,
+    "pandas, Arrow": lambda: by_name(pd.DataFrame).convert_dtypes(dtype_backend="pyarrow"),
+    "polars": lambda: by_name(pl.DataFrame),
+    "arrow": lambda: by_name(pa.table),
+    "record batch": lambda: by_name(pa.RecordBatch.from_pydict),
+    "twice the same name": lambda: pa.table([[1.5], [2.5]], names=["age", "age"]),
+    "no table": lambda: {"age": [64.587, 38.885, 77.123]},
+    "one row": lambda: np.array([64.587, 38.885, 77.123]),
+    "cells as columns": Odd,
+}
+DECLARED = [
+    {"bounds": {"age": (18, 100)}},
+    {"bounds": {"height": (18, 100)}},
+    {"bounds": {"x0": (18, 100)}},
+    {"bounds": {"age": (18, 100)}, "categories": {"ward": ["a", "b"], "age": [1]}},
+    {"bounds": None, "categories": {"height": ["a"]}},
+    {"bounds": [(18, 100)]},
+    {"bounds": None},
+]
+MODELS = {
+    "logistic": DPLogisticRegression,
+    "linear": lambda **of: DPLinearRegression(target=(0, 1), **of),
+    "poisson": lambda **of: DPPoissonRegression(most_events=1, **of),
+    "hazard": lambda **of: DPHazardRegression(edges=[0, 1], **of),
+}
+
+
+@pytest.fixture(scope="module")
+def ledger():
+    return TemporaryLedger()
+
+
+def words_of(work):
+    """Return what a refusal says; nothing where there is none."""
+    try:
+        work()
+    except (ConfideError, TypeError) as error:
+        return f"{error} {getattr(error, 'hint', '')}"
+    return ""
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("model", MODELS)
+def test_no_refusal_of_a_fit_says_a_cell(container, model, ledger):
+    """Of a pyarrow Table, what is called ``columns`` are the cells."""
+    y = [[0, 0.5], [1, 0.5], [0, 0.5]] if model == "hazard" else [0, 1, 0]
+    for of in DECLARED:
+        made = MODELS[model](**of, workspace=ledger)
+        words = words_of(lambda made=made: made.fit(CONTAINERS[container](), y, patients=IDS))
+        assert not [cell for cell in SHOWN if cell in words], words
+        # a list has no width of its own: one of another width than declared is all missing
+        assert words or container in {"list", "tuples", "numpy of objects"}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_no_refusal_of_scaling_says_a_cell(container):
+    for of in DECLARED:
+        words = words_of(
+            lambda of=of: PublicScaler(bounds=of["bounds"]).transform(CONTAINERS[container]())
+        )
+        assert not [cell for cell in SHOWN if cell in words], words
+
+
+FEATURES = declared(NAMES, bounds={"age": (0, 100)}, categories={"ward": [31, 32]})
+SAME = [
+    name for name in CONTAINERS
+    if name in {"list", "tuples"} or name.startswith(("numpy", "pandas, A", "polars", "arrow", "rec"))
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("container", [*SAME, "pandas"])
+def test_every_container_of_the_same_rows_is_the_same_rows(container):
+    table = CONTAINERS[container]()
+    found = frame_of(table, {OUTCOME: column_of([0, 1, 0])}, IDS, features=FEATURES)
+    expected = frame_of(np.array(CELLS), {OUTCOME: column_of([0, 1, 0])}, IDS, features=FEATURES)
+    assert found.equals(expected)
+    if not container.startswith(("list", "tuples", "numpy")):
+        assert names_of(table) == NAMES
+
+
+def test_a_fit_on_an_arrow_table_is_the_fit_on_a_frame_and_costs_nothing_more(ledger):
+    def fit(table):
+        return DPLogisticRegression(
+            bounds={"age": (0, 100), "ward": (0, 40)}, workspace=ledger, lineage="arrow"
+        ).fit(table, [0, 1, 0], patients=pa.array(IDS))
+
+    frame = fit(by_name(pd.DataFrame))
+    table = fit(by_name(pa.table))
+    assert table.certificate_ == frame.certificate_
+    assert list(table.feature_names_in_) == list(NAMES)
+
+
+@pytest.mark.parametrize("kind", [pa.table, pl.DataFrame])
+def test_a_cell_that_is_missing_changes_no_other_id_or_category(kind):
+    """NumPy makes floats of whole numbers once one is missing, and 2⁵³ + 1 is none."""
+    wide = 2**53 + 1
+    of = declared(("code",), bounds=None, categories={"code": [wide]})
+    full, gap = kind({"code": [wide, 7]}), kind({"code": [wide, None]})
+    for table in (full, gap):
+        ids = table["code"]
+        found = frame_of(table, {}, ids, features=of).to_pydict()
+        assert (found["code"][0], found[PATIENT][0]) == (str(wide), str(wide))
+
+
+def test_a_cell_of_arrow_that_python_cannot_hold_refuses_nothing():
+    bad = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.array([0, 1, 2], pa.int32()).buffers()[1], pa.py_buffer(b"a\xff")]
+    )
+    of = declared(("code",), bounds=None, categories={"code": ["a"]})
+    assert frame_of(pa.table({"code": bad}), {}, [1, 2], features=of)["code"].to_pylist() == [
+        "a",
+        None,
+    ]
+    late = pa.table({"code": pa.array([1, 2], pa.time64("ns"))})
+    assert frame_of(late, {}, [1, 2], features=of)["code"].null_count == 2
+
+
+ODD_CELLS = st.one_of(
+    st.none(), st.text(max_size=3), st.floats(), st.integers(), st.just(decimal.Decimal("sNaN"))
+)
+ODD_ROWS = st.one_of(
+    ODD_CELLS,
+    st.lists(ODD_CELLS, max_size=4),
+    st.lists(ODD_CELLS, max_size=4).map(tuple),
+    st.lists(st.floats(), max_size=3).map(np.array),
+    st.dictionaries(st.text(max_size=2), ODD_CELLS, max_size=2),
+)
+
+
+def frame(rows, outcomes, ids):
+    return frame_of(rows, {OUTCOME: column_of(outcomes)}, ids, features=FEATURES).to_pydict()
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    odd=ODD_ROWS, outcome=ODD_ROWS, patient=ODD_ROWS, nested=st.booleans(), place=st.integers(0, 3)
+)
+def test_no_row_of_a_list_changes_another_row_or_refuses_the_fit(
+    odd, outcome, patient, nested, place
+):
+    """Each row is a patient's: also one of another width, among outcomes and ids that are rows."""
+
+    def column(values):
+        return [[value] for value in values] if nested else list(values)
+
+    outcomes, ids = column([0, 1, 0]), column(IDS)
+    before = frame(CELLS, outcomes, ids)
+    after = frame(
+        [*CELLS[:place], odd, *CELLS[place:]],
+        [*outcomes[:place], outcome, *outcomes[place:]],
+        [*ids[:place], patient, *ids[place:]],
+    )
+    for name, cells in after.items():
+        assert cells[:place] + cells[place + 1 :] == before[name]
+    if not isinstance(odd, list | tuple | np.ndarray) or len(odd) != len(NAMES):
+        assert np.isnan(after["age"][place])
+        assert after["ward"][place] is None
+
+
+@settings(max_examples=100, deadline=None)
+@given(odd=ODD_ROWS, place=st.integers(0, 2))
+def test_no_outcome_of_a_hazard_changes_another_or_refuses_the_fit(odd, place):
+    rows = [[1, 30.0], [0, 400.0]]
+    event, time = _event_and_time([*rows[:place], odd, *rows[place:]])
+    others = [k for k in range(3) if k != place]
+    assert [[event[k], time[k]] for k in others] == rows
+
+
+@pytest.mark.parametrize("odd", [None, [50.0, 1.0], [], [50.0], "50", {"age": 50.0}])
+def test_one_row_of_a_list_of_another_width_is_missing_and_fits(odd, ledger):
+    rows, y = [[20.0]] * 30 + [odd], [0, 1] * 15 + [0]
+    model = DPLogisticRegression(bounds=[(18, 100)], workspace=TemporaryLedger()).fit(
+        rows, y, patients=list(range(31))
+    )
+    assert model.n_features_in_ == 1
+    scaled = PublicScaler(bounds=[(18, 100)]).transform(rows)
+    assert scaled.shape == (31, 1)
+    assert not np.isnan(scaled[:30]).any()
+
+
+def test_how_many_columns_a_list_has_is_declared_and_not_looked_up():
+    words = words_of(
+        lambda: DPLogisticRegression(bounds=(18, 100), workspace=TemporaryLedger()).fit(
+            [[20.0]] * 3, [0, 1, 0], patients=IDS
+        )
+    )
+    assert "a list of rows" in words
