@@ -296,6 +296,36 @@ def test_where_last_bits_decide_one_patient_more_moves_nobody_elses_part(width):
         assert (moved == of.summed(rows.of(np.array([n - 1])))).all()
 
 
+class SteepAndFailing(Steep):
+    """And whose table has one place, which is not where a patient at a bound looks."""
+
+    def __init__(self, width):
+        super().__init__(width)
+        self.table = torch.nn.Parameter(torch.zeros(1), requires_grad=False)
+
+    def forward(self, rows):
+        place = torch.exp(1e3 * (rows[:, 0] - 1)).long()
+        return super().forward(rows) + self.table.index_select(0, place)[:, None]
+
+
+@pytest.mark.parametrize("width", [1, 7])
+def test_a_row_that_fails_moves_no_bit_of_anybody_else(width):
+    """It once let everybody in its part of a batch be computed alone: 582 R against a claim of R."""
+    torch.manual_seed(5)
+    rng = np.random.default_rng(14)
+    of = gradients_of(
+        validated(SteepAndFailing(width), features=FEATURES, classes=2),
+        features=FEATURES,
+        clip=1.0,
+    )
+    for n in range(2, 60):
+        inputs = rng.uniform(-0.1, 0.1, (n, FEATURES)) - 0.7
+        inputs[-1, 0] = 1.0
+        rows = Rows(patient=np.arange(n), inputs=inputs, classes=rng.integers(0, 2, n))
+        assert (of.summed(rows) == of.summed(rows.of(np.arange(n - 1)))).all()
+        assert not of.summed(rows.of(np.array([n - 1]))).any()
+
+
 @pytest.mark.parametrize("size", [1, 2, 8, 64, 256])
 def test_each_row_is_once_in_a_block_and_in_its_own_lane_whoever_else_is_there(size):
     rng = np.random.default_rng(15)

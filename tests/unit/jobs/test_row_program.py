@@ -107,13 +107,18 @@ FAILING = {
     "an index beyond its table": lambda m, x: (
         m.linear(x) + m.table[odd(x)[:, 0].long() * 100][:, None]
     ),
-    "the inverse of nothing": lambda m, x: (
-        m.linear(x)
-        + 1e-9 * torch.linalg.inv(torch.eye(2) * (x[:, :1, None] - ODD)).sum((1, 2))[:, None]
+    "a place in the row beyond it": lambda m, x: (
+        m.linear(x) + (2 * x).gather(1, odd(x).long() * 100)
     ),
-    "eigenvalues of no number": lambda m, x: (
-        m.linear(x)
-        + 1e-9 * torch.linalg.eigvalsh(torch.eye(2) / (x[:, :1, None] - ODD)).sum(1)[:, None]
+    "a sum at a place beyond it": lambda m, x: (
+        m.linear(x).squeeze(1)
+        + torch.zeros_like(x).scatter_add(1, odd(x).long() * 100, x[:, :1]).sum(1)
+    )[:, None],
+    "a word beyond the dictionary": lambda m, x: (
+        m.linear(x) + torch.nn.functional.embedding(odd(x)[:, 0].long() * -1, m.table[:, None])
+    ),
+    "a chosen part beyond the table": lambda m, x: (
+        m.linear(x) + m.table.index_select(0, odd(x)[:, 0].long() * 2**62)[:, None]
     ),
 }
 
@@ -137,6 +142,7 @@ def test_an_operation_that_fails_on_one_patient_s_numbers_stops_nothing_and_move
     without = of.summed(rows_of(OTHERS))
     assert without.any()
     assert (of.summed(rows_of([*OTHERS, [ODD, 0.2, 0.3]])) == without).all()
+    assert (of.summed(rows_of([[ODD, 0.2, 0.3]] * 300 + OTHERS)) == without).all()
     assert not of.summed(rows_of([[ODD, 0.2, 0.3]])).any()
 
 

@@ -7,7 +7,10 @@ named, and so is every row if the module does what is not known to be smooth.
 
 *Privacy:* a row that is not named is further from every kink than floats differ by, here 2²² times
 their rounding, so it is on the same side in each batch.  What a module does is read off its program
-(:mod:`.row_program`), operation by operation; an operation that is on no list counts as a kink.
+(:mod:`.row_program`), operation by operation; an operation that is on no list counts as a kink, and
+so does what goes back through a rectifier that the row did not go forth through, and what looks up
+by an index that depends on the row.  So an operation that may fail on a row's numbers is never run
+on a block of rows.
 
 *Utility:* of a million arguments one or none is so near to 0; a module that takes largest numbers
 or cuts them costs a pass for each patient.
@@ -16,110 +19,89 @@ or cuts them costs a pass for each patient.
 import operator
 from typing import Any
 
-from confide.jobs.learning.row_program import RowProgram, operation
+from confide.jobs.learning.operations import (
+    AT_ZERO,
+    BACK_FROM_KINK,
+    LOOKS_UP,
+    SMOOTH,
+    arguments,
+    follows,
+    of_row,
+    operation,
+)
+from confide.jobs.learning.row_program import RowProgram
 
 NEAR = 2.0**-30
-_AT_ZERO = frozenset({"relu", "leaky_relu", "elu", "_prelu_kernel"})
-_SOFTPLUS = (1.0, 20.0)
-"""Its steepness, and where PyTorch goes on with a straight line, if nothing is said."""
-_SMOOTH = frozenset(
-    (
-        # Shapes, copies and constants.
-        *("view", "_unsafe_view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze"),
-        *("expand", "select", "slice", "cat", "stack", "split", "split_with_sizes", "unbind"),
-        *("clone", "detach", "alias", "contiguous", "lift_fresh_copy", "select_backward"),
-        *("slice_backward", "unfold", "flip", "roll", "repeat", "gather", "scatter_add", "pad"),
-        *("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "empty", "empty_like"),
-        *(
-            "new_zeros",
-            "new_ones",
-            "new_full",
-            "fill",
-            "scalar_tensor",
-            "arange",
-            "constant_pad_nd",
-        ),
-        *("index_select", "diagonal", "as_strided", "unsqueeze_copy", "view_copy", "t_copy"),
-        # Sums and products.
-        *(
-            "add",
-            "sub",
-            "rsub",
-            "mul",
-            "neg",
-            "addmm",
-            "mm",
-            "bmm",
-            "baddbmm",
-            "addmv",
-            "mv",
-            "dot",
-        ),
-        *("addcmul", "sum", "mean", "cumsum", "square"),
-        *("convolution", "convolution_backward", "_convolution", "avg_pool2d", "linear"),
-        *("avg_pool2d_backward", "_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward"),
-        # Functions with a bounded derivative everywhere, and what goes back through them.
-        *("exp", "expm1", "sin", "cos", "tanh", "tanh_backward", "sigmoid", "erf", "atan"),
-        *("sigmoid_backward", "gelu", "gelu_backward", "silu", "silu_backward"),
-        *("mish", "mish_backward", "_softmax", "_softmax_backward_data", "_log_softmax", "cosh"),
-        *("_log_softmax_backward_data", "native_layer_norm", "native_layer_norm_backward", "sinh"),
-        *("native_group_norm", "native_group_norm_backward", "log_sigmoid_forward"),
-        *("log_sigmoid_backward",),
-        # Back through what has a kink, at which its row was named going forth.
-        *("threshold_backward", "leaky_relu_backward", "elu_backward", "softplus_backward"),
-        *("_prelu_kernel_backward",),
-    )
-)
 
 
 def smooth(program: RowProgram) -> bool:
     """Return whether all kinks of a module are ones of which the rows can be told."""
-    return all(_is_smooth(each) for each in program.graph.graph.nodes)
+    own = of_row(program.graph)
+    return all(_is_smooth(each, own=own) for each in program.graph.graph.nodes)
 
 
-def _is_smooth(node: Any) -> bool:
+def _is_smooth(node: Any, *, own: frozenset[Any]) -> bool:
     if node.op != "call_function" or node.target is operator.getitem:
         return True
     name = operation(node)
-    if name == "div":  # by a number, not by what a row may take to 0
-        return isinstance(node.args[1], int | float)
-    if name == "pow":
-        return isinstance(node.args[1], int) and node.args[1] >= 0
-    return name in _SMOOTH or name in _AT_ZERO or name == "softplus"
+    if name in LOOKS_UP:  # by class alone, or by what is the same for everybody
+        return not any(each in own and not _floats(each) for each in node.all_input_nodes)
+    if name in BACK_FROM_KINK:
+        return follows(node, BACK_FROM_KINK[name])
+    if name in ("div.Tensor", "div.Scalar"):  # by a number, not by what a row may take to 0
+        return isinstance(arguments(node)["other"], int | float)
+    if name == "pow.Tensor_Scalar":
+        exponent = arguments(node)["exponent"]
+        return isinstance(exponent, int) and exponent >= 0
+    return name in SMOOTH or name in AT_ZERO or name == "softplus.default"
+
+
+def _floats(node: Any) -> bool:
+    return bool(node.meta["val"].dtype.is_floating_point)
 
 
 def with_kinks(program: RowProgram) -> Any:
-    """Return the program that also says whether its row stands at a kink it can be told of."""
+    """Return the program that also says whether its row stands at a kink it can be told of.
+
+    It is a plain function, one line an operation: an interpreter writes what it does, and what
+    fails, into logs; calls of modules run hooks.
+    """
     import torch
 
-    class Watching(torch.fx.Interpreter):  # type: ignore[misc]
-        """Runs operation by operation; ``near`` is of the row that it is run on."""
-
-        near: Any
-
-        def run_node(self, n: Any) -> Any:
-            name = operation(n)
-            if name in _AT_ZERO:
-                self.near = self.near | _near(self.fetch_args_kwargs_from_env(n)[0][0])
-            elif name == "softplus":  # a straight line from there on
-                argument, *given = self.fetch_args_kwargs_from_env(n)[0]
-                said = [*given, *_SOFTPLUS[len(given) :]]
-                beta, edge = said[0], said[1]
-                self.near = self.near | _near(argument * beta - edge)
-            return super().run_node(n)
+    nodes, near = torch.fx.Graph(), None
+    gradient = nodes.graph_copy(program.graph.graph, {})
+    for node in list(nodes.nodes):
+        name = operation(node)
+        with nodes.inserting_before(node):
+            if name in AT_ZERO:
+                found = nodes.call_function(_near, (arguments(node)["self"],))
+            elif name == "softplus.default":  # a straight line from there on
+                given = arguments(node)
+                beside = (given["self"], given["beta"], given["threshold"])
+                found = nodes.call_function(_near, beside)
+            else:
+                continue
+            near = found if near is None else nodes.call_function(operator.or_, (near, found))
+    nodes.output((*gradient, nodes.call_function(_never) if near is None else near))
+    lines = torch.fx.GraphModule(program.graph, nodes)
 
     def run(trained: list[Any], frozen: list[Any], row: Any, of: Any) -> tuple[Any, Any]:
-        watching = Watching(program.graph)
-        watching.near = torch.zeros((), dtype=torch.bool)
-        found = watching.run(*trained, *frozen, row, of)
-        return found, watching.near
+        found: tuple[Any, Any] = lines.forward(*trained, *frozen, row, of)
+        return found
 
     return run
 
 
-def _near(argument: Any) -> Any:
+def _near(argument: Any, beta: float = 1.0, edge: float = 0.0) -> Any:
     import torch
 
-    sizes = torch.abs(argument)
+    beside = argument * beta - edge
+    sizes = torch.abs(beside)
     far = sizes.amin() > NEAR * torch.clamp(sizes.amax(), min=1.0)
     return torch.logical_not(far)  # what is no number is not far
+
+
+def _never() -> Any:
+    import torch
+
+    return torch.zeros((), dtype=torch.bool)

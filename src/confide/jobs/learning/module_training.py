@@ -32,6 +32,7 @@ from confide.noise.entropy import Entropy
 from confide.plans.job import JobPlan, job_loss
 from confide.privacy.accounting.compose import to_approximate
 from confide.privacy.measure import Measure
+from confide.release.quiet import no_output
 from confide.rows.records import RecordRows
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
@@ -106,7 +107,9 @@ class ModuleTraining:
             for step in range(spec.step_of(part - 1), spec.step_of(part)):
                 self._tell(step, progress)
                 chosen = spec.sampler.draw(of.patients, entropy=entropy)
-                noisy = spec.noise.randomize(gradients.summed(of.of(chosen)), entropy=entropy)
+                with no_output():  # a line of a library tells of a pass, and passes of patients
+                    total = gradients.summed(of.of(chosen))
+                noisy = spec.noise.randomize(total, entropy=entropy)
                 flat.grad = torch.from_numpy(noisy.astype(np.float64) * unit)
                 optimizer.step()
                 vector_to_parameters(flat.detach().clone(), trained)

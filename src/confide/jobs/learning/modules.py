@@ -11,10 +11,12 @@ References:
         2021. https://arxiv.org/abs/2109.12298
 """
 
+import contextlib
 import copy
 import hashlib
 import math
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +30,7 @@ CLIP = Fraction(4)
 """Of modules that are not linear; fixed beforehand, on public cohorts.  Smaller ones cut the
 gradients of rare outcomes and make predictions too sure."""
 _ROWS = 5
+_SWITCH = threading.Lock()
 
 
 def validated(module: Any, *, features: int, classes: int) -> Any:
@@ -113,7 +116,8 @@ def program_of(module: Any, *, features: int, classes: int) -> RowProgram:
     problem, same = "", False
     try:
         each = torch.func.vmap(with_kinks(program), in_dims=(None, None, 0, 0), randomness="error")
-        found = each(trained, frozen, rows, of)[0]
+        with _rules_alone():
+            found = each(trained, frozen, rows, of)[0]
         plain = torch.stack([_plain(module, rows[[i]], of[[i]], outputs) for i in range(_ROWS)])
         same = torch.allclose(found, plain, equal_nan=True)
     except Exception as broken:  # noqa: BLE001 - the module's own code, on made-up rows
@@ -130,6 +134,25 @@ def program_of(module: Any, *, features: int, classes: int) -> RowProgram:
             hint="Draw no random numbers in forward, and keep nothing from one call to the next.",
         )
     return program
+
+
+@contextlib.contextmanager
+def _rules_alone() -> Iterator[None]:
+    """Let an operation fail that ``vmap`` has no rule for.
+
+    Else it is run row by row, and PyTorch's C++ says so on standard error, once a pass; whose
+    number tells how many patients there are.  It is a switch of the whole process.
+    """
+    import torch
+
+    switch: Any = torch._C._functorch  # type: ignore[attr-defined]  # noqa: SLF001
+    with _SWITCH:
+        before = switch._is_vmap_fallback_enabled()  # noqa: SLF001
+        switch._set_vmap_fallback_enabled(False)  # noqa: SLF001
+        try:
+            yield
+        finally:
+            switch._set_vmap_fallback_enabled(before)  # noqa: SLF001
 
 
 def _plain(module: Any, row: Any, of: Any, outputs: int) -> Any:

@@ -126,10 +126,9 @@ class PerPatientGradients:
 
     def clipped(self, rows: Rows) -> Floats:
         """Return each patient's v, whole, as their rows alone give it; shape (patients, size)."""
-        try:
-            together = scaled(self.by_patient(rows), clip=self._clip)
-        except Exception:  # noqa: BLE001 - an operation that is not defined on somebody's numbers
+        if not self._smooth:  # also whatever may fail on somebody's numbers
             return whole(np.stack([self._alone(rows, each) for each in range(rows.patients)]))
+        together = scaled(self.by_patient(rows), clip=self._clip)
         found = whole(together)
         turned = np.unique(rows.patient[self._at_kinks])
         for patient in np.union1d(doubtful(together, found), turned).tolist():
@@ -172,7 +171,7 @@ class PerPatientGradients:
             of = torch.from_numpy(np.array(classes, dtype=np.int64))
             given = torch.from_numpy(np.array(inputs, dtype=np.float64, order="C"))
             found, near = (part.numpy() for part in each(*self._weights, given, of))
-        return found, near if self._smooth else np.ones(len(inputs), dtype=np.bool_)
+        return found, near
 
 
 def in_lanes(rows: Rows, *, block: int) -> Iterator[Ints]:

@@ -29,16 +29,8 @@ from typing import Any
 
 from confide.errors import ContractError
 from confide.jobs.learning.losses import loss_of
+from confide.jobs.learning.operations import check
 from confide.plans.canonical import canonical_bytes
-
-_ELSEWHERE = frozenset(
-    (
-        *("as_strided", "as_strided_copy", "as_strided_scatter", "empty", "empty_like"),
-        *("empty_strided", "empty_permuted", "new_empty", "new_empty_strided"),
-    )
-)
-"""What reads memory beside a row, or before it is written: others' rows may stand there."""
-_DIVIDES = frozenset(("div", "floor_divide", "remainder", "fmod", "gcd", "lcm", "divide"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,20 +98,10 @@ def row_program(module: Any, *, features: int, outputs: int) -> RowProgram:
         )
     _simplify(graph)
     _own_constants(graph)
-    for node in graph.graph.nodes:
-        _check(node)
+    check(graph)
     return RowProgram(
         graph=graph, trained=trained, frozen=frozen, outputs=outputs, digest=_digest(graph)
     )
-
-
-def operation(node: Any) -> str:
-    """Return the name of PyTorch's operation at a node; empty where there is none."""
-    import torch
-
-    if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):  # noqa: SLF001
-        return ""
-    return str(node.target._schema.name).removeprefix("aten::")  # noqa: SLF001
 
 
 def _simplify(graph: Any) -> None:
@@ -165,66 +147,6 @@ def _own_constants(graph: Any) -> None:
             )
         delattr(graph, node.target)
         graph.register_buffer(node.target, value.detach().clone())
-
-
-def _check(node: Any) -> None:
-    """Refuse what is not PyTorch's own arithmetic."""
-    import operator
-
-    import torch
-
-    if node.op in ("placeholder", "output", "get_attr") or node.target is operator.getitem:
-        return
-    if not operation(node) or node.target.namespace != "aten":
-        raise ContractError(
-            f"The module calls {node.target}, which is no operation of PyTorch's own.",
-            hint="Write it in PyTorch's operations on tensors.",
-        )
-    if operation(node) in _ELSEWHERE:
-        raise ContractError(
-            f"The module reads memory by address or unset ({operation(node)}).",
-            hint="Use reshape, torch.zeros and the like.",
-        )
-    if operation(node) in _DIVIDES and not _floating(node):
-        raise ContractError(
-            f"The module divides whole numbers ({operation(node)}), which stops where one is 0.",
-            hint="Divide floating-point numbers.",
-        )
-    if _in_python(node):
-        raise ContractError(
-            f"{operation(node)} was replaced or made by code in Python.",
-            hint="Use PyTorch's operations as they come.",
-        )
-    if torch.Tag.nondeterministic_seeded in node.target.tags:
-        raise ContractError(
-            f"The module draws coins ({operation(node)}) that are not ours.",
-            hint="Leave them out: the noise of DP-SGD regularises already.",
-        )
-    if node.target._schema.is_mutable:  # noqa: SLF001
-        raise ContractError(
-            f"The module changes weights or a constant in its forward pass ({operation(node)}).",
-            hint="Compute from them what is needed, and leave them as they are.",
-        )
-
-
-def _floating(node: Any) -> bool:
-    value = node.meta.get("val")
-    return value is not None and bool(value.dtype.is_floating_point)
-
-
-def _in_python(node: Any) -> bool:
-    """Return whether somebody registered an operation, or a kernel of it, that is not PyTorch's."""
-    import torch
-
-    name = str(node.target._schema.name)  # noqa: SLF001
-    overload = node.target._schema.overload_name  # noqa: SLF001
-    full = f"{name}.{overload}" if overload else name
-    place = full.replace("::", "/")
-    ours = ("CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "Autograd")
-    return full in torch.library._defs or any(  # noqa: SLF001
-        f"{place}/{key}" in torch.library._impls  # noqa: SLF001
-        for key in (*ours, "AutogradCPU", "FuncTorchBatched")
-    )
 
 
 def _digest(graph: Any) -> str:
