@@ -165,6 +165,11 @@ class Estimator(Conventions):
             self.feature_names_in_ = np.asarray(names_of(table), dtype=object)
         self._features = features
 
+    def _placed(self, table: Any, *, terms: Terms) -> Floats:
+        """Return the terms of rows for the fitted model; shape (rows, terms)."""
+        named = hasattr(self, "feature_names_in_")
+        return stacked(table, features=self._features, terms=terms, named=named)
+
     @property
     def _multi_class(self) -> bool:
         return True
@@ -185,12 +190,21 @@ class Estimator(Conventions):
         )
 
 
-def stacked(table: Any, *, features: tuple[Feature, ...], terms: Terms) -> Floats:
+def stacked(
+    table: Any, *, features: tuple[Feature, ...], terms: Terms, named: bool = False
+) -> Floats:
     """Return the terms of rows, feature by feature; shape (rows, terms).
 
+    Args:
+        table: Rows.
+        features: What the model knows, in its order.
+        terms: Of one feature.
+        named: Whether the model knows its columns by name; then those of a table that has names
+            may stand in any order.
+
     Raises:
-        ContractError: If there are not as many columns as features, or a part of scikit-learn asks
-            that would learn from the answers.
+        ContractError: If the columns are not the features, or a part of scikit-learn asks that
+            would learn from the answers.
     """
     refuse_callers()
     width = len(features)
@@ -199,7 +213,15 @@ def stacked(table: Any, *, features: tuple[Feature, ...], terms: Terms) -> Float
         raise ContractError(f"Expected {width} columns, got {found}.")
     if is_list(table) and not is_even(table, width=width):
         raise ContractError(f"Expected {width} columns in each row.")
-    columns = columns_of(table, width=width)
+    columns, names = columns_of(table, width=width), names_of(table)
+    if named and names is not None:
+        lacking = [feature.name for feature in features if feature.name not in names]
+        if lacking:
+            raise ContractError(
+                f"The model was fitted on columns that are not here: {', '.join(lacking)}.",
+                hint="Give the columns the names they had in fit.",
+            )
+        columns = tuple(columns[names.index(feature.name)] for feature in features)
     parts = [
         part
         for feature, values in zip(features, columns, strict=True)

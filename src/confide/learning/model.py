@@ -20,7 +20,7 @@ from confide.learning.columns import (
     Feature,
     encoded,
 )
-from confide.learning.estimator import Estimator, Floats, as_text, stacked, whose
+from confide.learning.estimator import Estimator, Floats, as_text, whose
 from confide.learning.in_memory import PATIENT, ROWS, frame_of, request_of
 from confide.learning.refusals import refuse_callers, refuse_learnt_steps
 from confide.plans.estimates import Estimate, Forecast
@@ -174,7 +174,7 @@ class DPModel(Estimator):
             raise ContractError(
                 "There were too few patients for a model.", hint="See the flags in estimates_."
             )
-        return stacked(table, features=self._features, terms=encoded)
+        return self._placed(table, terms=encoded)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")

@@ -31,7 +31,7 @@ from confide.learning.columns import (
     encoded,
     label,
 )
-from confide.learning.estimator import Estimator, Floats, as_text, stacked, whose
+from confide.learning.estimator import Estimator, Floats, as_text, whose
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.refusals import refuse_callers, refuse_learnt_steps
@@ -348,7 +348,7 @@ class DPModuleClassifier(Estimator):
     def _inputs(self, table: Any) -> Floats:
         if not hasattr(self, "module_"):
             raise ContractError("The model is not fitted yet.", hint="Call fit first.")
-        return stacked(table, features=self._features, terms=_scaled)
+        return self._placed(table, terms=_scaled)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "module_")

@@ -213,14 +213,14 @@ class PATEClassifier(Estimator):
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """Return what the student takes for the chance of each class; shape (rows, classes)."""
-        chances = self._fitted().predict_proba(stacked(X, features=self._features, terms=encoded))
+        chances = self._fitted().predict_proba(self._placed(X, terms=encoded))
         found = np.zeros((len(chances), len(self.classes_)))
         found[:, np.asarray(self.student_.classes_, dtype=np.int64)] = chances
         return found
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the class that the student says; shape (rows,)."""
-        said = self._fitted().predict(stacked(X, features=self._features, terms=encoded))
+        said = self._fitted().predict(self._placed(X, terms=encoded))
         return np.asarray(self.classes_[np.asarray(said, dtype=np.int64)])
 
     def _exactly(self, X: Any, y: Any) -> float:  # noqa: N803

@@ -39,6 +39,8 @@ class PublicScaler(Conventions):
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return numbers in [−1, 1], missing ones as NaN; shape (rows, columns).
 
+        Columns that have names come in the order of ``bounds``.
+
         Raises:
             ContractError: If a column has no bounds.
         """
@@ -50,7 +52,11 @@ class PublicScaler(Conventions):
         features = declared(each_name(names, width), bounds=self.bounds, categories=None)
         if len(features) != width:
             raise ContractError(f"Expected {len(features)} columns, got {width}.")
-        for feature, cells in zip(features, columns_of(X, width=width), strict=True):
+        pairs = list(zip(features, columns_of(X, width=width), strict=True))
+        if isinstance(self.bounds, dict):  # one order, whatever that of the columns
+            place = {name: number for number, name in enumerate(self.bounds)}
+            pairs.sort(key=lambda pair: place[pair[0].name])
+        for feature, cells in pairs:
             low, high = float(feature.lower), float(feature.upper)
             values = np.clip(numbers(cells, name=feature.name), low, high)
             found.append((2 * values - low - high) / (high - low))
