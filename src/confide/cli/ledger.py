@@ -1,5 +1,6 @@
 """``confide ledger``: what was spent, whether the chain is whole, and an officer's decisions."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from confide.errors import ContractError
 
 if TYPE_CHECKING:
     from confide.budget.ledger import Entry, Spent
+    from confide.tables.schema import Dataset as Schema
 
 ledger = typer.Typer(
     help="The budget ledger: what was spent, and whether its chain is whole.",
@@ -47,8 +49,8 @@ def show_ledger(
             "version": adopted.policy.version,
             "sha256": adopted.digest,
         },
-        "caps": _caps(spent),
-        "entries": [_entry(each) for each in entries],
+        "caps": _caps(spent, dataset=declared.dataset),
+        "entries": [_entry(each, dataset=declared.dataset) for each in entries],
     }
     Output(json=as_json, quiet=quiet).result("ledger", body, show=lambda: _show(body))
 
@@ -189,7 +191,18 @@ def _done(what: str, text: str, *, as_json: bool, quiet: bool) -> None:
     output.result(f"ledger-{what}", {"done": True}, show=lambda: say(text))
 
 
-def _caps(spent: "Spent") -> list[dict[str, Any]]:
+def _epsilon(units: int | None, *, dataset: "Schema") -> dict[str, str]:
+    """Return the ε that stands beside an amount in ρ; nothing where amounts are in ε."""
+    from confide.privacy.amount import NANO
+    from confide.privacy.measure import Measure
+    from confide.release.refusal import beside_rho
+
+    if units is None or dataset.measure is not Measure.ZCDP:
+        return {}
+    return {"epsilon": beside_rho(Fraction(units, NANO), dataset=dataset)}
+
+
+def _caps(spent: "Spent", *, dataset: "Schema") -> list[dict[str, Any]]:
     from confide.budget.ledger import Scope
     from confide.cli.plan import cap_name
     from confide.privacy.amount import ATTO, NANO, decimal_text
@@ -202,13 +215,16 @@ def _caps(spent: "Spent") -> list[dict[str, Any]]:
         def text(units: int | None, per_one: int = per_one) -> str | None:
             return None if units is None else decimal_text(units, per_one=per_one)
 
+        held = {"limit": use.cap, "spent": use.used, "free": use.remaining}
+        epsilons = {name: _epsilon(units, dataset=dataset) for name, units in held.items()}
         rows.append(
             {
                 "cap": cap_name(use),
                 "letter": "δ" if delta else spent.measure.letter,
-                "limit": text(use.cap),
-                "spent": text(use.used),
-                "free": text(use.remaining),
+                **{name: text(units) for name, units in held.items()},
+                "epsilon": {}
+                if delta
+                else {name: e["epsilon"] for name, e in epsilons.items() if e},
             }
         )
     return rows
@@ -218,7 +234,7 @@ def _under(policy: dict[str, Any] | None) -> str:
     return "" if policy is None else f" under {policy['id']}, version {policy['version']}"
 
 
-def _entry(entry: "Entry") -> dict[str, Any]:
+def _entry(entry: "Entry", *, dataset: "Schema") -> dict[str, Any]:
     return {
         "number": entry.number,
         "at": entry.at,
@@ -227,13 +243,16 @@ def _entry(entry: "Entry") -> dict[str, Any]:
         "request": entry.request_key,
         "plan": entry.plan_digest,
         "amount": entry.amount.text(entry.measure),
+        **_epsilon(entry.amount.nano, dataset=dataset),
         "state": "withheld" if entry.withheld else entry.state.value,
     }
 
 
 def _show(body: dict[str, Any]) -> None:
     def amount(cap: dict[str, Any], name: str) -> str:
-        return "–" if cap[name] is None else f"{float(cap[name]):.4g}"
+        beside = cap["epsilon"].get(name)
+        epsilon = f" (ε {beside})" if beside else ""
+        return "–" if cap[name] is None else f"{float(cap[name]):.4g}{epsilon}"
 
     table(
         ("cap", "limit", "spent", "free"),
@@ -257,7 +276,7 @@ def _show(body: dict[str, Any]) -> None:
                 each["analyst"],
                 each["study"][:24],
                 each["request"][:16],
-                each["amount"],
+                each["amount"] + (f" (ε {each['epsilon']})" if "epsilon" in each else ""),
                 each["state"],
             )
             for each in body["entries"]

@@ -13,6 +13,7 @@ from confide.plans.plan import Priced
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
+from confide.tables.schema import Dataset
 
 
 def told_in_epsilon(refusal: BudgetExhaustedError, *, plan: Priced) -> BudgetExhaustedError:
@@ -20,12 +21,9 @@ def told_in_epsilon(refusal: BudgetExhaustedError, *, plan: Priced) -> BudgetExh
     dataset = plan.dataset
     if dataset.measure is not Measure.ZCDP or refusal.cap == Scope.LIFETIME_DELTA.value:
         return refusal
-    delta = dataset.delta - dataset.selection_delta
 
     def epsilon(rho: Fraction) -> str:
-        if rho <= 0:
-            return "0"
-        return f"{epsilon_at(ZeroConcentratedDP(rho=rho), delta=delta):.3g}"
+        return beside_rho(rho, dataset=dataset)
 
     message = str(refusal).removesuffix(refusal.hint).strip()
     return BudgetExhaustedError(
@@ -37,3 +35,11 @@ def told_in_epsilon(refusal: BudgetExhaustedError, *, plan: Priced) -> BudgetExh
         hint=refusal.hint,
         available=refusal.available,
     )
+
+
+def beside_rho(rho: Fraction, *, dataset: Dataset) -> str:
+    """Return the ε that stands beside a ρ, at the δ of dataset.yaml, to three digits."""
+    if rho <= 0:
+        return "0"
+    delta = dataset.delta - dataset.selection_delta
+    return f"{epsilon_at(ZeroConcentratedDP(rho=rho), delta=delta):.3g}"

@@ -1,0 +1,32 @@
+"""Whoever writes caps in ε reads ε: beside every ρ that the ledger shows."""
+
+import pytest
+
+from command_line import confide
+from small_clinic import DATASET, make_clinic
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    assert "measure: zcdp" in DATASET
+    clinic = make_clinic(tmp_path / "clinic")
+    assert confide("run", clinic.study, "--out", clinic.folder / "out").code == 0
+    return clinic
+
+
+def test_epsilon_stands_beside_every_rho_of_the_ledger(clinic):
+    said = confide("ledger", "show", clinic.dataset, "--json").json
+    for cap in said["caps"]:
+        known = {name for name in ("limit", "spent", "free") if cap[name] is not None}
+        assert set(cap["epsilon"]) == (set() if cap["letter"] == "δ" else known)
+    assert all(float(entry["epsilon"]) > 0 for entry in said["entries"])
+    shown = confide("ledger", "show", clinic.dataset).out
+    lines = [line for line in shown.splitlines() if "ρ" in line]
+    assert lines
+    assert all("ε" in line for line in lines)
+
+
+def test_the_epsilon_of_a_limit_is_the_one_of_dataset_yaml(clinic):
+    caps = confide("ledger", "show", clinic.dataset, "--json").json["caps"]
+    lifetime = next(cap for cap in caps if cap["cap"] == "lifetime")
+    assert f"lifetime: {{epsilon: {lifetime['epsilon']['limit']}}}" in clinic.dataset.read_text()
