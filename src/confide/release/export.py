@@ -77,6 +77,16 @@ def csv_bytes(statistic: Statistic, estimates: Sequence[Estimate]) -> bytes:
     return out.getvalue().encode()
 
 
+def lines_of(text: str) -> list[list[str]]:
+    """Return the lines of a table that was published; a label may be as long as the table."""
+    usual = csv.field_size_limit()
+    csv.field_size_limit(max(usual, len(text)))
+    try:
+        return list(csv.reader(io.StringIO(text)))
+    finally:
+        csv.field_size_limit(usual)
+
+
 def inert(text: str) -> str:
     """Return a group label that no spreadsheet takes for a formula."""
     risky = text[:1] in _FORMULA or text.lstrip()[:1] in _FORMULA

@@ -8,15 +8,14 @@ References:
         research outputs. 2022. https://arxiv.org/abs/2212.02935
 """
 
-import csv
 import hashlib
-import io
 from collections.abc import Mapping
 
 from confide.errors import VerificationError
 from confide.plans.canonical import Json
 from confide.plans.house_rule import HouseRule
 from confide.plans.small_cells import COUNTED, FLAG
+from confide.release.export import lines_of
 
 THRESHOLD = HouseRule.ACRO.least
 """Below which a checker looks at a count, where no house rule was applied."""
@@ -110,7 +109,7 @@ def _record(name: str, output: Json, *, content: bytes, certificate: Json) -> Js
 
 def _cells(content: bytes) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Return (row, column) of noisy counts below the threshold, and of numbers withheld."""
-    rows = list(csv.reader(io.StringIO(content.decode())))
+    rows = lines_of(content.decode())
     if not rows:
         return [], []
     head, *body = rows

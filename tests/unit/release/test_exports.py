@@ -1,12 +1,13 @@
 """Exports: what a registry, an output checker and a journal get says what the certificate says."""
 
 import csv
+import hashlib
 
 import pytest
 
 from confide.errors import VerificationError
 from confide.release.deployment_record import deployment_record
-from confide.release.export import tables
+from confide.release.export import lines_of, tables
 from confide.release.output_check import results
 from issued import issue
 
@@ -92,8 +93,6 @@ def test_small_noisy_counts_without_a_rule_are_for_review(issued):
     head, first, *_ = content["tables/by_sex.csv"].decode().splitlines()
     value = first.split(",")[2]
     small = "\n".join([head, first.replace(f",{value},", ",3,", 1)]).encode()
-    import hashlib
-
     for output in certificate["outputs"]:
         if output["path"] == "tables/by_sex.csv":
             output["sha256"] = hashlib.sha256(small).hexdigest()
@@ -101,6 +100,23 @@ def test_small_noisy_counts_without_a_rule_are_for_review(issued):
     record = found["results"]["output_0"]
     assert record["status"] == "review"
     assert record["files"][0]["sdc"]["cells"]["threshold"] == [[0, 2]]
+
+
+def test_a_label_of_any_length_is_exported(issued):
+    certificate, content = issued.certificate, files(issued)
+    head, first, *_ = content["tables/by_sex.csv"].decode().splitlines()
+    label = "x" * 200_000 + "\r\n"
+    quantity, _, *numbers = first.split(",")
+    long = "\n".join([head, ",".join([quantity, f'"{label}"', *numbers])]).encode()
+    for output in certificate["outputs"]:
+        if output["path"] == "tables/by_sex.csv":
+            output["sha256"] = hashlib.sha256(long).hexdigest()
+    found = results(certificate, tables=content | {"tables/by_sex.csv": long})
+    assert len(found["results"]) == len(
+        results(issued.certificate, tables=files(issued))["results"]
+    )
+    assert lines_of(long.decode())[1][1] == label
+    assert csv.field_size_limit() == 131_072
 
 
 def test_a_table_that_was_not_certified_is_not_exported(issued):

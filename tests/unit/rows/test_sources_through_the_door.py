@@ -238,12 +238,26 @@ def test_a_folder_without_parts_is_refused_free(tmp_path):
 
 
 def test_what_fails_when_rows_are_read_is_not_told_before_the_charge(tmp_path):
-    """Only names and types are told for free; a lost file is found by whoever pays to read it."""
+    """Only names and types are told for free; what is lost later is found by whoever pays for it."""
+    path = parts(tmp_path, "parquet")
+
+    def lose(stage):
+        if stage == "read":
+            shutil.rmtree(tmp_path / "visits")
+
+    with confide.open(path) as ws:
+        plan = ws.plan(SUM, epsilon="1")
+        with pytest.raises(ReleaseFailedError):
+            ws.release(plan, progress=lose)
+        assert len(ws.ledger.entries("t")) == 1
+
+
+def test_a_table_that_is_lost_while_a_workspace_is_open_is_told_free(tmp_path):
     path = parts(tmp_path, "parquet")
     with confide.open(path) as ws:
         plan = ws.plan(SUM, epsilon="1")
         ws.engine()
         shutil.rmtree(tmp_path / "visits")
-        with pytest.raises(ReleaseFailedError):
+        with pytest.raises(ContractError, match="no file 'visits' in the source"):
             ws.release(plan)
-        assert len(ws.ledger.entries("t")) == 1
+        assert ws.ledger.entries("t") == ()
