@@ -10,8 +10,9 @@ from typing import Any
 
 from confide.budget.book import Book
 from confide.budget.identity import Site
-from confide.budget.inspection import Inspection, Raised
+from confide.budget.inspection import Inspection
 from confide.budget.ledger import Entry, State
+from confide.budget.lost_rows import Raised
 from confide.budget.store import Store
 from confide.budget.workflow.acts import NAMED
 
