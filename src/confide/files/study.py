@@ -25,6 +25,7 @@ from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import PerPatient
 from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Plan, Statistic, Study
+from confide.privacy.unit import Entity
 from confide.tables.filter import All, Everything, Predicate
 from confide.tables.schema import Dataset
 
@@ -205,6 +206,7 @@ def _statistic(
             hint=f"Write table: {dataset.tables[0].name}.",
         )
     dataset.table(table)
+    _refuse_several_of_a_row(section, dataset=dataset)
     where = _where(section, cohorts=cohorts, table=table, dataset=dataset)
     common: dict[str, Any] = {
         "id": section.id,
@@ -216,6 +218,18 @@ def _statistic(
         "per_patient": PerPatient(cells=section.per_patient.cells, rows=section.per_patient.rows),
     }
     return section.statistic(common, dataset=dataset)
+
+
+def _refuse_several_of_a_row(section: StatisticSection, *, dataset: Dataset) -> None:
+    """Refuse bounds on patients above 1 where rows are protected: they would be read as 1."""
+    stated = section.per_patient
+    if dataset.unit.entity is Entity.EVENT and max(stated.rows or 1, stated.cells or 1) > 1:
+        raise ContractError(
+            f"Statistic {section.id!r} bounds what a patient contributes, but each row is "
+            "protected by itself, whoever it is of, and all rows count.",
+            hint="Leave per-patient out; or write unit: patient in dataset.yaml, which protects "
+            "all rows of a patient.",
+        )
 
 
 def _where(

@@ -177,6 +177,26 @@ def label(value: Any) -> str | None:
         return None
 
 
+def labels_of(classes: Sequence[Any]) -> list[str]:
+    """Return classes as texts.
+
+    Raises:
+        ContractError: If there are fewer than two, one is none, or two are the same text.
+
+    Example:
+        >>> labels_of((0, 1.0, "severe"))
+        ['0', '1', 'severe']
+    """
+    found = [label(each) for each in classes]
+    names = [name for name in found if name is not None]
+    if len(set(names)) != len(found) or len(found) < 2:
+        raise ContractError(
+            "Expected at least two classes, each given once.",
+            hint="Write classes=(0, 1): which of them occur is not public.",
+        )
+    return names
+
+
 def numbers(values: NDArray[Any], *, name: str) -> NDArray[np.float64]:
     """Return a column as numbers, NaN where one is missing.
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.errors import ContractError
+from confide.errors import ContractError, InvalidParameterError
 from confide.learning.columns import (
     Bounds,
     Feature,
@@ -24,6 +24,8 @@ from confide.learning.conventions import Conventions
 from confide.learning.in_memory import PATIENT, ROWS
 from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
 from confide.learning.refusals import refuse_callers
+from confide.privacy.amount import amount
+from confide.privacy.odds import require_sayable
 from confide.privacy.unit import Entity
 from confide.workspace import Workspace, open_workspace
 
@@ -141,7 +143,11 @@ class Estimator(Conventions):
             frames: The rows; none to plan alone.
             entity: Whose rows are protected.
             identified: Column of their ids.
+
+        Raises:
+            InvalidParameterError: If ε is no positive number, or greater than 700.
         """
+        _require_epsilon(self.epsilon)
         columns = {feature.name: feature.section() for feature in features} | dict(beside)
         dataset = {
             "dataset": {"id": self.lineage, "lineage": self.lineage, "snapshot": "1"},
@@ -228,6 +234,15 @@ def stacked(
         for part in terms(feature, values)
     ]
     return np.column_stack(parts)
+
+
+def _require_epsilon(value: str | int) -> None:
+    """Refuse an ε that is none, or one that no certificate can state; one rule for all models."""
+    try:
+        epsilon = amount(as_text(value))
+    except InvalidParameterError as refused:
+        raise InvalidParameterError(f"epsilon: {refused}") from None
+    require_sayable(epsilon)
 
 
 def as_text(value: str | int) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import ContractError, UnknownNameError
-from confide.learning.columns import Bounds, Feature, label
+from confide.learning.columns import Bounds, Feature, labels_of
 from confide.learning.estimator import Floats
 from confide.learning.in_memory import OUTCOME, column_of
 from confide.learning.ledger_folder import TemporaryLedger
@@ -140,23 +140,8 @@ class DPLogisticRegression(DPModel):
     def _statistic(self) -> str:
         return "multinomial-regression" if self._several else "logistic-regression"
 
-    def _labels(self) -> list[str]:
-        """Return the classes as the table has them.
-
-        Raises:
-            ContractError: If there are fewer than two, or one is none.
-        """
-        found = [label(each) for each in self.classes]
-        names = [name for name in found if name is not None]
-        if len(set(names)) != len(found) or len(found) < 2:
-            raise ContractError(
-                "Expected two classes or more, each given once.",
-                hint="Write classes=(0, 1): which of them occur is not public.",
-            )
-        return names
-
     def _beside(self) -> dict[str, dict[str, Any]]:
-        names = self._labels()
+        names = labels_of(self.classes)
         if self._several:
             return {OUTCOME: {"categories": names}}
         return {OUTCOME: {"categories": dict(zip(names, ("no", "yes"), strict=True))}}

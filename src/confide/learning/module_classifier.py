@@ -29,7 +29,7 @@ from confide.learning.columns import (
     Feature,
     declared,
     encoded,
-    label,
+    labels_of,
 )
 from confide.learning.estimator import Estimator, Floats, as_text, whose
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
@@ -257,8 +257,9 @@ class DPModuleClassifier(Estimator):
         from confide.jobs.learning.modules import program_of, validated
 
         width = sum(max(1, len(feature.labels) - 1) for feature in features)
-        module = validated(self.module, features=width, classes=len(self.classes))
-        return module, program_of(module, features=width, classes=len(self.classes))
+        classes = len(labels_of(self.classes))
+        module = validated(self.module, features=width, classes=classes)
+        return module, program_of(module, features=width, classes=classes)
 
     def _planned(
         self, ws: Workspace, features: tuple[Feature, ...], *, module: Any, program: "RowProgram"
@@ -339,7 +340,7 @@ class DPModuleClassifier(Estimator):
     ) -> Workspace:
         return self._opened(
             features,
-            beside={OUTCOME: {"categories": [label(each) for each in self.classes]}},
+            beside={OUTCOME: {"categories": labels_of(self.classes)}},
             accounting={"measure": self.measure, "delta": self.lifetime_delta or self.delta},
             frames=frames,
             entity=entity,

@@ -31,7 +31,7 @@ from confide.learning.columns import (
     Bounds,
     Feature,
     encoded,
-    label,
+    labels_of,
     made_up_rows,
 )
 from confide.learning.estimator import ROW_BY_ROW, Estimator, Floats, stacked
@@ -230,11 +230,12 @@ class PATEClassifier(Estimator):
     def _try(self, features: tuple[Feature, ...], *, terms: Floats, learns: Learns) -> None:
         """Refuse a teacher or student that cannot learn, on made-up rows and votes."""
         student = self.teacher if self.student is None else self.student
+        classes = len(labels_of(self.classes))
         check_teacher(self.teacher)
         check_student(student, learns=learns)
         made_up = made_up_rows(features, count=MADE_UP)
-        try_teacher(self.teacher, rows=made_up, classes=len(self.classes))
-        try_student(student, terms=terms, classes=len(self.classes), learns=learns)
+        try_teacher(self.teacher, rows=made_up, classes=classes)
+        try_student(student, terms=terms, classes=classes, learns=learns)
 
     def _take(self, terms: Floats, *, learns: Learns) -> None:
         answers = read_votes(self.release_.answer.files[VOTES])
@@ -259,7 +260,7 @@ class PATEClassifier(Estimator):
         identified = HOSPITAL if entity is Entity.HOSPITAL else PATIENT
         return self._opened(
             features,
-            beside={OUTCOME: {"categories": [label(each) for each in self.classes]}},
+            beside={OUTCOME: {"categories": labels_of(self.classes)}},
             accounting={"measure": "zcdp", "delta": self.delta},
             frames=frames,
             entity=entity,

@@ -175,13 +175,22 @@ def expected_log_odds(loss: PureDP) -> float:
     return _float_up(loss.epsilon * (factor - 1) / (factor + 1))
 
 
-def _factor(epsilon: Fraction) -> Fraction:
-    """Return e^ε rounded up on a fine grid."""
+def require_sayable(epsilon: Fraction) -> None:
+    """Refuse a loss whose odds no certificate can state.
+
+    Raises:
+        InvalidParameterError: If ε is greater than 700.
+    """
     if epsilon > _LARGEST_EPSILON:
         raise InvalidParameterError(
             f"Expected epsilon ≤ {_LARGEST_EPSILON}, got {float(epsilon):.6g}.",
             hint="A loss of that size protects nobody; losses for health records are near 1.",
         )
+
+
+def _factor(epsilon: Fraction) -> Fraction:
+    """Return e^ε rounded up on a fine grid."""
+    require_sayable(epsilon)
     return Fraction(exp_ceil(epsilon, grid=_GRID), _GRID)
 
 

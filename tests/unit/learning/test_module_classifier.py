@@ -510,4 +510,4 @@ def test_a_loss_that_no_certificate_can_state_is_refused_before_the_charge(given
     X, y, ids = patients(20)
     with pytest.raises(InvalidParameterError, match="protects nobody"):
         classifier(tmp_path, epsilon="800", epochs=1, **given).fit(X, y, patients=ids)
-    assert charges(tmp_path, epsilon="800") == ()
+    assert charges(tmp_path) == ()
