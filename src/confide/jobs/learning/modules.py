@@ -145,7 +145,7 @@ def _rules_alone() -> Iterator[None]:
     """
     import torch
 
-    switch: Any = torch._C._functorch  # type: ignore[attr-defined]  # noqa: SLF001
+    switch: Any = torch._C._functorch  # noqa: SLF001
     with _SWITCH:
         before = switch._is_vmap_fallback_enabled()  # noqa: SLF001
         switch._set_vmap_fallback_enabled(False)  # noqa: SLF001
