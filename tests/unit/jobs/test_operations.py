@@ -235,11 +235,11 @@ LAYERS_WITH_KINKS = {
 HOSTILE = [0.0, -0.0, 1e-320, 1e-160, -1.0, 1.0, 0.5, 1e16, -1e160, 1e308, np.inf, -np.inf, np.nan]
 
 
-def hostile_rows():
+def hostile_rows(*, each=1):
     inputs = np.array([np.roll(HOSTILE, k)[:4] for k in range(len(HOSTILE))])
     inputs = np.vstack([inputs, np.repeat(np.array(HOSTILE)[:, None], 4, axis=1)])
     n = len(inputs)
-    return Rows(patient=np.arange(n), inputs=inputs, classes=np.arange(n) % 2)
+    return Rows(patient=np.arange(n) // each, inputs=inputs, classes=np.arange(n) % 2)
 
 
 @pytest.mark.parametrize("module", LAYERS.values(), ids=LAYERS)
@@ -250,6 +250,8 @@ def test_usual_layers_go_through_in_blocks_and_fail_on_no_number(module):
     with one_thread():
         assert of.by_patient(hostile_rows()).shape == (2 * len(HOSTILE), of.size)
         usual = of.summed(hostile_rows())
+        with np.errstate(all="raise"):  # as a caller may have set it
+            assert (of.summed(hostile_rows(each=2)) == of.summed(hostile_rows(each=2))).all()
     assert usual.any()
 
 

@@ -139,7 +139,7 @@ of.fitted(Path(sys.argv[1]), of.MODULES["at kinks"](), of.patients(int(sys.argv[
 def test_libraries_that_are_told_to_talk_say_as_much_of_many_patients_as_of_few(tmp_path):
     """PyTorch's logs name each operation of each pass; MKL each product, in C."""
     lines = []
-    for n in (12, 13, 40):
+    for n in (12, 40):
         done = subprocess.run(
             [sys.executable, "-c", WORKER, str(tmp_path / str(n)), str(n)],
             check=True,
@@ -154,7 +154,7 @@ def test_libraries_that_are_told_to_talk_say_as_much_of_many_patients_as_of_few(
         lines.append(len(done.stdout.splitlines()))
         lines.append(len(done.stderr.splitlines()))
     assert lines[1] > 100  # it does talk of what it does to made-up rows
-    assert lines[:2] == lines[2:4] == lines[4:]
+    assert lines[:2] == lines[2:]
 
 
 def test_what_was_written_before_and_after_is_kept_and_what_between_is_not(capfd):

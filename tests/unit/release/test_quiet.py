@@ -1,5 +1,6 @@
-"""Releases in several threads show no warning, and leave the filters as they were."""
+"""Releases in several threads show no warning, log nothing, and leave both as they were."""
 
+import logging
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from counting_job import Counting, clinic
 
 
 @pytest.mark.parametrize("first_out", [0, 1])
-def test_two_that_overlap_leave_the_filters_as_they_were_whoever_ends_first(first_out):
+def test_two_that_overlap_leave_the_filters_as_they_were_whoever_ends_first(first_out, caplog):
     before = list(warnings.filters)
     inside = threading.Barrier(2, timeout=60)
     ended = [threading.Event(), threading.Event()]
@@ -23,6 +24,7 @@ def test_two_that_overlap_leave_the_filters_as_they_were_whoever_ends_first(firs
             if me != first_out:
                 assert ended[first_out].wait(60)
                 warnings.warn("patient 17 has the value 4711", stacklevel=1)
+                logging.getLogger("a library").critical("patient 17 has the value 4711")
         ended[me].set()
 
     with ThreadPoolExecutor(2) as pool:
@@ -30,10 +32,12 @@ def test_two_that_overlap_leave_the_filters_as_they_were_whoever_ends_first(firs
     assert list(warnings.filters) == before
     with pytest.raises(UserWarning, match="own"):
         warnings.warn("the caller's own", stacklevel=1)
+    logging.getLogger("a library").warning("the caller's own")
+    assert [each.message for each in caplog.records] == ["the caller's own"]
 
 
 def test_releases_in_threads_show_no_warning_and_leave_the_filters_as_they_were(
-    tmp_path, monkeypatch
+    tmp_path, monkeypatch, caplog
 ):
     before = list(warnings.filters)
     inside = threading.Barrier(2, timeout=60)
@@ -42,6 +46,7 @@ def test_releases_in_threads_show_no_warning_and_leave_the_filters_as_they_were(
     def run(self, rows, **how):
         inside.wait()
         warnings.warn("patient 17 has the value 4711", stacklevel=1)
+        logging.getLogger("a library").error("patient 17 has the value 4711")
         return real(self, rows, **how)
 
     monkeypatch.setattr(Counting, "run", run)
@@ -56,3 +61,4 @@ def test_releases_in_threads_show_no_warning_and_leave_the_filters_as_they_were(
     with ThreadPoolExecutor(2) as pool:
         assert all(list(pool.map(released, [0, 1])))
     assert list(warnings.filters) == before
+    assert not caplog.records

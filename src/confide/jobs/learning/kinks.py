@@ -28,6 +28,7 @@ from confide.jobs.learning.operations import (
     follows,
     of_row,
     operation,
+    value_of,
 )
 from confide.jobs.learning.row_program import RowProgram
 
@@ -57,7 +58,7 @@ def _is_smooth(node: Any, *, own: frozenset[Any]) -> bool:
 
 
 def _floats(node: Any) -> bool:
-    return bool(node.meta["val"].dtype.is_floating_point)
+    return bool(value_of(node).dtype.is_floating_point)
 
 
 def with_kinks(program: RowProgram) -> Any:

@@ -160,11 +160,13 @@ def check(graph: Any) -> None:
     """
     own = of_row(graph)
     for node in graph.graph.nodes:
-        if node.op == "call_function" and node.target is not operator.getitem:
+        called = node.op == "call_function" and node.target is not operator.getitem
+        if called:
             _check_name(node)
-            _check_use(node, own=own)
         if node.op != "output":
             _check_values(node)
+        if called:
+            _check_use(node, own=own)
 
 
 def of_row(graph: Any) -> frozenset[Any]:
@@ -253,17 +255,17 @@ def _is_back_of(node: Any, forth: Any) -> bool:
     import torch
 
     back, went = arguments(node), arguments(forth)
-    gave = forth.meta["val"]
+    gave = value_of(forth)
     first = gave[0] if isinstance(gave, tuple | list) else gave
-    (gradient, *_), shared = back, back.keys() & went.keys()
+    gradient, shared = node.target._schema.arguments[0].name, back.keys() & went.keys()  # noqa: SLF001
     for name, value in back.items():
         if name == gradient:
-            fits = value.meta["val"].shape == first.shape
+            fits = value_of(value).shape == first.shape
         elif isinstance(value, torch.fx.Node):
             same = went.get(name.removesuffix("_or_result"))
             fits = value is same or _given_by(value, forth)
         elif name == "num_weights":
-            fits = value == went["weight"].meta["val"].shape[0]
+            fits = value == value_of(went["weight"]).shape[0]
         elif name == "threshold" and name not in shared:
             fits = value == 0
         else:
@@ -286,14 +288,19 @@ def arguments(node: Any) -> dict[str, Any]:
     return found | dict(node.kwargs)
 
 
+def value_of(node: Any) -> Any:
+    """Return what stands at a node, or as much of it as is public: kind and shape."""
+    if node.op == "get_attr":
+        return getattr(node.graph.owning_module, str(node.target))
+    return node.meta.get("val")
+
+
 def _check_values(node: Any) -> None:
     """Refuse numbers of unusual kinds: sparse, complex, of half precision, on another device."""
     import torch
 
     usual = (torch.float64, torch.float32, torch.int64, torch.int32, torch.bool)
-    value = node.meta.get("val")
-    if node.op == "get_attr":
-        value = getattr(node.graph.owning_module, str(node.target))
+    value = value_of(node)
     many = isinstance(value, tuple | list)
     for each in [one for one in value if one is not None] if many else (value,):
         plain = isinstance(each, torch.Tensor) and each.layout is torch.strided
@@ -305,13 +312,13 @@ def _check_values(node: Any) -> None:
 
 
 def _floating(node: Any) -> bool:
-    return bool(node.meta["val"].dtype.is_floating_point)
+    return bool(value_of(node).dtype.is_floating_point)
 
 
 def _whole(node: Any) -> bool:
     import torch
 
-    return node.meta["val"].dtype in (torch.int64, torch.int32)
+    return value_of(node).dtype in (torch.int64, torch.int32)
 
 
 def _in_python(node: Any) -> bool:

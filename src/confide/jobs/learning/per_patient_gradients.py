@@ -24,7 +24,9 @@ that are computed alone, and so are those of whom a row stands at a kink of the 
 bits turn the gradient (:mod:`.kinks`).  While bits in a block and alone differ by less than
 MARGIN = 2⁻²⁰ units, which is 2⁻⁴⁰ of the clip in float64, 2¹² times its rounding, v is what the
 patient's rows give in a batch of their own, exactly.  Which patients are computed alone is a
-function of their own rows too, as nothing that one patient does changes how another is computed.  ∎
+function of their own rows too, as nothing that one patient does changes how another is computed: a
+program with an operation that may fail on a row's numbers is run for each patient alone from the
+start, so that a row on which it fails sends nobody else another way.  ∎
 
 *Utility:* a pass a block, of which a quarter or so are zeros; at 10⁴ weights two patients in a
 hundred are computed twice.
@@ -124,6 +126,7 @@ class PerPatientGradients:
             first = last
         return total.astype(np.int64)
 
+    @np.errstate(all="ignore")  # whatever the caller set: what is not finite stops nothing
     def clipped(self, rows: Rows) -> Floats:
         """Return each patient's v, whole, as their rows alone give it; shape (patients, size)."""
         if not self._smooth:  # also whatever may fail on somebody's numbers

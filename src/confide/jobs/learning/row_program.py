@@ -9,9 +9,9 @@ rows, so no operation has two rows to mix.
 
 *Privacy:* by construction a row's gradient is a function of that row, its class and the weights.
 Nothing of the module's own code runs on a patient's row, so that no attribute, closure, hook, class
-or global can hold one.  Refused are operations that are not PyTorch's, write in place, draw coins,
-read memory that is not theirs or may stop the process, and whatever looks at a value to decide what
-to do next.  Constants are plain tensors of our own.
+or global can hold one.  It may be made of listed operations alone (:mod:`.operations`), which write
+nothing in place, draw no coins, read no memory that is not theirs and end no process; refused is
+whatever looks at a value to decide what to do next.  Constants are plain tensors of our own.
 
 *Utility:* a few times the CPU of Opacus' hooks where modules are small
 (docs/design/031-jobs-and-dp-sgd.md); layers that Opacus has no rule for, unused layers and in-place
