@@ -1,8 +1,7 @@
 """The façade that users import: a data set, its engine, its ledger and its keys, wired together.
 
-Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide`` (mode 0700):
-``ledger.sqlite``, ``ledger.id``, ``anchor.jsonl``, ``signing.key``, ``signing.pub``, ``hash.key``,
-``incidents.log``, ``commitments.jsonl``, ``snapshots.json``, and prepared copies in ``prepared``.
+Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide`` (mode 0700): the
+ledger and its anchor, keys, incidents, commitments, and prepared copies.
 """
 
 import contextlib
@@ -239,8 +238,7 @@ class Workspace:
     def explain(self, plan: Plan) -> tuple[str, ...]:
         """Return how a plan would be read: from prepared copies or not, and in which passes.
 
-        Public facts alone decide, no row is read, and the integers are the same in every way; so
-        this is no part of the plan's digest.
+        Public facts alone decide, no row is read, and the integers are the same in every way.
 
         Raises:
             ContractError: If the source lacks what the plan names.
@@ -277,8 +275,7 @@ class Workspace:
     def engine(self) -> Engine:
         """Return the engine over the source as it is now; reads no rows by itself.
 
-        One that was opened when its files were others is closed: which rows are in a release is
-        decided when it is made.
+        One that was opened over other files is closed: a release is of the rows of its time.
         """
         declared = self.declared
         if self._engine is not None and self._engine.state != source_state(

@@ -14,7 +14,7 @@ from confide.budget.lengths import require_reason
 from confide.budget.policy.adoption import Adopted, adopted
 from confide.budget.policy.policy import Person, Policy
 from confide.budget.refusals import exhausted, require_policy_terms, undecided
-from confide.budget.workflow.acts import ADOPTED, SIGNED, Officers, act_message, signatures
+from confide.budget.workflow.acts import SIGNED, Officers, act_message, signatures
 from confide.budget.workflow.docket import submission_problem, withhold_message
 from confide.budget.workflow.rules import (
     Claim,
@@ -90,7 +90,7 @@ class Desk:
             if found is not None:
                 raise PolicyError(found.message, hint=found.hint)
             self._journal.append(
-                ADOPTED, officers, lineage=lineage, reason=reason, **new.to_fields()
+                "policy-adopted", officers, lineage=lineage, reason=reason, **new.to_fields()
             )
             self._journal.store.write_counters(self._journal.book)
 

@@ -164,12 +164,12 @@ def test_whatever_stands_in_the_stewards_files_stops_no_release(tmp_path, name):
 @pytest.mark.parametrize("digest", ["\ud800", "no digest", 7, ["f" * 64], ""])
 def test_what_is_no_digest_is_not_committed_to(tmp_path, digest):
     (tmp_path / "data.csv").write_text("a\n1\n")
-    files = [tmp_path / "data.csv"]
-    true = snapshot_digest(files, folder=tmp_path)
+    state = SourceState.of([tmp_path / "data.csv"])
+    true = snapshot_digest(state, folder=tmp_path)
     held = json.loads((tmp_path / module.DIGESTS).read_text())
     ((path, kept),) = held.items()
     (tmp_path / module.DIGESTS).write_text(json.dumps({path: [*kept[:-1], digest]}))
-    assert snapshot_digest(files, folder=tmp_path) == true
+    assert snapshot_digest(state, folder=tmp_path) == true
 
 
 def test_tables_in_memory_are_not_committed_to(tmp_path):
