@@ -8,9 +8,9 @@ named, and so is every row if the module does what is not known to be smooth.
 *Privacy:* a row that is not named is further from every kink than floats differ by, here 2²² times
 their rounding, so it is on the same side in each batch.  What a module does is read off its program
 (:mod:`.row_program`), operation by operation; an operation that is on no list counts as a kink, and
-so does what goes back through a rectifier that the row did not go forth through, and what looks up
-by an index that depends on the row.  So an operation that may fail on a row's numbers is never run
-on a block of rows.
+so does what looks up by an index that depends on the row.  What goes back does so only through what
+went forth at the same place, where its kinks are told of.  So an operation that may fail on a row's
+numbers is never run on a block of rows.
 
 *Utility:* of a million arguments one or none is so near to 0; a module that takes largest numbers
 or cuts them costs a pass for each patient.
@@ -21,11 +21,10 @@ from typing import Any
 
 from confide.jobs.learning.operations import (
     AT_ZERO,
-    BACK_FROM_KINK,
+    BACK_THROUGH,
     LOOKS_UP,
     SMOOTH,
     arguments,
-    follows,
     of_row,
     operation,
     value_of,
@@ -47,14 +46,15 @@ def _is_smooth(node: Any, *, own: frozenset[Any]) -> bool:
     name = operation(node)
     if name in LOOKS_UP:  # by class alone, or by what is the same for everybody
         return not any(each in own and not _floats(each) for each in node.all_input_nodes)
-    if name in BACK_FROM_KINK:
-        return follows(node, BACK_FROM_KINK[name])
     if name in ("div.Tensor", "div.Scalar"):  # by a number, not by what a row may take to 0
         return isinstance(arguments(node)["other"], int | float)
     if name == "pow.Tensor_Scalar":
         exponent = arguments(node)["exponent"]
         return isinstance(exponent, int) and exponent >= 0
-    return name in SMOOTH or name in AT_ZERO or name == "softplus.default"
+    told = name in AT_ZERO or name == "softplus.default"
+    return (
+        name in SMOOTH or name in BACK_THROUGH or told
+    )  # of what goes back, what went forth tells
 
 
 def _floats(node: Any) -> bool:

@@ -8,9 +8,9 @@ checked against bounds; all give the same bits each time and have a rule in ``vm
 
 *Lemma* (to itself).  An operation on the list reads its arguments and writes its result and no
 other memory, whatever numbers they hold; with ``vmap`` an argument is a row's own.  Three kinds
-need more than their name.  What goes back through a normalisation, a convolution, a pooling or a
-table trusts what it is given to be of its operation, so it stands here only after just that one
-(:func:`follows`).  A table that itself depends on the row is laid end to end with others' by
+need more than their name.  What goes back through a layer trusts what it is given to be of that
+layer, and reads beyond it where it is not; so it stands here only after just that one
+(:data:`BACK_THROUGH`).  A table that itself depends on the row is laid end to end with others' by
 ``vmap``, where an index beyond it finds them; so a table may not.  Whole numbers are not divided: a
 processor stops at 0, and at the least one by −1.  That the listed operations are so is read off
 PyTorch's sources and tried on hostile numbers, not proved.  ∎
@@ -50,56 +50,63 @@ SMOOTH = _named(
     # Sums and products.
     "add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar mul.Tensor mul.Scalar neg "
     "addmm mm bmm baddbmm addmv mv dot addcmul sum sum.dim_IntList mean mean.dim cumsum "
-    "convolution convolution_backward avg_pool2d avg_pool2d_backward _adaptive_avg_pool2d "
-    "_adaptive_avg_pool2d_backward "
-    # Functions with a bounded derivative everywhere, and what goes back through them.
-    "exp expm1 sin cos tanh tanh_backward sigmoid sigmoid_backward erf atan gelu gelu_backward "
-    "silu silu_backward mish sinh cosh _softmax _softmax_backward_data _log_softmax "
-    "_log_softmax_backward_data native_layer_norm native_layer_norm_backward native_group_norm "
-    "native_group_norm_backward log_sigmoid_forward log_sigmoid_backward"
+    "convolution avg_pool2d _adaptive_avg_pool2d "
+    # Functions with a bounded derivative everywhere.
+    "exp expm1 sin cos tanh sigmoid erf atan gelu "
+    "silu mish sinh cosh _softmax _log_softmax "
+    "native_layer_norm native_group_norm "
+    "log_sigmoid_forward"
 )
-"""Last bits of what goes in move what comes out by as little."""
+"""Last bits of what goes in move what comes out by as little, and so does what goes back."""
 
-_BACK_THROUGH = {
-    "convolution_backward.default": "convolution.default",
-    "native_layer_norm_backward.default": "native_layer_norm.default",
-    "native_group_norm_backward.default": "native_group_norm.default",
-    "avg_pool2d_backward.default": "avg_pool2d.default",
-    "_adaptive_avg_pool2d_backward.default": "_adaptive_avg_pool2d.default",
-    "max_pool2d_with_indices_backward.default": "max_pool2d_with_indices.default",
-    "adaptive_max_pool2d_backward.default": "adaptive_max_pool2d.default",
-    "embedding_dense_backward.default": "embedding.default",
-    "reflection_pad1d_backward.default": "reflection_pad1d.default",
-    "replication_pad1d_backward.default": "replication_pad1d.default",
-    "glu_backward.default": "glu.default",
+BACK_THROUGH = {
+    f"{back}.default": _named(forth)
+    for back, forth in {
+        "convolution_backward": "convolution",
+        "native_layer_norm_backward": "native_layer_norm",
+        "avg_pool2d_backward": "avg_pool2d",
+        "_adaptive_avg_pool2d_backward": "_adaptive_avg_pool2d",
+        "max_pool2d_with_indices_backward": "max_pool2d_with_indices",
+        "adaptive_max_pool2d_backward": "adaptive_max_pool2d",
+        "embedding_dense_backward": "embedding",
+        "reflection_pad1d_backward": "reflection_pad1d",
+        "replication_pad1d_backward": "replication_pad1d",
+        "_softmax_backward_data": "_softmax _safe_softmax",
+        "_log_softmax_backward_data": "_log_softmax",
+        "tanh_backward": "tanh",
+        "sigmoid_backward": "sigmoid",
+        "log_sigmoid_backward": "log_sigmoid_forward",
+        "gelu_backward": "gelu",
+        "glu_backward": "glu",
+        "threshold_backward": "relu threshold",
+        "leaky_relu_backward": "leaky_relu",
+        "_prelu_kernel_backward": "_prelu_kernel",
+        "elu_backward": "elu celu",
+        "softplus_backward": "softplus",
+        "hardtanh_backward": "hardtanh",
+        "hardswish_backward": "hardswish",
+        "hardsigmoid_backward": "hardsigmoid",
+        "hardshrink_backward": "hardshrink",
+        "softshrink_backward": "softshrink",
+    }.items()
 }
 """What goes back, and what it must have gone forth through."""
-
-BACK_FROM_KINK = {
-    "threshold_backward.default": "relu.default",
-    "leaky_relu_backward.default": "leaky_relu.default",
-    "elu_backward.default": "elu.default",
-    "_prelu_kernel_backward.default": "_prelu_kernel.default",
-    "softplus_backward.default": "softplus.default",
-}
-"""Back through what has a kink, which is told of going forth: only if it is of that."""
 
 PERMITTED = (
     SMOOTH
     | AT_ZERO
     | LOOKS_UP
-    | frozenset(_BACK_THROUGH)
-    | frozenset(_BACK_THROUGH.values())
-    | frozenset(BACK_FROM_KINK)
+    | frozenset(BACK_THROUGH)
+    | frozenset().union(*BACK_THROUGH.values())
     | _named(
         # Number by number.
         "softplus abs sgn sign sqrt rsqrt reciprocal log log1p log2 log10 exp2 tan asin acos asinh "
         "acosh atanh atan2 erfc logit xlogy.Tensor sinc hypot logaddexp floor ceil round "
         "trunc frac div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode remainder.Tensor "
         "remainder.Scalar fmod.Tensor fmod.Scalar pow.Tensor_Scalar pow.Tensor_Tensor pow.Scalar "
-        "addcdiv lerp.Scalar lerp.Tensor nan_to_num isnan isinf hardtanh hardtanh_backward "
-        "hardswish hardswish_backward hardsigmoid hardsigmoid_backward hardshrink "
-        "hardshrink_backward softshrink softshrink_backward threshold celu "
+        "addcdiv lerp.Scalar lerp.Tensor nan_to_num isnan isinf hardtanh "
+        "hardswish hardsigmoid hardshrink "
+        "softshrink threshold celu "
         "clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum "
         "fmax fmin _to_copy "
         # Comparisons and what is made of them.
@@ -218,10 +225,10 @@ def _check_use(node: Any, *, own: frozenset[Any]) -> None:
             f"The module divides whole numbers ({name}), which stops where one is 0.",
             hint="Divide floating-point numbers.",
         )
-    if name in _BACK_THROUGH and not follows(node, _BACK_THROUGH[name]):
+    if name in BACK_THROUGH and not _follows(node, BACK_THROUGH[name]):
         raise ContractError(
             f"The module calls {name} itself, which trusts what it is given.",
-            hint=f"Leave it to PyTorch, which calls it after {_BACK_THROUGH[name]}.",
+            hint=f"Leave it to PyTorch, which calls it after {min(BACK_THROUGH[name])}.",
         )
     if name == "embedding.default" and arguments(node)["weight"] in own:
         raise ContractError(
@@ -237,7 +244,7 @@ def _check_use(node: Any, *, own: frozenset[Any]) -> None:
         )
 
 
-def follows(node: Any, forth: str) -> bool:
+def _follows(node: Any, forth: frozenset[str]) -> bool:
     """Return whether an operation goes back through one that stands before it.
 
     What both name is the same: tensors the same nodes, numbers equal.  Other tensors than the
@@ -245,10 +252,10 @@ def follows(node: Any, forth: str) -> bool:
 
     Args:
         node: ``…_backward``.
-        forth: What it is to follow.
+        forth: Of which it is to follow one.
     """
     before = itertools.takewhile(lambda each: each is not node, node.graph.nodes)
-    return any(operation(each) == forth and _is_back_of(node, each) for each in before)
+    return any(operation(each) in forth and _is_back_of(node, each) for each in before)
 
 
 def _is_back_of(node: Any, forth: Any) -> bool:
@@ -257,19 +264,20 @@ def _is_back_of(node: Any, forth: Any) -> bool:
     back, went = arguments(node), arguments(forth)
     gave = value_of(forth)
     first = gave[0] if isinstance(gave, tuple | list) else gave
-    gradient, shared = node.target._schema.arguments[0].name, back.keys() & went.keys()  # noqa: SLF001
+    gradient = node.target._schema.arguments[0].name  # noqa: SLF001
+    of_result = back.get("self_is_result", operation(node) == "threshold_backward.default")
     for name, value in back.items():
         if name == gradient:
             fits = value_of(value).shape == first.shape
         elif isinstance(value, torch.fx.Node):
-            same = went.get(name.removesuffix("_or_result"))
-            fits = value is same or _given_by(value, forth)
+            given = (name not in went or of_result) and _given_by(value, forth)
+            fits = given or value is went.get(name.removesuffix("_or_result"))
         elif name == "num_weights":
             fits = value == value_of(went["weight"]).shape[0]
-        elif name == "threshold" and name not in shared:
+        elif name == "threshold" and name not in went:  # of a rectifier
             fits = value == 0
         else:
-            fits = name not in shared or value == went[name]
+            fits = name not in went or value == went[name]
         if not fits:
             return False
     return True
