@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from confide.release.checks import Check
 
 FAILED = 6
+BESIDE = ("report.html", "methods.md", "figures")
+"""What lies beside a certificate, in words and pictures, and is not covered by it."""
 
 
 def verify(  # noqa: PLR0913 - one for each option
@@ -70,6 +72,7 @@ def verify(  # noqa: PLR0913 - one for each option
         "pinned": found.pinned,
         "ledger": ledger_of(held),
         "rebuilt": found.rebuilt,
+        "unchecked": list(_unchecked(path.parent, asked=bool(asked), in_chain=chain is not None)),
         "checks": [
             {"name": each.name, "holds": each.holds, "detail": each.detail} for each in found.checks
         ],
@@ -78,6 +81,16 @@ def verify(  # noqa: PLR0913 - one for each option
     output.result("verify", body, show=lambda: _show(body))
     if not found.holds:
         raise typer.Exit(FAILED)
+
+
+def _unchecked(folder: Path, *, asked: bool, in_chain: bool) -> "Iterator[str]":
+    """Yield what a reader might think was checked, and was not."""
+    if not asked:
+        what = "approvals and the policy" if in_chain else "the charge, dates, approvals and policy"
+        yield f"On the issuer's word: {what}. The steward can ask the ledger: --ledger dataset.yaml"
+    beside = [name for name in BESIDE if (folder / name).exists()]
+    if beside:
+        yield f"Not checked: {', '.join(beside)}. Where they differ, the tables count."
 
 
 def certificate_path(given: Path) -> Path:
@@ -175,5 +188,7 @@ def _show(body: dict[str, Any]) -> None:
         say(f"{verifies}. Signed by {body['signer']}, {pinned}.", style="bold")
         if body["ledger"]:
             say(f"Charged to ledger {body['ledger']}.")
+        for each in body["unchecked"]:
+            say(each)
     else:
         say("Does not verify.", style="bold red")

@@ -13,6 +13,7 @@ from pathlib import Path
 from confide.budget.ledger import Entry, Ledger, State
 from confide.errors import ConfideError, LedgerFrozenError, UnknownNameError
 from confide.plans.canonical import Json
+from confide.release.approval import authority_of
 from confide.release.certificate import accounting_of
 from confide.release.checks import Check, ledger_of
 from confide.release.commitment import opening_of, published, snapshot_digest
@@ -52,10 +53,23 @@ def ledger_checks(
     )
     detail = "" if wrong is None else f"{wrong.line} says {wrong.one!r}, the ledger {wrong.other!r}"
     yield Check(name="ledger row", holds=not detail, detail=detail)
+    yield _authority(certificate, entry=entry, ledger=ledger)
     yield _snapshot(certificate, entry=entry, folder=folder, state=state)
     later = superseding(ledger, lineage=lineage).get(str(certificate.get("id")))
     detail = f"superseded by {later}" if later else ""
     yield Check(name="latest version", holds=True, detail=detail)
+
+
+def _authority(certificate: Json, *, entry: Entry, ledger: Ledger) -> Check:
+    """Compare who asked and approved, under which policy and when, with the ledger."""
+    stated = certificate.get("authority")
+    true = {"analyst": entry.analyst, "request": entry.request_key}
+    true |= authority_of(ledger, entry).to_json()
+    said = {**stated, "issued": certificate.get("issued")} if isinstance(stated, dict) else {}
+    known = {name: value for name, value in {**true, "issued": entry.at}.items() if name in said}
+    wrong = next(differences(said, known, line="authority"), None)
+    detail = "" if wrong is None else f"{wrong.line} says {wrong.one!r}, the ledger {wrong.other!r}"
+    return Check(name="authority", holds=not detail, detail=detail)
 
 
 def payload_of(certificate: Json, *, ledger: Ledger, lineage: str) -> bytes | None:
