@@ -1,5 +1,6 @@
 """No reading of the clock gives budget back."""
 
+import shutil
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -64,6 +65,29 @@ def test_a_cap_by_year_counts_every_year_that_the_clock_alone_has_ended(tmp_path
         ledger.amend_caps(LINEAGE, caps=Caps(lifetime=30 * NANO, calendar_year=year), reason="r")
         if amended:
             assert used(ledger)["calendar-year"] == used(ledger)["lifetime"]
+    ledger.verify_chain()
+    ledger.close()
+
+
+def test_what_lost_rows_spent_in_a_year_that_only_the_clock_began_counts_under_a_first_cap(
+    tmp_path,
+):
+    clock, folder = HandClock(), tmp_path / "private"
+    ledger = open_ledger(folder, clock=clock)
+    ledger.register(terms(year=None))
+    released(ledger, "a", b"", nano=1)
+    ledger.close()
+    shutil.copy2(folder / "ledger.sqlite", tmp_path / "old")
+    clock.move(days=365)
+    ledger = open_ledger(folder, clock=clock)
+    released(ledger, "b", b"", nano=5 * TENTH)
+    ledger.close()
+    clock.move(days=-365)
+    shutil.copy2(tmp_path / "old", folder / "ledger.sqlite")
+    ledger = open_ledger(folder, clock=clock)
+    ledger.unfreeze("disk replaced")
+    ledger.amend_caps(LINEAGE, caps=Caps(lifetime=4 * NANO, calendar_year=NANO), reason="r")
+    assert used(ledger)["calendar-year"] == used(ledger)["lifetime"] == 5 * TENTH + 1
     ledger.verify_chain()
     ledger.close()
 

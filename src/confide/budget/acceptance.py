@@ -34,7 +34,10 @@ def acceptance(
         site: What the folder knows of its ledger.
         key: That signs from here on, in hexadecimal.
     """
-    awaited = {lineage: digest for lineage, (_, digest) in found.awaited.items()}
+    awaited = {
+        lineage: {"version": str(version), "sha256": digest}
+        for lineage, (version, digest) in found.awaited.items()
+    }
     return {
         "findings": list(found.differences),
         "raised": _texts(found.raised),

@@ -56,8 +56,8 @@ class Account:
         lost_batches: What they added in all, by how many days were confirmed before.
         touched: Counters that the last row changed.
         charged: Whether anything was ever granted, given back or not.
-        awaited: SHA-256 of the policy that lost rows let hold; nothing is granted until it is
-            adopted again.
+        awaited: Version and SHA-256 of the policy that lost rows let hold; nothing is granted until
+            it is adopted again.
     """
 
     terms: LedgerTerms
@@ -77,7 +77,7 @@ class Account:
     lost_batches: dict[int, int] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     charged: bool = False
-    awaited: str = ""
+    awaited: tuple[int, str] | None = None
 
     def open_year(self, year: int, *, vouched: bool = True) -> None:
         """Charge to ``year`` from now on; an earlier year never opens again.
@@ -110,7 +110,9 @@ class Account:
     def adopt(self, adopted: Adopted) -> None:
         """Let a policy hold from now on; what was spent before counts under its caps."""
         had = self.has_year_caps
-        self.policy, self.caps, self.awaited = adopted, adopted.held(), ""
+        self.policy, self.caps = adopted, adopted.held()
+        if self.awaited is not None and self.awaited[1] == adopted.digest:
+            self.awaited = None
         self.versions[adopted.digest] = adopted
         for kind in {cap.kind for cap in self.caps} - self.kept - {RELEASE}:
             self.kept.add(kind)
@@ -324,20 +326,22 @@ class Account:
         """
         if had or not self.has_year_caps:
             return
-        earlier = range(self.vouched, self.joined)
+
+        def joins(year: int | None) -> bool:  # also a later one, of rows that are lost
+            return year is not None and self.vouched <= year != self.year
+
         for name, counter in [*self.counters.items(), *self.tallies.items()]:
-            year = year_of(name)
-            if year is not None and year in earlier:
+            if joins(year_of(name)):
                 now_open = self._counter(self._in_open_year(name))
                 now_open.spent = min(LARGEST, now_open.spent + counter.spent - counter.start)
+                counter.start = counter.spent  # so it does not join twice
         for group, units in list(self.lost.items()):
-            year = year_of(group)
-            if year is not None and year in earlier:
+            if joins(year_of(group)):
                 self.raise_everybody(self._in_open_year(group), units=units)
-        for year in earlier:
-            more = self.lost_years.get(year, 0)
-            self.lost_years[self.year] = self.lost_years.get(self.year, 0) + more
-        self.joined, self.vouched = min(self.vouched, self.joined), self.year
+        for year in [each for each in self.lost_years if joins(each)]:
+            here = self.lost_years.get(self.year, 0)
+            self.lost_years[self.year] = here + self.lost_years[year]
+        self.joined = min(self.vouched, self.joined)
 
     def _has_left(self, epoch: int) -> bool:
         return epoch < len(self.days) and leaves_on(self.days[epoch]) <= self.days[-1]

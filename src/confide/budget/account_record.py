@@ -103,7 +103,7 @@ def account_json(account: Account) -> dict[str, Any]:
         "lost-batches": sorted(account.lost_batches.items()),
         "touched": sorted(account.touched),
         "charged": account.charged,
-        "awaited": account.awaited,
+        "awaited": None if account.awaited is None else list(account.awaited),
     }
 
 
@@ -137,7 +137,7 @@ def account_of(fields: Mapping[str, Any]) -> Account:
         lost_batches=dict(map(tuple, fields["lost-batches"])),
         touched=set(fields["touched"]),
         charged=fields["charged"],
-        awaited=fields["awaited"],
+        awaited=None if fields["awaited"] is None else tuple(fields["awaited"]),
     )
 
 

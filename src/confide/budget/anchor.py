@@ -109,9 +109,12 @@ def _parse(line: bytes) -> SignedHead | None:
     try:
         head = head_of(json.loads(line))
         kinds = {kind_of(scope): year_of(scope) for scope in head.spent}
+        head.message()  # what has no form was never signed
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+    texts = (head.hash, head.kind, head.lineage, head.key, head.signature)
     fits = all(0 <= units <= LARGEST for units in head.spent.values())
+    fits = fits and all(isinstance(text, str) for text in texts)
     return head if fits and kinds.keys() <= set(KINDS) else None
 
 

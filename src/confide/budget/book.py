@@ -379,8 +379,9 @@ class Book:
         for lineage, raised in fields["raised"].items():
             more = None if anyone is None else anyone.get(lineage, {})
             self.accounts[lineage].take_lost(raised, anyone=more)
-        for lineage, digest in fields.get("awaited", {}).items():
-            self.accounts[lineage].awaited = str(digest)
+        for lineage, each in fields.get("awaited", {}).items():
+            account, new = self.accounts[lineage], (int(each["version"]), str(each["sha256"]))
+            account.awaited = max(account.awaited or new, new)
         self.growths = {number: each.lost() for number, each in self.growths.items()}
         self.accepted = event.number
         self.signing = self.signing.accepted(event.number, key=fields.get("key", ""))

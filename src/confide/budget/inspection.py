@@ -149,7 +149,12 @@ def heads_of(book: Book, *, key: str, signature: str) -> tuple[SignedHead, ...]:
     """
     head = replace(unsigned_head(book, key=key), signature=signature)
     earlier = replace(head, officers=(), adopted=None)
-    return head, earlier, replace(earlier, spent=book.spent(book.lineage))
+    return (
+        head,
+        replace(head, adopted=None),
+        earlier,
+        replace(earlier, spent=book.spent(book.lineage)),
+    )
 
 
 def current_head(store: Store, book: Book, *, key: str) -> SignedHead:
@@ -216,16 +221,9 @@ def _take_lost(
     def signed(head: SignedHead) -> frozenset[str]:
         return _keys_for(found.book, (head,), public_key=key)
 
-    def may_be_ours(head: SignedHead | None) -> bool:
-        """Return whether it is of a lineage that there is, or that this ledger signed for."""
-        if head is None or head.lineage in {"", *found.book.accounts}:
-            return True
-        return is_signed(head, keys=signed(head))
-
-    may_be = tuple(filter(may_be_ours, heads))
-    branch = lost_branch(tuple(filter(may_be_ours, found.lines)), hashes=hashes)
+    branch = lost_branch(found.lines, hashes=hashes)
     if branch is None:
-        _note_lost(found, heads=may_be, hashes=hashes)
+        _note_lost(found, heads=heads, hashes=hashes)
         return
     found.lost = tuple(head.hash for head in branch.heads[-NAMED_ROWS:])
     found.named = named_officers(branch.heads, signed=signed)
@@ -238,7 +236,7 @@ def _take_lost(
     fork = found.book if branch.fork == found.book.number else book_at(store, number=branch.fork)
     granted = granted_since(branch, fork=fork, counted=counted)
     found.anyone = granted.anyone
-    _note_lost(found, heads=may_be, hashes=hashes)
+    _note_lost(found, heads=heads, hashes=hashes)
     for lineage, scopes in granted.named.items():
         for scope, units in scopes.items():
             spent = units_in(found.book, lineage=lineage, name=scope) + units

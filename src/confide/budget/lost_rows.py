@@ -163,8 +163,8 @@ def awaited_policies(
 ) -> dict[str, tuple[int, str]]:
     """Return the newest version of a policy that lost rows let hold, and its SHA-256, by lineage.
 
-    Of lines that a key of this ledger signed, and of those newer than all of them; none that is no
-    newer than the version in force.
+    Of lines that a key of this ledger signed, since a stranger could name what nobody can adopt;
+    none that is no newer than the version in force.
 
     Args:
         heads: Lines whose rows are lost, oldest first.
@@ -172,12 +172,9 @@ def awaited_policies(
         book: The ledger as it is.
     """
     found: dict[str, tuple[int, str]] = {}
-    newer = True
-    for head in reversed(heads):
-        newer = newer and not is_signed(head, keys=signed(head))
+    for head in heads:
         account = book.accounts.get(head.lineage)
-        keys = {head.key} if newer else signed(head)
-        if head.adopted is None or account is None or not is_signed(head, keys=keys):
+        if head.adopted is None or account is None or not is_signed(head, keys=signed(head)):
             continue
         present = 0 if account.policy is None else account.policy.policy.version
         if head.adopted[0] > max(present, found.get(head.lineage, (0, ""))[0]):

@@ -110,8 +110,9 @@ def uncapped(account: Account) -> PolicyError:
     lineage = account.terms.lineage
     if account.awaited:
         return PolicyError(
-            f"The policy of lineage {lineage!r} was in rows of the ledger that are lost (sha256 "
-            f"{account.awaited[:16]}), so nothing may be spent until it is adopted again.",
+            f"Version {account.awaited[0]} of the policy of lineage {lineage!r} was in rows of the "
+            f"ledger that are lost (sha256 {account.awaited[1][:16]}): nothing may be spent until "
+            "it is adopted again.",
             hint="Put that version of the policy file in place, and run: "
             "confide ledger adopt --reason ...",
         )

@@ -17,7 +17,7 @@ from confide.errors import (
     LedgerFrozenError,
     PolicyError,
 )
-from ledger_policies import ADA, BO, CY, cap, policy, uncapped, with_people
+from ledger_policies import ADA, BO, CY, DI, cap, policy, uncapped, with_people
 from ledgers import LINEAGE, TENTH, HandClock, SiteKey, open_ledger, released, request, terms, used
 
 
@@ -307,19 +307,74 @@ def test_lines_that_somebody_adds_to_the_anchor_take_no_officers_word_away(tmp_p
     ledger.close()
 
 
-def test_a_stranger_who_names_a_lineage_that_is_none_keeps_no_ledger_frozen(tmp_path):
+def test_a_stranger_names_no_policy_that_must_be_adopted_first(tmp_path):
     folder = tmp_path / "ledger"
-    older_than_the_policy(folder).close()
-    anchor = Anchor(folder / "anchor")
-    last, stranger = anchor.heads()[-1], SiteKey(b"s" * 32)
-    forged = replace(last, number=last.number + 1, hash="e" * 64, key=stranger.public_key.hex())
-    anchor.append(sign_head(replace(forged, lineage="nobody's"), signer=stranger))
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(uncapped())
+    ledger.desk.adopt(LINEAGE, policy=with_people())
+    ledger.close()
+    anchor, stranger = Anchor(folder / "anchor"), SiteKey(b"s" * 32)
+    last = anchor.heads()[-1]
+    forged = replace(
+        last,
+        number=last.number + 1,
+        hash="e" * 64,
+        key=stranger.public_key.hex(),
+        officers=(),
+        adopted=(99, "ab" * 32),
+    )
+    anchor.append(sign_head(forged, signer=stranger))
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.unfreeze("a stranger wrote there", officers=(CY,))
+    asked(ledger, "a")
+    ledger.close()
+
+
+def test_versions_before_the_one_of_lost_rows_are_adopted_on_the_way(tmp_path):
+    """From one that names nobody, by one that does, to one that relaxes what stands for a law."""
+    folder, law = tmp_path / "ledger", lambda e: cap("law", "dataset", "lifetime", e, priority=1)
+    second, third = with_people(law("1"), version=2), with_people(law("2"), version=3)
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(uncapped())
+    ledger.desk.adopt(LINEAGE, policy=policy(law("1")))
+    ledger.close()
+    kept(folder, "old")
+
+    def again():
+        ledger.desk.adopt(LINEAGE, policy=second, reason="people")
+        for signer in (CY, BO, DI):
+            ledger.desk.endorse(LINEAGE, policy=third, signer=signer)
+        ledger.desk.adopt(LINEAGE, policy=third, reason="the law changed")
+
+    ledger = open_ledger(folder, clock=HandClock())
+    again()
+    ledger.close()
+    put_back(folder, "old", "ledger.sqlite")
     ledger = open_ledger(folder, clock=HandClock())
     ledger.unfreeze("disk replaced", officers=(CY,))
-    assert used(ledger)["lifetime"] == TENTH
-    ledger.close()
-    ledger = open_ledger(folder, clock=HandClock())
+    with pytest.raises(PolicyError, match="until it is adopted again"):
+        released(ledger, "a", b"")
+    again()
+    asked(ledger, "a")
     ledger.verify_chain()
+    ledger.close()
+
+
+def test_what_a_lost_lineage_spent_is_not_forgotten_with_a_key_that_was_replaced(tmp_path):
+    folder, old, new = tmp_path / "ledger", SiteKey(b"1" * 32), SiteKey(b"2" * 32)
+    ledger = open_ledger(folder, clock=HandClock(), signer=old)
+    ledger.register(terms())
+    ledger.close()
+    kept(folder, "old")
+    ledger = open_ledger(folder, clock=HandClock(), signer=old)
+    ledger.rotate_key(new, reason="yearly")
+    ledger.register(replace(terms(), lineage="south"))
+    ledger.reserve(replace(request("s"), lineage="south"))
+    ledger.close()
+    put_back(folder, "old", "ledger.sqlite")
+    ledger = open_ledger(folder, clock=HandClock(), signer=old)
+    with pytest.raises(LedgerFrozenError, match="'south' is in the anchor alone"):
+        ledger.unfreeze("disk replaced")
     ledger.close()
 
 

@@ -23,6 +23,11 @@ LINES = {
     "no such counter": {"everything": "7"},
     "no such year": {"calendar-year/never": "7"},
     "less than nothing": {"lifetime": "-7"},
+    "a lineage that is no text": {"lineage": []},
+    "a hash that is no text": {"hash": []},
+    "a key that is no text": {"key": 1},
+    "a signature that is no text": {"signature": 5},
+    "half a character": {"kind": "\ud800"},
 }
 
 
@@ -261,8 +266,11 @@ def test_a_line_that_no_ledger_wrote_does_not_keep_it_frozen(plain, line):
     assert run(plain, "first").code == 0
     spent, anchor = caps(plain), plain.folder / ".confide" / "anchor.jsonl"
     head = {"number": "1", "hash": "x", "kind": "reserved", "lineage": "clinic"}
-    head |= {"spent": LINES[line], "key": "k", "signature": "s"}
-    written = LINES[line] if line == "deep" else json.dumps(head).encode()
+    head |= {"spent": {}, "key": "k", "signature": "s"}
+    odd = LINES[line]
+    if isinstance(odd, dict):
+        head |= odd if odd.keys() & head.keys() else {"spent": odd}
+    written = odd if line == "deep" else json.dumps(head).encode()
     anchor.write_bytes(anchor.read_bytes() + written + b"\n")
     frozen = confide("ledger", "show", plain.dataset, "--json")
     assert (frozen.code, frozen.json["error"]) == (6, "LedgerFrozenError")

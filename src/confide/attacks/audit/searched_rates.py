@@ -12,12 +12,13 @@ from confide.statistics import (
     WeightedMean,
     WeightedProportion,
 )
-from confide.tables.expression import ColumnOf
+from confide.tables.expression import ColumnOf, ValueOf
 from confide.tables.filter import Between, IsIn
 
 _HIGH = Between(of=ColumnOf(table="events", column="amount"), lower=50)
 _CODED = IsIn(of=ColumnOf(table="events", column="code"), values=(0, 2))
 _WOMEN = IsIn(of=ColumnOf(table="patients", column="sex"), values=(0,))
+_SEEN = IsIn(of=ValueOf(name="any"), values=(1,))  # told of everybody
 
 
 def _public(*labels: str) -> tuple[PublicNumber, ...]:
@@ -72,7 +73,7 @@ def rates_of_patients() -> tuple[Statistic, ...]:
         SMR(
             id="smr-of-time",
             table="patients",
-            of=_WOMEN,
+            of=_SEEN,
             strata=("any",),
             reference=_ANY,
             time="span",

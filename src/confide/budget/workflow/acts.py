@@ -14,6 +14,7 @@ signatures again when it takes in the row, so nobody can write past them.
 """
 
 import enum
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -100,17 +101,18 @@ def whose_word(
 ) -> tuple[Policy, ...]:
     """Return the policies in force that name people, and whose word a row of a kind takes.
 
-    That of its lineage; all, where it is about the whole ledger or a lineage that is none; all the
-    others, where one that has none is adopted, since its people get a say in the whole ledger.
+    That of its lineage; all, where it is about the whole ledger or a lineage that is none; those of
+    the lineages before it, where one that has none adopts it: its people get a say in the ledger.
 
     Args:
         kind: Of the row.
         lineage: That it is about.
-        policies: In force, by lineage.
+        policies: In force, by lineage, in the order in which lineages were registered.
     """
     named = {name: each for name, each in policies.items() if each and each.workflow.people}
     if kind == ADOPTED:
-        return () if lineage in named else tuple(named.values())
+        before = itertools.takewhile(lambda name: name != lineage, policies)
+        return () if lineage in named else tuple(named[name] for name in before if name in named)
     one = lineage in policies and kind not in OF_ALL
     return tuple(policy for name, policy in named.items() if name == lineage or not one)
 

@@ -116,20 +116,22 @@ def adoption_problem(
     return _signatures_problem(old.policy, relaxed, told, endorsed=endorsed, askers=askers)
 
 
-def awaited_problem(awaited: str, new: Adopted) -> Problem | None:
+def awaited_problem(awaited: tuple[int, str] | None, new: Adopted) -> Problem | None:
     """Return why another policy than the one that lost rows let hold cannot be adopted.
 
+    The versions before it may be adopted on the way, as they once were.
+
     Args:
-        awaited: SHA-256 of that one; "" if there is none.
+        awaited: Version and SHA-256 of that one; None if there is none.
         new: To be adopted.
     """
-    if awaited in {"", new.digest}:
+    if awaited is None or new.digest == awaited[1] or new.policy.version < awaited[0]:
         return None
     return Problem(
-        message="A later version was in force in rows of the ledger that are lost (sha256 "
-        f"{awaited[:16]}), and this is another.",
-        hint="Put that version of the policy file back, and adopt it first; or restore a backup "
-        "that holds it: confide ledger restore FOLDER.",
+        message=f"Version {awaited[0]} was in force in rows of the ledger that are lost (sha256 "
+        f"{awaited[1][:16]}), and this is another.",
+        hint="Put that version of the policy file back, and adopt it first, after those before it; "
+        "or restore a backup that holds it: confide ledger restore FOLDER.",
     )
 
 

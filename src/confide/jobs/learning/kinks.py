@@ -44,6 +44,8 @@ def _is_smooth(node: Any, *, own: frozenset[Any]) -> bool:
     if node.op != "call_function" or node.target is operator.getitem:
         return True
     name = operation(node)
+    if node in own and _is_short(node):  # lanes and margins are of numbers of 8 bytes
+        return False
     if name in LOOKS_UP:  # by class alone, or by what is the same for everybody
         return not any(each in own and not _floats(each) for each in node.all_input_nodes)
     if name in ("div.Tensor", "div.Scalar"):  # by a number, not by what a row may take to 0
@@ -55,6 +57,15 @@ def _is_smooth(node: Any, *, own: frozenset[Any]) -> bool:
     return (
         name in SMOOTH or name in BACK_THROUGH or told
     )  # of what goes back, what went forth tells
+
+
+def _is_short(node: Any) -> bool:
+    """Return whether an operation gives floating-point numbers of less than 8 bytes."""
+    import torch
+
+    held = value_of(node)
+    each = held if isinstance(held, tuple | list) else (held,)
+    return any(isinstance(one, torch.Tensor) and one.dtype == torch.float32 for one in each)
 
 
 def _floats(node: Any) -> bool:

@@ -132,6 +132,21 @@ def test_years_that_the_clock_alone_has_ended_count_with_the_one_that_is_open(tm
     site.close()
 
 
+def test_years_that_were_joined_stay_joined_when_the_cap_is_taken_off_and_set_again(tmp_path):
+    site = Site(tmp_path / "s", window=CapWindow.CALENDAR_YEAR)
+    by_year, none = (Caps(lifetime=10**6 * NANO, calendar_year=y) for y in (10**6 * NANO, None))
+    site.release("a", [0], [HALF])
+    site.clock.move(days=365)
+    site.release("b", [1], [HALF])
+    site.ledger.amend_caps(LINEAGE, caps=by_year)
+    site.ledger.amend_caps(LINEAGE, caps=none, reason="r")
+    site.clock.move(days=365)
+    site.release("c", [2], [1])
+    site.ledger.amend_caps(LINEAGE, caps=by_year)
+    assert site.release("d", [0, 1, 3], [HALF + 1] * 3).tolist() == [False, False, True]
+    site.close()
+
+
 def test_a_rolling_window_lets_go_on_days_that_an_officer_confirmed(tmp_path):
     site = Site(tmp_path / "s", window=CapWindow.ROLLING)
     desk = site.ledger.desk
