@@ -58,7 +58,7 @@ def width_of(table: Any, *, declared: int | None) -> int:
     if names is not None:
         return len(names)
     if not is_list(table):
-        shape = getattr(table, "shape", ())
+        shape: tuple[int, ...] = getattr(table, "shape", ())
         if not hasattr(table, "__array__") or len(shape) != 2:
             raise ContractError(_EXPECTED)
         return int(shape[1])
@@ -179,7 +179,9 @@ def _column(values: Any) -> NDArray[Any]:
 
     kind = getattr(values, "dtype", None)
     if isinstance(values, np.ma.MaskedArray):
-        return np.where(np.ma.getmaskarray(values), None, np.ma.getdata(values).astype(object))
+        found = np.array(np.ma.getdata(values), dtype=object)  # a copy
+        found[np.ma.getmaskarray(values)] = None
+        return found
     if isinstance(values, pa.Array | pa.ChunkedArray):
         if not any(of(values.type) for of in (pa.types.is_floating, pa.types.is_timestamp)):
             return _one_by_one(values, read=lambda cell: cell.as_py())
