@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from confide.errors import ConfideError, ReleaseFailedError
-from confide.learning import DPLogisticRegression, TemporaryLedger, estimator, in_memory
-from confide.learning.columns import declared
+from confide.learning import DPLogisticRegression, TemporaryLedger, containers, estimator, in_memory
+from confide.learning.columns import declared, label
 from confide.learning.in_memory import OUTCOME, column_of, frame_of
 from confide.rows.duckdb import DuckDBEngine
 from left_behind import everything_carried
@@ -36,9 +36,39 @@ def moved_by_one():
     return outcomes([[0], [1], [0, 1]])[:2] != outcomes([[0], [1]])
 
 
-def test_the_real_estimator_says_and_moves_nothing():
+def ids_of(patients):
+    """Return what is read of ids."""
+    of = declared(("age",), bounds={"age": (0, 100)}, categories=None)
+    return frame_of([[1.0]] * len(patients), {}, patients, features=of)["patient"].to_pylist()
+
+
+def merged_by_an_absence():
+    """Return whether two patients are one as soon as a third one's id is absent."""
+    pd = pytest.importorskip("pandas")
+    first, second, _ = ids_of(pd.Series([2**60 + 1, 2**60 + 2, None], dtype="Int64"))
+    return first == second
+
+
+def merged_as_floats():
+    """Return whether two patients whose ids were rounded count as one."""
+    return ids_of(np.array([2**60 + 1, 2**60 + 2], dtype=np.float64)) != [None, None]
+
+
+def test_the_real_estimator_says_moves_and_merges_nothing():
     assert not refused_with_a_cell()
     assert not moved_by_one()
+    assert not merged_by_an_absence()
+    assert not merged_as_floats()
+
+
+def test_columns_whose_type_is_chosen_by_their_absent_cells_are_caught(monkeypatch):
+    monkeypatch.setattr(containers, "_column", np.asarray)
+    assert merged_by_an_absence()
+
+
+def test_floats_that_are_ids_whatever_their_size_are_caught(monkeypatch):
+    monkeypatch.setattr(in_memory, "identity", label)
+    assert merged_as_floats()
 
 
 def test_names_that_are_taken_from_what_is_called_columns_are_caught(monkeypatch):

@@ -170,6 +170,199 @@ def test_a_cell_of_arrow_that_python_cannot_hold_refuses_nothing():
     assert frame_of(late, {}, [1, 2], features=of)["code"].null_count == 2
 
 
+CODES = [900000000000000011, 900000000000000013, 2**60 + 1]
+"""Codes and ids of as many digits as registers write; a float holds none of them."""
+NAMED = "Mx Roe"
+
+
+def categories(cells):
+    """Return whole numbers as pandas' categories, the last of them absent where it is None."""
+    known = pd.Index([cell for cell in cells if cell is not None])
+    codes = [-1 if cell is None else known.get_loc(cell) for cell in cells]
+    return pd.Series(pd.Categorical.from_codes(codes, categories=known))
+
+
+def masked(cells):
+    return np.ma.MaskedArray([cell or 0 for cell in cells], mask=[cell is None for cell in cells])
+
+
+WHOLE = {
+    "pandas Int64": lambda cells: pd.Series(cells, dtype="Int64"),
+    "pandas UInt64": lambda cells: pd.Series(cells, dtype="UInt64"),
+    "pandas, Arrow": lambda cells: pd.Series(cells, dtype="int64[pyarrow]"),
+    "pandas category": categories,
+    "pandas objects": lambda cells: pd.Series(cells, dtype=object),
+    "pandas array": lambda cells: pd.array(cells, dtype="Int64"),
+    "pandas index": lambda cells: pd.Index(cells, dtype="Int64"),
+    "arrow": pa.array,
+    "arrow, chunks": lambda cells: pa.chunked_array([cells[:1], cells[1:]]),
+    "arrow, dictionary": lambda cells: pa.array(cells).dictionary_encode(),
+    "polars": lambda cells: pl.Series(cells, dtype=pl.Int64),
+    "polars Int128": lambda cells: pl.Series(cells, dtype=pl.Int128),
+    "polars UInt64": lambda cells: pl.Series(cells, dtype=pl.UInt64),
+    "masked": masked,
+    "masked objects": lambda cells: masked(cells).astype(object),
+    "list with a masked cell": lambda cells: [np.ma.masked if c is None else c for c in cells],
+}
+
+
+def texts(cells):
+    """Return texts of Arrow that nobody has checked, so that their bytes may be no text."""
+    return pa.Array.from_buffers(pa.string(), len(cells), pa.array(cells, pa.binary()).buffers())
+
+
+def dates(cells):
+    """Return dates of Arrow by their days, of which Python's go to the year 9999 alone."""
+    return pa.array(cells, pa.int32()).view(pa.date32())
+
+
+def in_pandas(column, **how):
+    return pa.table({"c": column}).to_pandas(**how)["c"]
+
+
+BROKEN = {
+    "pandas str": lambda: in_pandas(texts([b"31", b"32", NAMED.encode() + b"\xff"])),
+    "pandas, Arrow texts": lambda: in_pandas(
+        texts([b"31", b"32", NAMED.encode() + b"\xff"]), types_mapper=pd.ArrowDtype
+    ),
+    "arrow texts": lambda: texts([b"31", b"32", NAMED.encode() + b"\xff"]),
+    "pandas, Arrow dates": lambda: in_pandas(
+        dates([31, 32, 2**31 - 1]), types_mapper=pd.ArrowDtype
+    ),
+    "arrow dates": lambda: dates([31, 32, 2**31 - 1]),
+}
+
+
+def as_table(column):
+    """Return a table of one column, as outcomes and ids are often held."""
+    if isinstance(column, pd.Series):
+        return pd.DataFrame({"ward": column})
+    if isinstance(column, pl.Series):
+        return pl.DataFrame({"ward": column})
+    if isinstance(column, pa.Array | pa.ChunkedArray):
+        return pa.table({"ward": column})
+    return None
+
+
+def read(column, *, kept):
+    """Return what is read of a column as a feature, an outcome and an id, in every shape."""
+    table, of = as_table(column), declared(("ward",), bounds=None, categories={"ward": kept})
+    rows = [[cell] for cell in kept]
+    shapes = [column] if table is None else [column, table]
+    if table is not None:
+        yield frame_of(table, {}, [1, 2, 3], features=of)["ward"].to_pylist()
+    for shape in shapes:
+        yield frame_of(rows, {OUTCOME: column_of(shape)}, IDS, features=of)[OUTCOME].to_pylist()
+        yield frame_of(rows, {}, shape, features=of)[PATIENT].to_pylist()
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_a_code_that_is_absent_changes_no_other_in_any_container(kind):
+    """As floats the first two of these codes, and of these patients, would be one."""
+    for last in (CODES[2], None):
+        expected = [str(CODES[0]), str(CODES[1]), None if last is None else str(last)]
+        for found in read(WHOLE[kind]([*CODES[:2], last]), kept=CODES):
+            assert found == expected
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_cell_that_python_cannot_hold_is_missing_in_any_container(kind):
+    for found in read(BROKEN[kind](), kept=[31, 32, 33]):
+        assert found == (["31", "32", None] if "texts" in kind or "str" in kind else [None] * 3)
+
+
+@pytest.mark.parametrize("kind", [*BROKEN, "outcomes in a table"])
+def test_one_broken_cell_refuses_no_fit(kind):
+    of = {"workspace": TemporaryLedger(), "classes": (31, 32)}
+    if kind in BROKEN:
+        model = DPLogisticRegression(categories={"ward": [31, 32]}, **of)
+        model.fit(as_table(BROKEN[kind]()), [31, 32, 31], patients=IDS)
+    else:
+        y = as_table(BROKEN["arrow texts"]())
+        model = DPLogisticRegression(bounds=[(0, 1)], **of).fit([[0.5]] * 3, y, patients=IDS)
+    assert model.certificate_ is not None
+
+
+class Unreadable:
+    """An array that says a cell when it is read."""
+
+    shape = (3, 1)
+
+    def __array__(self, *_, **__):
+        raise ValueError(NAMED)
+
+    def __len__(self):
+        return 3
+
+
+@pytest.mark.parametrize("kind", [*BROKEN, "array"])
+def test_what_cannot_be_read_is_refused_without_a_cell(kind, ledger):
+    column = BROKEN[kind]() if kind in BROKEN else Unreadable()
+    model = DPLogisticRegression(bounds=[(0, 1)], lineage="broken", workspace=ledger)
+    with pytest.raises(ConfideError) as refused:  # a column is no table of features
+        model.fit(column, [0, 1, 0], patients=IDS)
+    assert NAMED not in str(refused.value)
+    assert refused.value.__context__ is None
+    if kind == "array":
+        for y, ids in ((column, IDS), ([0, 1, 0], column)):
+            with pytest.raises(ConfideError, match="could not be read") as refused:
+                model.fit([[0.5]] * 3, y, patients=ids)
+            assert refused.value.__context__ is None
+
+
+def test_outcomes_of_a_hazard_lose_no_digit_and_no_gap_in_a_frame():
+    event, time = [1, 0, None], [2**53 + 1, 7, 9]
+    for y in (
+        pd.DataFrame({"event": pd.Series(event, dtype="Int64"), "time": time}),
+        pl.DataFrame({"event": event, "time": time}),
+        pa.table({"event": event, "time": time}),
+    ):
+        found = _event_and_time(y)
+        assert [list(map(int, found[0][:2])), list(map(int, found[1]))] == [event[:2], time]
+    whole = np.array([(1, 7), (0, 0)], dtype=[("event", int), ("time", int)])
+    gaps = np.ma.MaskedArray(whole, mask=[(False, False), (True, True)])
+    assert [column.tolist() for column in _event_and_time(gaps)] == [[1, None], [7, None]]
+
+
+FLOATS = {
+    "list": list,
+    "numpy": lambda cells: np.array(cells, dtype=np.float64),
+    "numpy objects": lambda cells: np.array(cells, dtype=object),
+    "pandas": lambda cells: pd.Series(cells, dtype="float64"),
+    "pandas Float64": lambda cells: pd.Series(cells, dtype="Float64"),
+    "pandas category": lambda cells: pd.Series(cells, dtype="float64").astype("category"),
+    "arrow": lambda cells: pa.array(cells, pa.float64()),
+    "polars": lambda cells: pl.Series(cells, dtype=pl.Float64),
+}
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    drawn=st.lists(
+        st.one_of(
+            st.floats(), st.integers(-40, 40).map(lambda k: float(2**53 + k)),
+            st.integers(-(2**53), 2**53).map(float),
+        ),
+        min_size=1, max_size=5,
+    )
+)  # fmt: skip
+@pytest.mark.parametrize("kind", FLOATS)
+def test_a_float_is_an_id_only_where_no_other_whole_number_is_it(kind, drawn):
+    of = declared(("age",), bounds={"age": (0, 1)}, categories=None)
+    found = frame_of([[0.5]] * len(drawn), {}, FLOATS[kind](drawn), features=of)[PATIENT]
+    assert found.to_pylist() == [
+        str(int(cell)) if cell.is_integer() and abs(cell) < 2**53 else None for cell in drawn
+    ]
+
+
+def test_a_float_among_long_ids_is_nobody_and_no_other_patient():
+    ids = [2**60 + k for k in range(3)]
+    ids[1] = float(ids[1])
+    of = declared(("age",), bounds={"age": (0, 1)}, categories=None)
+    found = frame_of([[0.5]] * 3, {}, ids, features=of)[PATIENT].to_pylist()
+    assert found == [str(2**60), None, str(2**60 + 2)]
+
+
 ODD_CELLS = st.one_of(
     st.none(), st.text(max_size=3), st.floats(), st.integers(), st.just(decimal.Decimal("sNaN"))
 )

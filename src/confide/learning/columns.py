@@ -158,8 +158,7 @@ def _feature(name: str, pair: Pair | None, levels: Sequence[Any] | None, constan
 def label(value: Any) -> str | None:
     """Return a category as text: 1, 1.0 and True are "1"; None where it is missing."""
     try:
-        if hasattr(value, "item"):  # a NumPy scalar
-            value = value.item()
+        value = plain(value)
         match value:
             case bool():
                 return str(int(value))
@@ -175,6 +174,13 @@ def label(value: Any) -> str | None:
                 return None
     except Exception:  # noqa: BLE001 - an array, thousands of digits: a refusal would tell
         return None
+
+
+def plain(value: Any) -> Any:
+    """Return a NumPy scalar as Python's; None of a masked one, whose ``item`` is 0."""
+    if value is np.ma.masked:
+        return None
+    return value.item() if hasattr(value, "item") else value
 
 
 def labels_of(classes: Sequence[Any]) -> list[str]:
@@ -217,7 +223,7 @@ def numbers(values: NDArray[Any], *, name: str) -> NDArray[np.float64]:
 
 def _number(value: Any) -> float:
     try:
-        return float(value)
+        return math.nan if value is np.ma.masked else float(value)
     except Exception:  # noqa: BLE001 - whatever a cell's own code raises
         return math.nan
 

@@ -3,10 +3,13 @@
 *Privacy:* names and number of columns come from the container's own names, types and shape, or from
 the declaration; never from cells.  A list of rows has no shape of its own: a row of it that is of
 another width than declared is a patient's, so it is missing, and neither refused nor a reason to
-read others otherwise.  What is refused names no column that is no text: of an unknown container it
-might be a cell.
+read others otherwise.  Likewise a cell that is absent, or that Python cannot hold, is missing and
+leaves every other as it is: columns of other types than NumPy's are read cell by cell.  What is
+refused names no column that is no text: of an unknown container it might be a cell.
 """
 
+import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,9 +58,10 @@ def width_of(table: Any, *, declared: int | None) -> int:
     if names is not None:
         return len(names)
     if not is_list(table):
-        if not hasattr(table, "__array__") or len(np.shape(table)) != 2:
+        shape: tuple[int, ...] = getattr(table, "shape", ())
+        if not hasattr(table, "__array__") or len(shape) != 2:
             raise ContractError(_EXPECTED)
-        return int(np.shape(table)[1])
+        return int(shape[1])
     if declared is None:
         raise ContractError(
             "How many columns a list of rows has is not public, since each row is a patient's.",
@@ -79,13 +83,13 @@ def is_even(values: Any, *, width: int) -> bool:
 
 
 def cells(values: Any, *, width: int | None = None) -> NDArray[Any]:
-    """Return an array as it is, and of lists the cells as they were given.
+    """Return an array as it is, and of lists and frames the cells as they were given.
 
-    Of a list NumPy would choose one type by all of its cells, so that one patient's text, or one
+    Of these NumPy would choose one type by all of its cells, so that one patient's text, or one
     missing id, would change what everybody else's cells say.
 
     Args:
-        values: Array, column or list.
+        values: Array, column, frame, Arrow table or list.
         width: Cells of each row; a row of a list that has others is missing.  One column when None.
 
     Example:
@@ -94,9 +98,12 @@ def cells(values: Any, *, width: int | None = None) -> NDArray[Any]:
         >>> cells([[0.0, "F"], None, [1.0]], width=2).tolist()
         [[0.0, 'F'], [None, None], [None, None]]
     """
+    if isinstance(values, np.ma.MaskedArray):
+        return _column(values)
     if not is_list(values):
         if hasattr(values, "__array__"):
-            return _column(values)
+            held = _held(values)
+            return _column(values) if held is None else _side_by_side(held, rows=len(values))
         values = list(values)
     if width is None:
         found = np.empty(len(values), dtype=object)
@@ -125,13 +132,11 @@ def columns_of(table: Any, *, width: int) -> tuple[NDArray[Any], ...]:
         table: Rows.
         width: Number of columns, by :func:`width_of`.
     """
-    names = names_of(table)
-    if names is None:
-        held = cells(table, width=width)
-        return tuple(np.asarray(held[:, place]) for place in range(width))
-    if _is_arrow(table):
-        return tuple(_column(table.column(place)) for place in range(width))
-    return tuple(_column(table[name]) for name in table.columns)
+    held = None if names_of(table) is None else _held(table)
+    if held is None:
+        array = cells(table, width=width)
+        return tuple(np.asarray(array[:, place]) for place in range(width))
+    return tuple(_column(column) for column in held)
 
 
 def _is_arrow(table: Any) -> bool:
@@ -140,29 +145,63 @@ def _is_arrow(table: Any) -> bool:
     return isinstance(table, pa.Table | pa.RecordBatch)
 
 
+def _held(table: Any) -> list[Any] | None:
+    """Return the columns of a frame or Arrow table as it holds them; None of anything else."""
+    if _is_arrow(table):
+        return list(table.columns)
+    names = getattr(table, "columns", None)
+    if names is None:
+        return None
+    if hasattr(table, "iloc"):  # of pandas, where two columns may share a name
+        return [table.iloc[:, place] for place in range(len(names))]
+    return [table[name] for name in names]
+
+
+def _side_by_side(held: list[Any], *, rows: int) -> NDArray[Any]:
+    """Return columns as an array; of objects where they have several types."""
+    columns = [_column(column) for column in held]
+    kinds = {column.dtype for column in columns}
+    found = np.empty((rows, len(columns)), dtype=kinds.pop() if len(kinds) == 1 else object)
+    for place, column in enumerate(columns):
+        found[:, place] = column
+    return found
+
+
 def _column(values: Any) -> NDArray[Any]:
-    """Return one column; of Arrow's and Polars' one cell's absence leaves the others as they are.
+    """Return one column; one cell's absence or badness leaves the others as they are.
 
     NumPy would make floats of whole numbers as soon as one is missing, and fail on one bad text.
+
+    Raises:
+        ContractError: If it can be no array; in words without a cell.
     """
     import pyarrow as pa
 
     kind = getattr(values, "dtype", None)
-    if type(values).__module__.startswith("polars") and kind is not None and kind.is_integer():
-        values = values.to_arrow()
-    if not isinstance(values, pa.Array | pa.ChunkedArray):
+    if isinstance(values, np.ma.MaskedArray):
+        found = np.array(np.ma.getdata(values), dtype=object)  # a copy
+        found[np.ma.getmaskarray(values)] = None
+        return found
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        if not any(of(values.type) for of in (pa.types.is_floating, pa.types.is_timestamp)):
+            return _one_by_one(values, read=lambda cell: cell.as_py())
+    elif hasattr(kind, "construct_array_type"):  # what pandas calls an extension type
+        return _one_by_one(getattr(values, "array", values), read=lambda cell: cell)
+    elif type(values).__module__.startswith("polars") and not (
+        kind is None or kind.is_float() or kind.is_temporal()
+    ):
+        return _one_by_one(values, read=lambda cell: cell)
+    with contextlib.suppress(Exception):  # what is raised might say a cell
         return np.asarray(values)
-    if any(of(values.type) for of in (pa.types.is_floating, pa.types.is_timestamp)):
-        return np.asarray(values)
+    raise ContractError(
+        "A column could not be read as an array.", hint="Hand over columns of numbers or texts."
+    )
+
+
+def _one_by_one(values: Any, *, read: Callable[[Any], Any]) -> NDArray[Any]:
+    """Return cells as Python's values; None where one says nothing that can be read."""
     found = np.empty(len(values), dtype=object)
-    for place, value in enumerate(values):
-        found[place] = _plain(value)
+    for place in range(len(values)):
+        with contextlib.suppress(Exception):  # a time or text that Python cannot hold
+            found[place] = read(values[place])
     return found
-
-
-def _plain(value: Any) -> Any:
-    """Return a cell of Arrow; None where it says nothing that can be read."""
-    try:
-        return value.as_py()
-    except Exception:  # noqa: BLE001 - a time or text that Python cannot hold
-        return None

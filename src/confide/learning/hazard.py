@@ -176,10 +176,11 @@ def _event_and_time(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     Raises:
         ContractError: If there are not two.
     """
+    names = getattr(getattr(y, "dtype", None), "names", None)
+    if names is not None and len(names) == 2:
+        event, time = (cells(y[name]) for name in names)
+        return event, time
     found = cells(y, width=2)
-    if found.dtype.names is not None and len(found.dtype.names) == 2:
-        event, time = (found[name] for name in found.dtype.names)
-        return np.asarray(event), np.asarray(time)
     if found.ndim != 2 or found.shape[1] != 2:
         raise ContractError(
             "Expected y of shape (rows, 2): whether follow-up ended with the event, and its time.",

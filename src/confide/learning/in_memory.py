@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 
 from confide.errors import ContractError
 from confide.files.private_places import WORKSPACE
-from confide.learning.columns import Feature, label, numbers
+from confide.learning.columns import Feature, label, numbers, plain
 from confide.learning.containers import cells, columns_of
 from confide.learning.ledger_folder import ledger_folder
 from confide.release.keys import read_order_key
 
 ROWS, PATIENT, OUTCOME = "rows", "patient", "outcome"
+
+DISTINCT = 2**53
+"""From here on two whole numbers are one float, so that none is one patient's id."""
 
 
 def frame_of(
@@ -31,7 +34,8 @@ def frame_of(
     Args:
         table: Rows; shape (rows, columns).
         beside: Outcomes and the like by name; each of shape (rows,).
-        patients: Id of each row's patient; None where rows are protected one by one.
+        patients: Id of each row's patient, by :func:`identity`; None where rows are protected one
+            by one.
         features: Of the columns.
         texts: Which of those beside are categories.
 
@@ -50,8 +54,24 @@ def frame_of(
         raise ContractError("Expected X, y and patients to have equally many rows.")
     for name, values in beside.items():
         found[name] = _arrow(values, name=name, text=name in texts)
-    found[PATIENT] = _arrow(ids, name=PATIENT, text=True)
+    found[PATIENT] = pa.array([identity(value) for value in ids], type=pa.string())
     return pa.table(found)
+
+
+def identity(value: Any) -> str | None:
+    """Return an id as text; None of a float that is not whole or might be two patients'.
+
+    Example:
+        >>> identity(7.0), identity(2.0**53), identity(2**53 + 1)
+        ('7', None, '9007199254740993')
+    """
+    try:
+        value = plain(value)
+    except Exception:  # noqa: BLE001 - an array: a refusal would tell
+        return None
+    if isinstance(value, float) and not (value.is_integer() and abs(value) < DISTINCT):
+        return None
+    return label(value)
 
 
 def column_of(y: Any) -> NDArray[Any]:
