@@ -138,7 +138,7 @@ class Life:
         """Adopt a policy with caps of some kinds; the one that lost rows held, if there is one."""
         account = self.ledger._journal.book.accounts[LINEAGE]
         if account.awaited:
-            new = self.policies[account.awaited]
+            new = self.policies[account.awaited[1]]
         else:
             kinds = [(scope, window) for scope in SCOPES for window in WINDOWS]
             some = self.draw.sample(kinds, self.draw.randrange(4))
