@@ -1,7 +1,6 @@
 """A fit that fails or is stopped leaves with no row: not in a frame, a chain, a table or a closure."""
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -18,6 +17,8 @@ from confide.learning import (
 )
 from confide.rows.duckdb import DuckDBEngine
 from left_behind import everything_carried
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 CELL, ID = 471_100_815.0, "patient-4711"
 N = 40
