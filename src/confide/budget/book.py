@@ -138,8 +138,8 @@ class Book:
 
     def policies(self, kind: str = "", lineage: str = "") -> tuple[Policy, ...]:
         """Return the policies in force that name people, and whose word a row of a kind takes."""
-        held = {name: each.policy for name, each in self.accounts.items()}
-        found = {name: None if a is None else a.policy for name, a in held.items()}
+        adopted = {name: each.policy for name, each in self.accounts.items()}
+        found = {name: None if a is None else a.policy for name, a in adopted.items()}
         return whose_word(kind, lineage, policies=found)
 
     def _register(self, fields: Mapping[str, Any]) -> None:

@@ -191,15 +191,15 @@ def _done(what: str, text: str, *, as_json: bool, quiet: bool) -> None:
     output.result(f"ledger-{what}", {"done": True}, show=lambda: say(text))
 
 
-def _epsilon(units: int | None, *, dataset: "Schema") -> dict[str, str]:
-    """Return the ε that stands beside an amount in ρ; nothing where amounts are in ε."""
+def _epsilon(units: int | None, *, dataset: "Schema") -> str | None:
+    """Return the ε that stands beside an amount in ρ; none where amounts are in ε."""
     from confide.privacy.amount import NANO
     from confide.privacy.measure import Measure
     from confide.release.refusal import beside_rho
 
     if units is None or dataset.measure is not Measure.ZCDP:
-        return {}
-    return {"epsilon": beside_rho(Fraction(units, NANO), dataset=dataset)}
+        return None
+    return beside_rho(Fraction(units, NANO), dataset=dataset)
 
 
 def _caps(spent: "Spent", *, dataset: "Schema") -> list[dict[str, Any]]:
@@ -216,15 +216,13 @@ def _caps(spent: "Spent", *, dataset: "Schema") -> list[dict[str, Any]]:
             return None if units is None else decimal_text(units, per_one=per_one)
 
         held = {"limit": use.cap, "spent": use.used, "free": use.remaining}
-        epsilons = {name: _epsilon(units, dataset=dataset) for name, units in held.items()}
+        beside = {n: None if delta else _epsilon(u, dataset=dataset) for n, u in held.items()}
         rows.append(
             {
                 "cap": cap_name(use),
                 "letter": "δ" if delta else spent.measure.letter,
                 **{name: text(units) for name, units in held.items()},
-                "epsilon": {}
-                if delta
-                else {name: e["epsilon"] for name, e in epsilons.items() if e},
+                "epsilon": {name: epsilon for name, epsilon in beside.items() if epsilon},
             }
         )
     return rows
@@ -235,6 +233,7 @@ def _under(policy: dict[str, Any] | None) -> str:
 
 
 def _entry(entry: "Entry", *, dataset: "Schema") -> dict[str, Any]:
+    epsilon = _epsilon(entry.amount.nano, dataset=dataset)
     return {
         "number": entry.number,
         "at": entry.at,
@@ -243,7 +242,11 @@ def _entry(entry: "Entry", *, dataset: "Schema") -> dict[str, Any]:
         "request": entry.request_key,
         "plan": entry.plan_digest,
         "amount": entry.amount.text(entry.measure),
-        **_epsilon(entry.amount.nano, dataset=dataset),
+        **(
+            {}
+            if (epsilon := _epsilon(entry.amount.nano, dataset=dataset)) is None
+            else {"epsilon": epsilon}
+        ),
         "state": "withheld" if entry.withheld else entry.state.value,
     }
 

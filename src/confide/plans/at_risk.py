@@ -6,8 +6,9 @@ from confide.errors import ContractError
 from confide.plans.person_time import Per, step_of
 from confide.plans.public_numbers import PublicNumber, in_order
 from confide.tables.aggregate import cell_keys
-from confide.tables.expression import Expression
+from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Between, Predicate
+from confide.tables.known import where_told
 from confide.tables.relation import Relation, axes_of, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
 
@@ -106,7 +107,21 @@ class AtRisk:
             return 1.0
         return centre(self.domain_of_time(dataset))[0] * self.step(dataset)
 
-    def known(self, where: Predicate, dataset: Dataset) -> Relation:
+    def events(
+        self, of: Predicate, *, where: Predicate, by: tuple[Expression, ...], dataset: Dataset
+    ) -> tuple[Relation, tuple[Expression, ...]]:
+        """Return the rows at risk, and the axes that count those in which ``of`` holds.
+
+        Under a public population these are rows of events alone.
+        """
+        if self.population:
+            self.public(dataset)
+            known = self._known(where, dataset)
+            return Relation(table=self.table, where=All(of=(known.where, of))), by
+        told = where_told(where, of=of, table=self.table, dataset=dataset)
+        return self._known(told, dataset), (*by, Holds(of=of))
+
+    def _known(self, where: Predicate, dataset: Dataset) -> Relation:
         """Return the rows whose strata and time are known."""
         read = (
             *axes_of(self.strata, table=self.table, dataset=dataset),

@@ -48,11 +48,8 @@ def ledger_checks(
         detail = "the ledger has no such entry: the certificate is of another history"
         yield Check(name="ledger row", holds=False, detail=detail)
         return
-    wrong = next(
-        differences(certificate["accounting"], accounting_of(entry), line="accounting"), None
-    )
-    detail = "" if wrong is None else f"{wrong.line} says {wrong.one!r}, the ledger {wrong.other!r}"
-    yield Check(name="ledger row", holds=not detail, detail=detail)
+    said, true = certificate["accounting"], accounting_of(entry)
+    yield _against("ledger row", said, true, line="accounting")
     yield _authority(certificate, entry=entry, ledger=ledger)
     yield _snapshot(certificate, entry=entry, folder=folder, state=state)
     later = superseding(ledger, lineage=lineage).get(str(certificate.get("id")))
@@ -67,9 +64,14 @@ def _authority(certificate: Json, *, entry: Entry, ledger: Ledger) -> Check:
     true |= authority_of(ledger, entry).to_json()
     said = {**stated, "issued": certificate.get("issued")} if isinstance(stated, dict) else {}
     known = {name: value for name, value in {**true, "issued": entry.at}.items() if name in said}
-    wrong = next(differences(said, known, line="authority"), None)
+    return _against("authority", said, known, line="authority")
+
+
+def _against(name: str, said: Json, true: Json, *, line: str) -> Check:
+    """Compare what a part of a certificate says with what the ledger does."""
+    wrong = next(differences(said, true, line=line), None)
     detail = "" if wrong is None else f"{wrong.line} says {wrong.one!r}, the ledger {wrong.other!r}"
-    return Check(name="authority", holds=not detail, detail=detail)
+    return Check(name=name, holds=not detail, detail=detail)
 
 
 def payload_of(certificate: Json, *, ledger: Ledger, lineage: str) -> bytes | None:

@@ -39,8 +39,8 @@ from confide.plans.sums import NoisySum
 from confide.tables.aggregate import Aggregate, Ones, cell_keys
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.known import where_told
-from confide.tables.relation import Relation, axes_of
+from confide.tables.known import rows_told
+from confide.tables.relation import axes_of
 from confide.tables.schema import Dataset
 
 
@@ -95,10 +95,7 @@ class Proportion:
             question(
                 "count",
                 Aggregate(
-                    relation=Relation(
-                        table=self.table,
-                        where=where_told(self.where, of=self.of, table=self.table, dataset=dataset),
-                    ),
+                    relation=rows_told(self.table, where=self.where, of=self.of, dataset=dataset),
                     axes=axes,
                     value=Ones(),
                     bounds=bounds,

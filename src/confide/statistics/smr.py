@@ -48,10 +48,8 @@ from confide.plans.rate_estimates import Found, Publishing
 from confide.plans.rates import Cell, Source, control_limits, pooled, ratio
 from confide.plans.simulation import Simulation
 from confide.tables.aggregate import Aggregate, Ones, Plain, Value
-from confide.tables.expression import Expression, Holds
-from confide.tables.filter import All, Everything, Predicate
-from confide.tables.known import where_told
-from confide.tables.relation import Relation
+from confide.tables.expression import Expression
+from confide.tables.filter import Everything, Predicate
 from confide.tables.schema import Dataset
 
 
@@ -145,16 +143,7 @@ class SMR:
             self.at_risk.cells(dataset),
         )
         rates, step = self._rates(dataset), of.step(dataset)
-        told = (
-            self.where
-            if self.population
-            else where_told(self.where, of=self.of, table=self.table, dataset=dataset)
-        )
-        relation, axes = of.known(told, dataset), (*groups, Holds(of=self.of))
-        if self.population:
-            of.public(dataset)
-            relation = Relation(table=self.table, where=All(of=(relation.where, self.of)))
-            axes = groups
+        relation, axes = of.events(self.of, where=self.where, by=groups, dataset=dataset)
         bounds = contribution_bounds(
             self.per_patient,
             table=self.table,

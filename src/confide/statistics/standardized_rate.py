@@ -39,10 +39,8 @@ from confide.plans.rate_estimates import Found, Publishing, baseline_of
 from confide.plans.rates import Cell, Rate, Source, pooled, ratio, standardized
 from confide.plans.simulation import Simulation
 from confide.tables.aggregate import Aggregate, Centred, Ones, Value
-from confide.tables.expression import Expression, Holds
-from confide.tables.filter import All, Everything, Predicate
-from confide.tables.known import where_told
-from confide.tables.relation import Relation
+from confide.tables.expression import Expression
+from confide.tables.filter import Everything, Predicate
 from confide.tables.schema import Dataset
 
 _PLANNED = 0.1
@@ -126,16 +124,7 @@ class StandardizedRate:
         of.step(dataset)
         self._weights(dataset)
         baseline_of(self.compare, by=self.by, keys=of.group_keys(dataset))
-        told = (
-            self.where
-            if self.population
-            else where_told(self.where, of=self.of, table=self.table, dataset=dataset)
-        )
-        relation, axes = of.known(told, dataset), (*cells, Holds(of=self.of))
-        if self.population:
-            of.public(dataset)
-            relation = Relation(table=self.table, where=All(of=(relation.where, self.of)))
-            axes = cells
+        relation, axes = of.events(self.of, where=self.where, by=cells, dataset=dataset)
         bounds = contribution_bounds(
             self.per_patient,
             table=self.table,

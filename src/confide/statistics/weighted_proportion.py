@@ -35,8 +35,8 @@ from confide.plans.weighted_sums import WeightSums, effective_size, spread_of_sh
 from confide.tables.aggregate import MomentAggregate, cell_keys
 from confide.tables.expression import Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.known import where_told
-from confide.tables.relation import Relation, axes_of
+from confide.tables.known import rows_told
+from confide.tables.relation import axes_of
 from confide.tables.schema import Dataset, Domain
 from confide.tables.survey_weight import require_weight, weight_domain
 
@@ -92,10 +92,7 @@ class WeightedProportion:
             dataset=dataset,
         )
         moments = MomentAggregate(
-            relation=Relation(
-                table=self.table,
-                where=where_told(self.where, of=self.of, table=self.table, dataset=dataset),
-            ),
+            relation=rows_told(self.table, where=self.where, of=self.of, dataset=dataset),
             axes=axes,
             of=weight,
             degree=2,

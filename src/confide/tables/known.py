@@ -17,6 +17,7 @@ from contextvars import ContextVar
 from typing import assert_never
 
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
+from confide.tables.relation import Relation
 from confide.tables.schema import Dataset
 from confide.tables.unknown import can_be_unknown
 
@@ -47,6 +48,12 @@ def where_told(where: Predicate, *, of: Predicate, table: str, dataset: Dataset)
     told = _told(of, where=where, table=table, dataset=dataset)
     parts = tuple(each for each in (*_parts(where), *_parts(told)) if each != Everything())
     return parts[0] if len(parts) == 1 else All(of=parts) if parts else where
+
+
+def rows_told(table: str, *, where: Predicate, of: Predicate, dataset: Dataset) -> Relation:
+    """Return the rows of ``where`` in which it can be told whether a condition holds."""
+    told = where_told(where, of=of, table=table, dataset=dataset)
+    return Relation(table=table, where=told)
 
 
 def _parts(predicate: Predicate) -> tuple[Predicate, ...]:

@@ -45,8 +45,8 @@ from confide.statistics.hypothesis_tests.published import TOO_FEW, number, solid
 from confide.tables.aggregate import Aggregate, Ones
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.known import where_told
-from confide.tables.relation import Relation, resolve
+from confide.tables.known import rows_told
+from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
 
 
@@ -99,10 +99,7 @@ class TwoProportionsTest:
         self._groups(dataset)
         axes = (self._axis(dataset), Holds(of=self.of))
         aggregate = Aggregate(
-            relation=Relation(
-                table=self.table,
-                where=where_told(self.where, of=self.of, table=self.table, dataset=dataset),
-            ),
+            relation=rows_told(self.table, where=self.where, of=self.of, dataset=dataset),
             axes=axes,
             value=Ones(),
             bounds=one_row_each(self.per_patient, table=self.table, axes=axes, dataset=dataset),

@@ -40,8 +40,8 @@ from confide.tables.descent import PARTS, UNIT, DescentAggregate, Family, terms
 from confide.tables.descent_scale import scale_of
 from confide.tables.expression import Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.known import where_told
-from confide.tables.relation import Relation, axes_of, domain, resolve
+from confide.tables.known import rows_told
+from confide.tables.relation import axes_of, domain, resolve
 from confide.tables.schema import Dataset
 
 MODEL, ONE_LOOK = "model", "one-look"
@@ -127,10 +127,7 @@ class LogisticRegression:
         held_out = math.floor(self.hold_out * PARTS)
         calibrates = self.recalibrate is not Recalibration.NONE
         return DescentAggregate(
-            relation=Relation(
-                table=self.table,
-                where=where_told(self.where, of=self.of, table=self.table, dataset=dataset),
-            ),
+            relation=rows_told(self.table, where=self.where, of=self.of, dataset=dataset),
             covariates=covariates,
             outcome=Holds(of=self.of),
             family=Family.LOGISTIC,

@@ -54,8 +54,8 @@ from confide.tables.descent import UNIT, DescentAggregate, Family, terms
 from confide.tables.descent_scale import scale_of
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.known import where_told
-from confide.tables.relation import Relation, domain, resolve
+from confide.tables.known import rows_told
+from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset, Domain, Outside
 
 MODEL = "model"
@@ -140,10 +140,7 @@ class HazardRegression:
         """Return what is asked of the rows."""
         one_row_each(self.per_patient, table=self.table, axes=(), dataset=dataset)
         return DescentAggregate(
-            relation=Relation(
-                table=self.table,
-                where=where_told(self.where, of=self.of, table=self.table, dataset=dataset),
-            ),
+            relation=rows_told(self.table, where=self.where, of=self.of, dataset=dataset),
             covariates=tuple(
                 resolve(name, table=self.table, dataset=dataset) for name in self.covariates
             ),

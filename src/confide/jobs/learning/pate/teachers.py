@@ -22,9 +22,7 @@ References:
 
 import contextlib
 import io
-import logging
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -35,6 +33,7 @@ from numpy.typing import NDArray
 from confide.errors import ContractError, MissingExtraError
 from confide.jobs.learning.pate.unfitted import require_unfitted
 from confide.plans.canonical import Json
+from confide.release.quiet import no_warnings
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -275,26 +274,13 @@ def _shared_coins() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _no_log() -> Iterator[None]:
-    """Let nobody write into a log, whose handlers hold streams of their own."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(before)
-
-
-@contextlib.contextmanager
 def _silence() -> Iterator[None]:
     with (
-        _no_log(),
-        warnings.catch_warnings(),
+        no_warnings(),
         np.errstate(all="ignore"),
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
     ):
-        warnings.simplefilter("ignore")
         yield
 
 
