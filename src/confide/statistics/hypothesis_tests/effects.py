@@ -37,8 +37,8 @@ class Effect:
     upper: float | None
 
 
-def effects(first: Share, second: Share) -> tuple[Effect, Effect, Effect]:
-    """Return difference, ratio and odds ratio of the first share to the second.
+def effects(share: Share, *, of: Share) -> tuple[Effect, Effect, Effect]:
+    """Return difference, ratio and odds ratio of a share to that of the reference.
 
     Example:
         Newcombe's first example, 56 of 70 against 48 of 80:
@@ -46,29 +46,29 @@ def effects(first: Share, second: Share) -> tuple[Effect, Effect, Effect]:
         >>> from confide.plans.intervals import Component, share
         >>> a, b = (share(x, n - x, noise=Component(variance=0.0), spread=n, least=1, level=0.95)
         ...         for x, n in ((56, 70), (48, 80)))
-        >>> difference, _, _ = effects(a, b)
+        >>> difference, _, _ = effects(a, of=b)
         >>> round(difference.lower, 4), round(difference.upper, 4)
         (0.0524, 0.3339)
     """
     return (
-        _effect("difference", first, second, of=lambda p: p, back=lambda x: x),
-        _effect("ratio", first, second, of=_log, back=math.exp),
-        _effect("odds ratio", first, second, of=_logit, back=math.exp),
+        _effect("difference", share, of, by=lambda p: p, back=lambda x: x),
+        _effect("ratio", share, of, by=_log, back=math.exp),
+        _effect("odds ratio", share, of, by=_logit, back=math.exp),
     )
 
 
 def _effect(
     quantity: str,
-    first: Share,
-    second: Share,
+    share: Share,
+    reference: Share,
     *,
-    of: Callable[[float], float],
+    by: Callable[[float], float],
     back: Callable[[float], float],
 ) -> Effect:
-    if first.value is None or second.value is None:
+    if share.value is None or reference.value is None:
         return Effect(quantity=quantity, value=None, lower=None, upper=None)
-    a, low_a, high_a = of(first.value), of(first.lower), of(first.upper)
-    b, low_b, high_b = of(second.value), of(second.lower), of(second.upper)
+    a, low_a, high_a = by(share.value), by(share.lower), by(share.upper)
+    b, low_b, high_b = by(reference.value), by(reference.lower), by(reference.upper)
     if not (math.isfinite(a) and math.isfinite(b)):
         return Effect(quantity=quantity, value=None, lower=None, upper=None)
     down, up = math.hypot(a - low_a, high_b - b), math.hypot(high_a - a, b - low_b)

@@ -24,7 +24,7 @@ def categories(axis: Expression, *, name: str, dataset: Dataset) -> tuple[str, .
 def two_groups(
     chosen: tuple[str, ...], *, keys: tuple[str, ...], name: str
 ) -> tuple[tuple[int, str], tuple[int, str]]:
-    """Return place and label of the two groups that are compared.
+    """Return place and label of the reference, which comes first, and of what is compared with it.
 
     Raises:
         ContractError: If there are more groups than two and none were chosen.

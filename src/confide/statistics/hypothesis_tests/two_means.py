@@ -54,7 +54,7 @@ class TwoMeansTest:
         table: Whose rows.
         column: What is compared.
         by: The one category that makes the groups.
-        groups: The two groups, first minus second; needed if the category has more than two.
+        groups: The reference, and what is compared with it; needed if there are more than two.
         where: Which rows.
         per_patient: ``rows=1`` where a patient may have several.
         level: Coverage of each interval.
@@ -169,7 +169,7 @@ class TwoMeansTest:
         groups: tuple[tuple[int, str], tuple[int, str]],
     ) -> tuple[Estimate, ...]:
         reach, level = float(of.upper - of.lower), float(self.level)
-        few, pair = found.few, (f"{groups[0][1]} vs {groups[1][1]}",)
+        few, pair = found.few, (f"{groups[1][1]} vs {groups[0][1]}",)
 
         def estimate(
             quantity: str,

@@ -59,7 +59,7 @@ class TwoProportionsTest:
         table: Whose rows.
         of: The condition.
         by: The one category that makes the groups.
-        groups: The two groups, first minus second; needed if the category has more than two.
+        groups: The reference, and what is compared with it; needed if there are more than two.
         where: Which rows.
         per_patient: ``rows=1`` where a patient may have several.
         level: Coverage of each interval.
@@ -171,10 +171,10 @@ class TwoProportionsTest:
             )
             for without, having in table
         ]
-        pair = f"{groups[0][1]} vs {groups[1][1]}"
+        pair = f"{groups[1][1]} vs {groups[0][1]}"
         return (
             *(self._share(name, s, few=few) for (_, name), s in zip(groups, shares, strict=True)),
-            *(self._effect(pair, e, few=few) for e in effects(shares[0], shares[1])),
+            *(self._effect(pair, e, few=few) for e in effects(shares[1], of=shares[0])),
             number(self.id, "p-value", (pair,), None if few else float(p), level=level, few=few),
         )
 

@@ -51,7 +51,7 @@ class Compared:
 
     Attributes:
         groups: First and second.
-        difference: Of the means, first minus second.
+        difference: Of the means, second minus first, which is the reference.
         parts: Its independent errors.
         error: Its standard error.
         degrees: Welch's degrees of freedom, infinite parts for the noise.
@@ -83,7 +83,7 @@ def compared(moments: NDArray[np.float64], *, noise: Component, level: float) ->
     total = variance(parts)
     return Compared(
         groups=(first, second),
-        difference=first.mean - second.mean,
+        difference=second.mean - first.mean,
         parts=parts,
         error=math.sqrt(total),
         degrees=_degrees((first, second), total=total),
