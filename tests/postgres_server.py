@@ -35,7 +35,7 @@ class Server:
             nobody = pwd.getpwnam("nobody")
             self._as = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
             os.chown(self.home, nobody.pw_uid, nobody.pw_gid)
-        self._binaries = self._reachable(binaries)
+        self.programs = self._reachable(binaries)
         self._run("initdb", "--no-sync", "--auth=trust", "-U", "postgres", "-E", "UTF8",
                   "--locale=C", "-D", str(self.home / "data"))  # fmt: skip
         (self.home / "data" / "pg_hba.conf").write_text(ACCESS)
@@ -49,7 +49,7 @@ class Server:
         options = [word for pair in SETTINGS.items() for word in ("-c", "=".join(pair))]
         self._log = (self.home / "log").open("ab")
         self._server = subprocess.Popen(
-            [self._binaries / "postgres", "-D", self.home / "data", "-k", self.home, *options],
+            [self.programs / "postgres", "-D", self.home / "data", "-k", self.home, *options],
             stdout=self._log,
             stderr=self._log,
             start_new_session=True,
@@ -83,7 +83,7 @@ class Server:
 
     def _run(self, name: str, *words: str) -> None:
         done = subprocess.run(
-            [self._binaries / name, *words],
+            [self.programs / name, *words],
             capture_output=True, text=True, check=False, cwd=self.home, **self._as,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

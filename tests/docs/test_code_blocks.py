@@ -1,15 +1,13 @@
 """Pages of the documentation are walked: each file is written, each command run, in their order."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from cohort import write_cohort
-from pages import DOCS, PAGES, Block, blocks, name_of
+from page_walk import walk
+from pages import DOCS, PAGES, blocks, name_of
 
 SHARED = DOCS / "tutorials" / "first-release.md"  # its dataset.yaml stands on other pages too
 HELP = DOCS / "reference" / "cli.md"  # what the commands say of themselves: generated
@@ -17,12 +15,12 @@ COMMANDS = {"sh", "console"}
 RUN = {"python", *COMMANDS}
 LONG = {"docs/how-to/audit-a-model.md", "docs/how-to/write-legal-documents.md"}
 """Pages that run an audit: they are walked in the long suite."""
-UNWALKED = {"docs/how-to/postgres-ledger.md": "its commands need a server and its administrator"}
-"""Recoveries and moves over PostgreSQL are tests of their own (tests/audits/test_recoveries.py)."""
+ELSEWHERE = {"docs/how-to/postgres-ledger.md"}
+"""A page that needs a server and its administrator is walked in test_postgres_page.py."""
 WITH_CODE = [
     pytest.param(page, marks=pytest.mark.audit if name_of(page) in LONG else ())
     for page in PAGES
-    if any(b.language in RUN for b in blocks(page)) and name_of(page) not in UNWALKED
+    if any(b.language in RUN for b in blocks(page)) and name_of(page) not in ELSEWHERE
 ]
 NEEDS = {
     "docs/how-to/audit-a-model.md": ("dp_accounting",),
@@ -31,36 +29,6 @@ NEEDS = {
 }
 """Libraries beyond those that are always there and those that the code of a page names."""
 WITH_FILES = [page for page in PAGES if any(b.language == "yaml" and b.title for b in blocks(page))]
-
-
-def walk(block: Block, *, page: Path) -> None:
-    """Run the commands of a block; what stands below a command in a console is what it says."""
-    if block.language == "sh":
-        ran(block.text, page=page, line=block.line)
-        return
-    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
-        command, _, printed = part.partition("\n")
-        said = ran(command, page=page, line=block.line)
-        for line in printed.splitlines():
-            assert line in said, (
-                f"{name_of(page)}:{block.line}: not printed by {command}: {line}\n{said}"
-            )
-
-
-def ran(commands: str, *, page: Path, line: int) -> str:
-    """Return what commands print; fail where one of them fails."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", commands],
-        env=os.environ | {"PATH": path, "COLUMNS": "200"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{name_of(page)}:{line}: exit {done.returncode}\n{done.stdout}"
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
