@@ -46,7 +46,7 @@ def printed(tmp_path_factory):
     table = {"id": "t", "kind": "table-1", "table": "people", "by": ["arm"]}
     folder = tmp_path_factory.mktemp("codes")
     with confide.open(dataset, frames={"people": people}, folder=folder) as workspace:
-        plan = workspace.plan(table | {"variables": [{"column": "code"}]}, epsilon="0.3")
+        plan = workspace.plan(table | {"variables": [{"column": "code"}]}, epsilon="0.05")
         return [
             next(
                 e for e in workspace.release(plan, request=f"r{i}").estimates if e.quantity == "smd"
