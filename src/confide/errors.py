@@ -34,14 +34,38 @@ from fractions import Fraction
 class ConfideError(Exception):
     """Base of every deliberate error; ``hint`` names the fix."""
 
+    file = ""
+    """Name of the file that it is about; "" where no file was read."""
+
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(f"{message} {hint}".strip())
         self.hint = hint
 
 
 @contextmanager
-def concerning(statistic: str) -> Iterator[None]:
-    """Put the statistic's id before a refusal that does not name it.
+def in_file(name: str) -> Iterator[None]:
+    """Put a file's name before a refusal of what it says, unless it names a file already.
+
+    Example:
+        >>> with in_file("study.yaml"), concerning("ages"):
+        ...     raise ContractError("Groups need public labels.")
+        Traceback (most recent call last):
+        ...
+        confide.errors.ContractError: study.yaml: Statistic 'ages': Groups need public labels.
+    """
+    try:
+        yield
+    except ConfideError as error:
+        if not error.file and name:
+            error.file, message = name, str(error)
+            if name not in message:
+                error.args = (f"{name}: {message}",)
+        raise
+
+
+@contextmanager
+def concerning(name: str, *, kind: str = "Statistic") -> Iterator[None]:
+    """Put the name of what is declared before a refusal that does not name it.
 
     Example:
         >>> with concerning("ages"):
@@ -54,8 +78,8 @@ def concerning(statistic: str) -> Iterator[None]:
         yield
     except ConfideError as error:
         message = str(error)
-        if repr(statistic) not in message:
-            error.args = (f"Statistic {statistic!r}: {message}",)
+        if repr(name) not in message.removesuffix(error.hint):
+            error.args = (f"{kind} {name!r}: {message}",)
         raise
 
 

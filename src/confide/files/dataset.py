@@ -16,7 +16,7 @@ from confide.budget.ledger import Caps, LedgerTerms
 from confide.budget.per_patient.caps import patient_caps
 from confide.budget.place import Place, SQLitePlace
 from confide.budget.policy.policy import Policy
-from confide.errors import ContractError
+from confide.errors import ContractError, in_file
 from confide.files.columns import TableSection, read_table, with_category_files
 from confide.files.ledger import LedgerSection, read_anchor, read_place
 from confide.files.private_places import PrivatePlaces, declared_places, with_source
@@ -167,7 +167,8 @@ def read_dataset(path: Path) -> DeclaredDataset:
     Raises:
         ContractError: If it breaks its contract; the message names the place.
     """
-    return declare(read_yaml(path), path=path)
+    with in_file(path.name):
+        return declare(read_yaml(path), path=path)
 
 
 def declare(value: object, *, path: Path) -> DeclaredDataset:

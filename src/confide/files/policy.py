@@ -27,7 +27,7 @@ from confide.budget.policy.policy import (
     Workflow,
 )
 from confide.budget.policy.windows import span
-from confide.errors import ConfideError, ContractError, UnknownNameError
+from confide.errors import ConfideError, ContractError, UnknownNameError, in_file
 from confide.files.policy_sections import (
     CapSection,
     LimitSection,
@@ -53,7 +53,8 @@ def read_policy(path: Path) -> Policy:
     Raises:
         ContractError: If it breaks its contract; the message names the place.
     """
-    return policy_from(read_yaml(path), name=path.name)
+    with in_file(path.name):
+        return policy_from(read_yaml(path), name=path.name)
 
 
 def policy_from(value: object, *, name: str = "policy.yaml") -> Policy:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from confide.errors import ContractError, UnknownNameError, concerning
+from confide.errors import ContractError, UnknownNameError, concerning, in_file
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, read_dataset
 from confide.files.error_target import read_target
 from confide.files.kinds import AnyStatistic, StatisticSection
@@ -95,10 +95,13 @@ class DeclaredStudy:
     asks: tuple[Ask, ...]
     nano: int | None
     declared: DeclaredDataset
+    file: str
 
     def plan(self) -> Plan:
         """Return the priced plan."""
-        return make_plan(self.asks, study=self.study, dataset=self.declared.dataset, nano=self.nano)
+        dataset = self.declared.dataset
+        with in_file(self.file):
+            return make_plan(self.asks, study=self.study, dataset=dataset, nano=self.nano)
 
 
 def read_study(
@@ -114,6 +117,11 @@ def read_study(
     Raises:
         ContractError: If it breaks its contract; the message names the place.
     """
+    with in_file(path.name):
+        return _read(path, declared=declared, period=period)
+
+
+def _read(path: Path, *, declared: DeclaredDataset | None, period: str | None) -> DeclaredStudy:
     value = read_yaml(path)
 
     def private() -> PrivatePlaces:
@@ -142,6 +150,7 @@ def read_study(
         ),
         nano=nano,
         declared=declared,
+        file=path.name,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field
 
-from confide.errors import ContractError, UnboundedError
+from confide.errors import ContractError, UnboundedError, concerning
 from confide.files.texts import Bound, Counting, Section, Whole
 from confide.files.where import canonical, read_where
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf, ValueOf
@@ -64,10 +64,12 @@ def with_values(
         ContractError: If one of them does not fit the tables.
     """
     for name, section in per_patient.items():
-        value = _value(name, section, dataset=dataset)
+        with concerning(name, kind="Per-patient value"):
+            value = _value(name, section, dataset=dataset)
         dataset = replace(dataset, per_patient=(*dataset.per_patient, value))
     for name, part in derived.items():
-        found = _derived(name, part, dataset=dataset)
+        with concerning(name, kind="Derived"):
+            found = _derived(name, part, dataset=dataset)
         dataset = replace(dataset, derived=(*dataset.derived, found))
     return dataset
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from confide.errors import ContractError, NotAFileError
+from confide.errors import ContractError, NotAFileError, in_file
 from confide.regular_file import read_text
 
 LARGEST_FILE = 4 * 2**20
@@ -69,7 +69,8 @@ def parse_yaml(text: str, *, name: str) -> dict[str, Any]:
         {'where': {'diabetes': ['no', '010']}}
     """
     try:
-        value = yaml.load(text, Loader=_TextLoader)  # noqa: S506 - builds texts only
+        with in_file(name):
+            value = yaml.load(text, Loader=_TextLoader)  # noqa: S506 - builds texts only
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark else ""

@@ -226,9 +226,11 @@ class Plan:
                     f"Statistic id {name[:40]!r} cannot name a file.",
                     hint="Use at most 64 letters, digits, dots, hyphens and underscores.",
                 )
-        if len({name.casefold() for name in ids}) != len(ids):
+        folded = [name.casefold() for name in ids]
+        again = next((name for i, name in enumerate(folded) if name in folded[:i]), None)
+        if again is not None:
             raise ContractError(
-                "Two statistics have the same id.", hint="Give each statistic its own id."
+                f"Two statistics have the id {again!r}.", hint="Give each statistic its own id."
             )
         if not self.measurements:
             raise ContractError("The plan measures nothing.", hint="Add a statistic to the study.")
