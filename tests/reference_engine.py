@@ -11,7 +11,7 @@ import hmac
 import itertools
 import math
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -136,9 +136,12 @@ class Reference:
         per_event = self.dataset.unit.entity is Entity.EVENT
         rows = []
         for index, raw in enumerate(self.tables.get(table.source, [])):
-            row = {c.name: clean(raw.get(c.source), c, flaw=self.flaw) for c in table.columns}
+            if not self.of_table(raw, table):
+                continue
+            cells = {c.name: self.cell(raw, c) for c in table.columns}
+            row = {c.name: clean(cells[c.name], c, flaw=self.flaw) for c in table.columns}
             row["quality"] = {
-                c.name: quality(raw.get(c.source), c) for c in table.columns if c.name in judged
+                c.name: quality(cells[c.name], c) for c in table.columns if c.name in judged
             }
             row["p"] = index if per_event else self.person(raw.get(self.id_column(table)))
             row["#"] = index
@@ -150,6 +153,36 @@ class Reference:
                 for own in by_person(rows).values()
             ]
         return rows
+
+    def of_table(self, raw, table):
+        """Whether a row has the codes and units of a table."""
+        if self.flaw == "rows of other codes":
+            return True
+        if self.flaw == "unit of the most rows":
+            (unit,) = (c.units.source for c in table.columns if c.units is not None)
+            written = Counter(as_text(each.get(unit)) for each in self.tables[table.source])
+            return as_text(raw.get(unit)) == max(
+                written, key=lambda code: (written[code], str(code))
+            )
+        asked = [(each.source, each.codes) for each in table.only]
+        if self.flaw != "rows of other units":
+            units = [c.units for c in table.columns if c.units is not None]
+            asked += [(each.source, each.codes) for each in units]
+        return all(as_text(raw.get(source)) in normal(codes) for source, codes in asked)
+
+    def cell(self, raw, column):
+        """A cell in the unit of its column; None where a code says that it is missing."""
+        value = raw.get(column.source)
+        if as_text(value) in normal(column.absent) and self.flaw != "codes of nothing":
+            return None
+        if column.units is None or value is None or self.flaw == "units as they are":
+            return value
+        code = as_text(raw.get(column.units.source))
+        for each in column.units.known:
+            if each.code == code and (each.times, each.plus) != (1, 0):
+                value = value if each.times == 1 else value * float(each.times)
+                return value + float(each.plus) if each.plus else value
+        return value
 
     def one_row(self, name):
         return {row["p"]: row for row in self.cleaned(name)}
@@ -420,6 +453,10 @@ def clean_number(value, column, *, flaw=""):
     if column.outside is Outside.DROP:
         return None
     return column.lower if point < column.lower else column.upper
+
+
+def normal(codes):
+    return {unicodedata.normalize("NFC", code) for code in codes}
 
 
 def as_text(value, *, normal=True):

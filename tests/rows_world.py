@@ -21,6 +21,7 @@ from confide.tables.aggregate import (
     Product,
 )
 from confide.tables.bound_contributions import CellBound, CellOrder, RowBound
+from confide.tables.by_code import Accepted, InUnit, Units
 from confide.tables.expression import (
     BinOf,
     ColumnOf,
@@ -115,6 +116,33 @@ EVENTS = Table(
         number("db", 0, DATABASES),
     ),
 )
+CODED = Table(
+    name="coded",
+    source="events",
+    only=(Accepted(source="code", codes=(E_ACUTE_NFD, "a", "ß")),),
+    columns=(
+        number(
+            "pressure",
+            500,
+            1400,
+            scale=Fraction(1, 10),
+            absent=("50", "55.25"),
+            units=Units(
+                source="wide",
+                known=(
+                    *(InUnit(code=code, unit="mm[Hg]") for code in WIDE[:12]),
+                    *(InUnit(code=code, unit="x", times=Fraction(9, 4)) for code in WIDE[12:24]),
+                    InUnit(code=WIDE[24], unit="y", times=Fraction(1, 3), plus=Fraction(-160, 9)),
+                    InUnit(code="unknown", unit="z", plus=Fraction(40)),
+                ),
+            ),
+        ),
+        category("whole", {"0": 0, "1": 1, "-1": 2}, 4, nulls=3, other=2, absent=("1",)),
+        Column(name="note", kind=Kind.TEXT, source="note", absent=("ß", E_ACUTE_NFD)),
+        number("db", 0, DATABASES),
+    ),
+)
+"""Rows of some codes, in three units and more, with codes that mean missing."""
 
 
 def col(name: str, table: str = "events") -> ColumnOf:
@@ -164,7 +192,7 @@ def dataset(entity: Entity = Entity.PATIENT, **changes) -> Dataset:
         "unit": PrivacyUnit(entity=entity, id_column="pid"),
         "adjacency": Adjacency.ADD_REMOVE,
         "measure": Measure.PURE,
-        "tables": (PERSON, EVENTS),
+        "tables": (PERSON, EVENTS, CODED),
         "population_at_most": 10**6,
         "per_patient": PER_PATIENT,
     }
@@ -177,6 +205,24 @@ def ask(table="events", axes=(), value=None, bounds=None, where=None) -> Aggrega
         axes=tuple(axes),
         value=value or Ones(),
         bounds=bounds or RowBound(max_rows=2),
+    )
+
+
+def asked_of_codes() -> tuple[Aggregate | KeyedAggregate, ...]:
+    """What is asked of a table whose rows are chosen by codes and units."""
+    db = BinOf(of=col("db", "coded"), edges=EDGES)
+    pressure, state = col("pressure", "coded"), col("whole", "coded")
+    return (
+        ask("coded", axes=[db, state], bounds=RowBound(max_rows=1)),
+        ask("coded", axes=[db], value=Plain(of=pressure), bounds=RowBound(max_rows=2)),
+        ask("coded", axes=[db], value=Centred(of=pressure), bounds=CellBound(max_cells=1)),
+        ask("coded", axes=[db, QualityOf(of=pressure)]),
+        ask("coded", axes=[db, QualityOf(of=state)]),
+        KeyedAggregate(
+            relation=Relation(table="coded"),
+            key=col("note", "coded"),
+            bounds=CellBound(max_cells=1),
+        ),
     )
 
 
@@ -256,6 +302,7 @@ def menu() -> tuple[Aggregate | KeyedAggregate, ...]:
         ask("person", axes=[of_person, QualityOf(of=col("age", "person"))]),
         *(ask(axes=[db, QualityOf(of=col(name))]) for name in JUDGED),
         ask(axes=[db, QualityOf(of=col("strict")), QualityOf(of=col("big"))], bounds=two),
+        *asked_of_codes(),
         KeyedAggregate(
             relation=Relation(table="events"), key=col("note"), bounds=CellBound(max_cells=2)
         ),

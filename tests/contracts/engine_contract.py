@@ -103,7 +103,7 @@ class EngineContract:
         with self.open(Database(frames={"person": whole.frames["person"]}), of=dataset()) as engine:
             with pytest.raises(ContractError, match=r"Table 'events'"):
                 engine.check(asked, dataset=dataset())
-            assert set(engine.problems()) == {"events"}
+            assert set(engine.problems()) == {"events", "coded"}
 
     def test_a_missing_id_column_is_refused_by_name(self):
         whole = self.adapted(random_database(3))

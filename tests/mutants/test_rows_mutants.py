@@ -18,7 +18,17 @@ from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.filter import Between, IsIn
 from confide.tables.source import Source, SourceKind
 from reference_engine import Reference
-from rows_world import DB, EVENTS, KEY, PERSON, ask, col, dataset, random_database
+from rows_world import (
+    DB,
+    EVENTS,
+    KEY,
+    PERSON,
+    ask,
+    asked_of_codes,
+    col,
+    dataset,
+    random_database,
+)
 
 pytestmark = pytest.mark.mutant
 
@@ -34,6 +44,7 @@ ASKED = (
         bounds=RowBound(max_rows=1),
         where=Between(of=col("big")),
     ),
+    *asked_of_codes(),
 )
 FLAWS = [
     "NaN passes",
@@ -45,6 +56,10 @@ FLAWS = [
     "fan-out",
     "NFC and NFD twins",
     "rows in load order",
+    "rows of other codes",
+    "rows of other units",
+    "units as they are",
+    "codes of nothing",
 ]
 
 
@@ -116,6 +131,24 @@ def test_the_guard_of_a_window_rejects_a_query_that_does_not_bound(monkeypatch, 
     monkeypatch.setattr(bounding, "_first", unbounded)
     with pytest.raises(EngineError, match="contribution bound not enforced"):
         answers(DATABASE.frames, asked=(ask(axes=[DB, col("code")], bounds=bounds),))
+
+
+def test_additivity_over_patients_rejects_a_unit_that_the_rows_of_all_choose():
+    """A table that reads the unit of the most rows: one patient's rows decide about everybody's."""
+    asked = asked_of_codes()[1:2]
+    rows = {name: each[:400] for name, each in DATABASE.rows.items()}
+    parts = [
+        {
+            n: [r for r in each if r["pid"] is not None and r["pid"] % 2 == k]
+            for n, each in rows.items()
+        }
+        for k in (0, 1)
+    ]
+    for flaw, same in (("", True), ("unit of the most rows", False)):
+        whole, left, right = (
+            Reference(OF, each, KEY, flaw=flaw).aggregate(asked)[0] for each in (rows, *parts)
+        )
+        assert (whole == tuple(a + b for a, b in zip(left, right, strict=True))) is same
 
 
 def test_additivity_over_patients_rejects_an_order_that_others_can_shift():

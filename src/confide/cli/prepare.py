@@ -56,9 +56,10 @@ def show_check(body: dict[str, Any]) -> None:
 
 def show_prepared(body: dict[str, Any]) -> None:
     """Print what was found, table by table."""
-    head = ("table", "rows", "without person", "patients", "most rows", "repeated", "complete")
+    left_out = ("other codes", "other units", "without person")
+    head = ("table", "rows", *left_out, "patients", "most rows", "repeated", "complete")
     rows = [tuple(str(value) for value in each.values()) for each in body["tables"]]
-    table(head, rows, title="For the steward alone", right=(1, 2, 3, 4, 5, 6))
+    table(head, rows, title="For the steward alone", right=tuple(range(1, len(head))))
     say(f"The copies take {body['bytes'] / 1e6:,.1f} MB and are in use.")
 
 
@@ -66,6 +67,8 @@ def _facts(each: "TableFacts") -> dict[str, Any]:
     return {
         "table": each.table,
         "rows": each.rows,
+        "other-codes": each.other_codes,
+        "other-units": each.other_units,
         "without-person": each.without_person,
         "patients": each.patients,
         "most-rows": each.most_rows,

@@ -47,7 +47,11 @@ def show(
     known = [each["id"] for each in tables]
     if statistic and statistic not in known:
         raise UnknownNameError("statistic", statistic, known=known)
-    tables = [each for each in tables if not statistic or each["id"] == statistic]
+    tables = [
+        {**each, "notes": _left_out(certificate, statistic=each["id"])}
+        for each in tables
+        if not statistic or each["id"] == statistic
+    ]
     body = {"release": certificate["id"], "verifies": True, "tables": tables}
     output = Output(json=as_json, quiet=quiet)
     output.result("show", body, show=lambda: _show(tables))
@@ -57,6 +61,17 @@ def show(
 def _tables(certificate: Any, directory: Path) -> list[dict[str, Any]]:
     statistics, estimates = _published(certificate, directory)
     return [_table(each, [e for e in estimates if e.statistic == each.id]) for each in statistics]
+
+
+def _left_out(certificate: Any, *, statistic: str) -> list[str]:
+    """Return what a certificate says of bounds that may have left something out of a table."""
+    bounds = certificate["guarantee"].get("contribution-bounds", [])
+    return [
+        f"{each['bound']}. {each['left-out']['en']}"
+        for each in bounds
+        if "left-out" in each
+        and any(name.partition("/")[0] == statistic for name in each["measurements"])
+    ]
 
 
 def _printed(certificate: Any, directory: Path) -> list[dict[str, Any]]:
@@ -131,6 +146,8 @@ def _show(tables: list[dict[str, Any]]) -> None:
             continue
         ends = (*head, *(["noise alone"] if both else []), "unit", "flags")
         table(ends, shown, title=each["title"], right=(len(groups) + 1,))
+        for note in each["notes"]:
+            say(f"  {note[:1].upper()}{note[1:]}")
 
 
 def _short(number: str) -> str:

@@ -21,12 +21,15 @@ from confide.errors import (
 )
 from confide.files.private_places import PrivatePlaces
 from confide.files.public_table import public_table
-from confide.files.texts import Bound, Positive, Section, beside
+from confide.files.texts import Bound, Counting, Positive, Section, beside
+from confide.files.units import UnitsSection, read_only, read_units
 from confide.regular_file import reading_text
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
 
 LABEL_OF_CODES = "code"
+MOST_NAMES = 5_000
+"""Names of codes stand in every plan of the data set, and so in every row of the ledger."""
 
 
 class ColumnSection(Section):
@@ -42,6 +45,9 @@ class ColumnSection(Section):
     nulls: str = "drop"
     other: str = "drop"
     outside: Outside = Outside.CLIP
+    missing: list[str] = Field(default_factory=list)
+    units: UnitsSection | None = None
+    names: dict[str, str] = Field(default_factory=dict)
     source: str = ""
 
 
@@ -53,13 +59,15 @@ class TableSection(Section):
     other_id: str = ""
     rows_per_patient: Literal["1", 1] | None = None
     weight: str = ""
+    only: dict[str, list[str]] = Field(default_factory=dict)
+    usual_rows: dict[Counting, Positive] = Field(default_factory=dict)
     columns: dict[str, ColumnSection]
 
 
 def with_category_files(
     value: dict[str, Any], *, path: Path, private: Callable[[], PrivatePlaces]
 ) -> dict[str, Any]:
-    """Replace ``categories: {file: x.csv}`` by the codes and labels of the file.
+    """Replace ``categories`` and ``names: {file: x.csv}`` by the codes and labels of the file.
 
     With ``column``, the labels are the distinct values of that column of a file with a head.
 
@@ -82,6 +90,10 @@ def with_category_files(
                     if "column" in named
                     else _category_file(file, private=private())
                 )
+            called = column.get("names") if isinstance(column, dict) else None
+            if isinstance(called, dict) and set(called) == {"file"}:
+                file = beside(str(called["file"]), of=path)
+                column["names"] = _category_file(file, private=private())
     return value
 
 
@@ -128,7 +140,15 @@ def read_table(name: str, section: TableSection) -> Table:
         id_column=section.id,
         weight=section.weight,
         other_id=section.other_id,
+        only=read_only(section.only),
+        usual_rows=_shares(section.usual_rows),
     )
+
+
+def _shares(stated: dict[int, Fraction]) -> tuple[tuple[int, Fraction], ...]:
+    """Return rows of a patient with the share of patients who have so many, the fewest first."""
+    whole = sum(stated.values(), Fraction(0))
+    return tuple((rows, stated[rows] / whole) for rows in sorted(stated))
 
 
 def _column(name: str, section: ColumnSection) -> Column:
@@ -138,12 +158,26 @@ def _column(name: str, section: ColumnSection) -> Column:
             f"Column {name!r} says neither its kind nor its categories.",
             hint="Write kind: number with lower and upper, kind: date, categories, or kind: text.",
         )
+    if section.units is not None and kind not in ("number", "year"):
+        raise ContractError(f"Column {name!r} is no number, so it has no units.")
+    if section.names and kind != "text":
+        raise ContractError(
+            f"Column {name!r}: names are of a text.",
+            hint="Labels of categories stand with them: categories: {1125315: acetaminophen}.",
+        )
     source = section.from_ or name
     match kind:
         case "category":
             return _category(name, section, source=source)
         case "text":
-            return Column(name=name, kind=Kind.TEXT, source=source, because=section.source)
+            return Column(
+                name=name,
+                kind=Kind.TEXT,
+                source=source,
+                because=section.source,
+                absent=tuple(section.missing),
+                names=_names(name, section.names),
+            )
         case "date":
             return _date_column(name, section, source=source)
         case _:
@@ -174,6 +208,7 @@ def _category(name: str, section: ColumnSection, *, source: str) -> Column:
         nulls=policy(section.nulls),
         other=policy(section.other),
         because=section.source,
+        absent=tuple(section.missing),
     )
 
 
@@ -198,6 +233,7 @@ def _date_column(name: str, section: ColumnSection, *, source: str) -> Column:
         lower=section.lower.toordinal() - EPOCH,  # type: ignore[union-attr]
         upper=section.upper.toordinal() - EPOCH,  # type: ignore[union-attr]
         because=section.source,
+        absent=tuple(section.missing),
     )
 
 
@@ -213,6 +249,7 @@ def _number(name: str, section: ColumnSection, *, source: str) -> Column:
             hint="Write the lower bound as lower.",
         )
     step = section.step
+    unit = "a" if section.kind == "year" else section.unit
     return Column(
         name=name,
         kind=Kind.NUMBER,
@@ -220,13 +257,26 @@ def _number(name: str, section: ColumnSection, *, source: str) -> Column:
         lower=_grid(name, section.lower, step),
         upper=_grid(name, section.upper, step),
         scale=step,
-        unit="a" if section.kind == "year" else section.unit,
+        unit=unit,
         nulls=None
         if section.nulls == "drop"
         else _grid(name, _constant(name, section.nulls), step),
         outside=section.outside,
         because=section.source,
+        absent=tuple(section.missing),
+        units=None if section.units is None else read_units(name, section.units, unit=unit),
     )
+
+
+def _names(name: str, stated: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return what the codes of a text are called, few enough to stand in every plan."""
+    if len(stated) > MOST_NAMES:
+        raise ContractError(
+            f"Column {name!r} names {len(stated):,} codes, and a plan holds at most "
+            f"{MOST_NAMES:,}.",
+            hint="Name those that a study may ask for, such as the ingredients of drugs.",
+        )
+    return tuple(stated.items())
 
 
 def _constant(name: str, text: str) -> Fraction:

@@ -19,6 +19,7 @@ from confide.budget.policy.policy import Policy
 from confide.errors import ContractError, in_file
 from confide.files.columns import TableSection, read_table, with_category_files
 from confide.files.ledger import LedgerSection, read_anchor, read_place
+from confide.files.omop import without_no_concept
 from confide.files.private_places import PrivatePlaces, declared_places, with_source
 from confide.files.spines import ShapeFile, SpineSection, read_spines, shape_files
 from confide.files.texts import Counting, Exact, Positive, Section, beside, read_section
@@ -178,8 +179,10 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
             value, path=path, private=functools.partial(_private, value, path=path)
         )
     file = read_section(DatasetFile, value, name=path.name)
-    tables = tuple(read_table(name, section) for name, section in file.tables.items())
     source = _source(file.source)
+    tables = tuple(read_table(name, section) for name, section in file.tables.items())
+    if source.kind is SourceKind.OMOP:
+        tables = tuple(map(without_no_concept, tables))
     policy = governing(file, path=path)
     accounting = file.accounting
     selection = accounting.selection_delta

@@ -2,9 +2,13 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import assert_never
 
+from confide.files.omop import NO_CONCEPT
+from confide.tables.by_code import InUnit
+from confide.tables.clinical_units import conversion
 from confide.tables.relation import date_of
 from confide.tables.schema import Column, Kind, Outside, Table
 
@@ -22,8 +26,6 @@ issuer: {{organisation: "", contact: ""}}
 
 tables:
 """
-NO_CONCEPT = "0"
-"""OMOP's concept for "no matching concept"."""
 
 
 def dataset_text(tables: Sequence[Table], *, id: str, kind: str, version: str, path: str) -> str:  # noqa: A002 - the key's name
@@ -45,6 +47,13 @@ def _table(table: Table) -> Iterator[str]:
         yield f"    from: {_text(table.source)}"
     if table.one_row_per_patient:
         yield "    rows-per-patient: 1"
+    if table.usual_rows:
+        pairs = ", ".join(f"{rows}: {_decimal(share)}" for rows, share in table.usual_rows)
+        yield f"    usual-rows: {{{pairs}}}"
+    if table.only:
+        yield "    only:"
+        for each in table.only:
+            yield f"      {each.source}: [{', '.join(map(_text, each.codes))}]"
     yield "    columns:"
     for column in table.columns:
         yield from _column(column)
@@ -55,6 +64,17 @@ def _column(column: Column) -> Iterator[str]:
     if column.source != column.name:
         yield f"        from: {column.source}"
     yield from (f"        {line}" for line in _kind(column))
+    if column.absent:
+        yield f"        missing: [{', '.join(map(_text, column.absent))}]"
+    if column.names:
+        yield "        names:"
+        yield from (f"          {_text(code)}: {_text(name)}" for code, name in column.names)
+    if column.units is not None:
+        yield "        units:    # rows in another unit, or without one, are left out"
+        yield f"          from: {column.units.source}"
+        yield "          known:"
+        for each in column.units.known:
+            yield f"            {_text(each.code)}: {_in_unit(each, to=column.unit)}"
     if column.because:
         yield f"        source: {_text(column.because)}"
 
@@ -95,6 +115,23 @@ def _categories(column: Column) -> Iterator[str]:
     for policy, value in (("nulls", column.nulls), ("other", column.other)):
         if value is not None:
             yield f"{policy}: {_text(column.keys[value])}"
+
+
+def _in_unit(each: InUnit, *, to: str) -> str:
+    """Return a unit, with its conversion where that depends on what is measured."""
+    if conversion(each.unit, to=to) == (each.times, each.plus):
+        return _text(each.unit)
+    plus = f', plus: "{_decimal(each.plus)}"' if each.plus else ""
+    return f'{{unit: {_text(each.unit)}, times: "{_decimal(each.times)}"{plus}}}'
+
+
+def _decimal(value: Fraction) -> str:
+    """Return a fraction as a decimal, where a short one is exact."""
+    for places in range(19):
+        if (value * 10**places).denominator == 1:
+            digits = Decimal(value.numerator) / Decimal(value.denominator)
+            return format(digits.normalize(), "f")
+    return str(value)
 
 
 def _number(value: Fraction | int) -> str:

@@ -34,6 +34,7 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.calibrate_to_error import DEFAULT_LEVEL, ErrorTarget, met
+from confide.plans.cuts import cut_notes
 from confide.plans.estimates import Forecast
 from confide.plans.mechanisms import additive
 from confide.plans.plan import (
@@ -341,8 +342,9 @@ def _shares(rest: Sequence[Ask]) -> dict[str, Fraction]:
 
 
 def forecast(plan: Plan, statistic: Statistic, *, level: Fraction = DEFAULT_LEVEL) -> Forecast:
-    """Return the forecast of one statistic of the plan, with what its house rule will withhold."""
+    """Return the forecast of one statistic of the plan, with what is left out and withheld."""
     found = statistic.forecast(plan.mechanisms(statistic.id), dataset=plan.dataset, level=level)
+    found = replace(found, notes=(*found.notes, *cut_notes(plan, statistic)))
     if plan.study.small_cells is None:
         return found
     rule = plan.study.small_cells.rule

@@ -143,6 +143,7 @@ def derived(
     estimates: Sequence[Estimate],
     scopes: tuple[str, ...],
     commitment: Json = None,
+    tells_cuts: bool = True,
 ) -> dict[str, Json]:
     """Return every part of a certificate that follows from payload, charges and commitment.
 
@@ -151,6 +152,7 @@ def derived(
         estimates: ``noisy.estimates()``, made once because they take longest.
         scopes: Names of the caps that were charged, as the ledger holds them.
         commitment: As stated; only whether there is one counts for the rest.
+        tells_cuts: Whether it says which bounds may leave something out; the first ones did not.
     """
     plan, old = noisy.plan, derived_first(noisy, estimates=estimates)
     expected = forecasts(plan)
@@ -162,7 +164,7 @@ def derived(
         "certificate": "2",
         "release": release_of(plan.study, product="statistics"),
         "data": old["data"] | ({} if commitment is None else {"commitment": commitment}),
-        "guarantee": old["guarantee"] | promised(plan),
+        "guarantee": old["guarantee"] | promised(plan, tells_cuts=tells_cuts),
         "mechanisms": [
             first | measured(measurement, plan=plan)
             for first, measurement in zip(old["mechanisms"], plan.measurements, strict=True)

@@ -4,6 +4,7 @@
 of them: a condition or a bin edge chosen by looking leaks as much as a bound does.
 """
 
+from collections.abc import Iterator
 from typing import assert_never
 
 from confide.plans.canonical import Json
@@ -21,7 +22,7 @@ from confide.tables.expression import (
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, PerPatientValue
 from confide.tables.relation import date_of, domain
-from confide.tables.schema import Column, Dataset, Derived, Kind
+from confide.tables.schema import Column, Dataset, Derived, Kind, Table
 from confide.tables.spine import Spine
 
 DECLARED = "as declared in dataset.yaml"
@@ -30,11 +31,23 @@ DECLARED = "as declared in dataset.yaml"
 def public_facts(dataset: Dataset) -> list[Json]:
     """Return name, value and source of each declared column, value, derived column and spine."""
     return [
-        *(_column(table.name, column) for table in dataset.tables for column in table.columns),
+        *(fact for table in dataset.tables for fact in _table(table)),
         *(_value(value, dataset=dataset) for value in dataset.per_patient),
         *(_derived(derived, dataset=dataset) for derived in dataset.derived),
         *(_spine(spine) for spine in dataset.spines),
     ]
+
+
+def _table(table: Table) -> list[Json]:
+    only = [
+        {
+            "name": f"{table.name}: rows",
+            "value": f"{each.source} in [{', '.join(each.codes)}]",
+            "source": DECLARED,
+        }
+        for each in table.only
+    ]
+    return [*only, *(_column(table.name, column) for column in table.columns)]
 
 
 def _column(table: str, column: Column) -> Json:
@@ -50,7 +63,21 @@ def _column(table: str, column: Column) -> Json:
         case Kind.DATE:
             of = column.domain()
             value = f"{date_of(of.lower)} to {date_of(of.upper)}"
+    value += "".join(f"; {more}" for more in _read_as(column))
     return {"name": f"{table}.{column.name}", "value": value, "source": column.because}
+
+
+def _read_as(column: Column) -> Iterator[str]:
+    """Yield how codes and units of a column are read, where that is declared."""
+    if column.units is not None:
+        for each in column.units.known:
+            plus = f" plus {float(each.plus):.12g}" if each.plus else ""
+            yield f"{each.unit} ({each.code}) times {float(each.times):.12g}{plus}"
+        yield "rows in other units left out"
+    if column.absent:
+        yield f"missing where [{', '.join(column.absent)}]"
+    if column.names:
+        yield f"{len(column.names)} codes named"
 
 
 def _value(value: PerPatientValue, *, dataset: Dataset) -> Json:

@@ -160,6 +160,7 @@ class BoundPart(_Part):
 
     bound: str
     measurements: list[str]
+    left_out: TextPart | None = None
 
 
 class PatientCapPart(_Part):

@@ -25,7 +25,7 @@ from confide.privacy.unit import Entity
 from confide.release.facts import public_facts
 from confide.tables.aggregate import KeyedAggregate
 from confide.tables.bound_contributions import OneEvent
-from confide.tables.schema import LARGEST_EXPECTED_LEAKS
+from confide.tables.largest_delta import LARGEST_EXPECTED_LEAKS
 
 SMALL_EPSILON, LARGE_EPSILON = 1, 5
 """Below the first the odds about a patient at most triple; above the second they mean little."""

@@ -13,6 +13,7 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json
+from confide.plans.cuts import may_cut
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Mechanism, Plan, Study
@@ -22,6 +23,13 @@ from confide.release.equivalents import equivalents
 from confide.release.in_words import in_words, not_protected
 from confide.release.query_words import bounds_text, query_text
 
+LEFT_OUT = "left-out"
+CUT_IN_WORDS = {
+    "en": "What a patient has beyond this is left out: counts may be too low, other numbers may "
+    "differ from those of all records, and no interval covers that.",
+    "zh": "患者超出此上限的部分不计入：计数可能偏低，其他数值可能与全部记录所得的不同，"
+    "且任何区间都不涵盖这一偏差。",
+}
 TUNING = "none: bounds, cells and budget follow from public facts"
 
 
@@ -45,19 +53,36 @@ def release_of(study: Study, *, product: str) -> Json:
     return body
 
 
-def promised(plan: Plan) -> dict[str, Json]:
-    """Return what the guarantee of version 2 says beyond version 1."""
-    bounds: dict[str, list[str]] = {}
+def promised(plan: Plan, *, tells_cuts: bool) -> dict[str, Json]:
+    """Return what the guarantee of version 2 says beyond version 1.
+
+    Args:
+        plan: Of the release.
+        tells_cuts: Whether it says which bounds may leave something out; the first ones did not.
+    """
+    bounds: dict[tuple[str, bool], list[str]] = {}
     for each in plan.measurements:
         name = f"{each.statistic}/{each.name}"
         bound = bounds_text(each.aggregate.bounds, entity=plan.dataset.unit.entity)
-        bounds.setdefault(bound, []).append(name)
+        cut = tells_cuts and may_cut(each, dataset=plan.dataset)
+        bounds.setdefault((bound, cut), []).append(name)
     return {
-        "contribution-bounds": [{"bound": b, "measurements": names} for b, names in bounds.items()],
+        "contribution-bounds": [
+            {"bound": bound, "measurements": names} | ({LEFT_OUT: CUT_IN_WORDS} if cut else {})
+            for (bound, cut), names in bounds.items()
+        ],
         "equivalents": equivalents(plan),
         "not-protected": not_protected(plan),
         "in-words": in_words(plan),
     }
+
+
+def tells_cuts(certificate: Json) -> bool:
+    """Return whether a certificate says which bounds may leave something out."""
+    try:
+        return any(LEFT_OUT in part for part in certificate["guarantee"]["contribution-bounds"])
+    except (KeyError, TypeError):
+        return False
 
 
 def stated_noise(noise: Mechanism) -> dict[str, str]:

@@ -41,6 +41,7 @@ from confide.release.form_check import form_problem
 from confide.release.lines import differences, told
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.release.software import software
+from confide.release.statement import tells_cuts
 from confide.release.verify_job import ReadSpec, is_job, job_checks
 from confide.release.verify_reuse import is_reuse, reuse_checks
 
@@ -156,6 +157,7 @@ def _checks(
             estimates=estimates,
             scopes=_scopes(certificate),
             commitment=_commitment(certificate),
+            tells_cuts=tells_cuts(certificate),
         )
         if full
         else derived_first(noisy, estimates=estimates)

@@ -21,6 +21,8 @@ from confide.privacy.measure import Measure
 from confide.release.certificate import shown_loss
 from confide.release.release import Release
 from confide.report.bounding import kept_text, law_text, measured_text
+from confide.report.cells import cells_of
+from confide.report.cut import cut_text
 from confide.report.describe import title_of
 from confide.report.grid import grid_of, moved_text
 from confide.report.guarantee import charge_lines
@@ -136,6 +138,8 @@ def _statistic(release: Release, place: int, *, words: Words) -> str:
     statistic = plan.statistics[place]
     measurements = plan.of(statistic.id)
     said = [kept_text(measurements[0].aggregate.bounds, words=words)]
+    cells = cells_of(release.of(statistic))
+    said += cut_text(statistic, plan=plan, cells=cells, words=words)
     said += dict.fromkeys(_mechanism(release, m, words=words) for m in measurements)
     title = plain(title_of(statistic, plan=plan, words=words))
     return words.say("methods.statistic", title=title, sentences=" ".join(said))

@@ -18,6 +18,7 @@ from confide.report.bounding import bounded, kept_text
 from confide.report.cells import Cell, cells_of, key_text
 from confide.report.choice import CHOICES
 from confide.report.conditions import label
+from confide.report.cut import cut_text
 from confide.report.describe import digits, kind_of, quantity_text, title_of
 from confide.report.findings import REGRESSIONS, TESTS, finding
 from confide.report.numbers import clean, epsilon_text, fixed, percent
@@ -69,7 +70,12 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
     return Section(
         title=title_of(statistic, plan=plan, words=words),
         about=_about(statistic, plan=plan, words=words),
-        headline=_headline(cells, kind=kind, words=words),
+        headline=" ".join(
+            (
+                _headline(cells, kind=kind, words=words),
+                *cut_text(statistic, plan=plan, cells=cells, words=words),
+            )
+        ),
         fit=words.each(f"fit.{kind}", **placed["fit"]),
         unfit=(*_noise_only(cells, words=words), *words.each(f"unfit.{kind}", **placed["unfit"])),
         bounded=bounded(statistic, plan=plan, words=words),

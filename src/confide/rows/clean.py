@@ -114,13 +114,23 @@ def parsed(raw: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
     """Return a cell as a double in steps of its grid, a date or text, by its column's kind."""
     match column.kind:
         case Kind.NUMBER:
-            return _scaled(try_cast(raw, DOUBLE), column.scale)
+            return in_steps(try_cast(raw, DOUBLE), column.scale)
         case Kind.DATE:
             return try_cast(raw, DATE)
         case Kind.CATEGORY if physical is Physical.INTEGER:
             return raw  # compared as the integer that its plain digits are
         case Kind.CATEGORY | Kind.TEXT:
             return text(raw, physical=physical)
+
+
+def in_steps(value: exp.Expr, scale: Fraction) -> exp.Expr:
+    """Return value / scale: one exact-operand multiplication where the inverse is an integer."""
+    if scale.denominator != 1:
+        value = times(value, cast(num(scale.denominator), DOUBLE))
+    if scale.numerator != 1:
+        by = cast(num(scale.numerator), DOUBLE)
+        value = exp.Paren(this=exp.Div(this=value, expression=by, typed=True))
+    return value
 
 
 def text(raw: exp.Expr, *, physical: Physical) -> exp.Expr:
@@ -189,9 +199,8 @@ def canonical(value: exp.Expr, *, column: Column, physical: Physical) -> exp.Exp
             return value
 
 
-def quality(raw: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
-    """Return whether a cell is ok (0), missing (1) or neither (2), before clipping and policies."""
-    value = parsed(raw, column=column, physical=physical)
+def quality(raw: exp.Expr, *, value: exp.Expr, column: Column, physical: Physical) -> exp.Expr:
+    """Return whether a cell, parsed to ``value``, is ok (0), missing (1) or neither (2)."""
     absent = missing(text(raw, physical=physical))
     match column.kind:
         case Kind.NUMBER:
@@ -346,16 +355,6 @@ def _days(value: exp.Expr) -> exp.Expr:
     """Return the days since 1970-01-01; NULL for an infinite date."""
     epoch = cast(string("1970-01-01"), DATE)
     return exp.DateDiff(this=value, expression=epoch, unit=exp.var("day"))
-
-
-def _scaled(value: exp.Expr, scale: Fraction) -> exp.Expr:
-    """Return value / scale: one exact-operand multiplication where the inverse is an integer."""
-    if scale.denominator != 1:
-        value = times(value, cast(num(scale.denominator), DOUBLE))
-    if scale.numerator != 1:
-        by = cast(num(scale.numerator), DOUBLE)
-        value = exp.Paren(this=exp.Div(this=value, expression=by, typed=True))
-    return value
 
 
 def _date(value: exp.Expr, column: Column) -> exp.Expr:

@@ -32,6 +32,7 @@ class ClinicalRange:
         lower: Least plausible value, in ``unit``.
         upper: Greatest plausible value.
         step: Grid step.
+        analyte: By which mass, amount and charge convert; "" where no unit depends on it.
     """
 
     key: str
@@ -42,6 +43,7 @@ class ClinicalRange:
     lower: Fraction
     upper: Fraction
     step: Fraction
+    analyte: str = ""
 
     def column(self, *, name: str, source: str) -> Column:
         """Return a column clipped to this range.
@@ -78,6 +80,7 @@ def clinical_ranges() -> tuple[ClinicalRange, ...]:
             lower=Fraction(entry["lower"]),
             upper=Fraction(entry["upper"]),
             step=Fraction(entry["step"]),
+            analyte=entry.get("analyte", ""),
         )
         for key, entry in tomllib.loads(text).items()
     )

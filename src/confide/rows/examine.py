@@ -11,6 +11,7 @@ from typing import Any
 from sqlglot import exp
 
 from confide.rows.build import STAR, named, own, select
+from confide.rows.by_code import narrowing
 from confide.rows.layout import Layout
 from confide.rows.table_rows import Scope, cleaned_rows
 from confide.tables.schema import Dataset, Kind, Table
@@ -44,16 +45,23 @@ def _of_table(
     run: Callable[[exp.Query], list[tuple[Any, ...]]],
 ) -> list[str]:
     scope = Scope(dataset=dataset, layout=layout)
-    located = layout.located(table)
     counts = [named(exp.Count(this=own(f"c{i}")), f"n{i}") for i in range(len(table.columns))]
     rows = exp.Count(this=STAR)
-    [(there,)] = run(select(named(rows, "n"), of=located.relation))
+    there, of_codes, read = (
+        run(select(named(rows, "n"), of=found))[0][0] for found in narrowing(table, layout=layout)
+    )
     [(usable, *known)] = run(select(named(rows, "n"), *counts, of=cleaned_rows(scope, table)))
     name = f"Table {table.name!r}"
     if there == 0:
         return [f"{name} is empty."]
     found = []
-    if usable < there:
+    if of_codes == 0:
+        return [f"{name}: no row has one of its codes."]
+    if read < of_codes:
+        found.append(
+            f"{name} has rows in a unit that is not read, or without one; they are left out."
+        )
+    if usable < read:
         found.append(f"{name} has rows without a usable person id; they are left out.")
     for column, count in zip(table.columns, known, strict=True):
         if count == 0 and usable > 0:

@@ -15,6 +15,7 @@ from sqlglot import exp
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
 from confide.rows.physical import FAR_MOMENTS, Physical, physical
+from confide.tables.by_code import Accepted
 from confide.tables.schema import Column, Dataset, Kind, Table
 
 
@@ -123,7 +124,7 @@ class Layout:
                 f"Table {table.name!r} has no column names: its header was loaded as a row.",
                 hint="Load it again with its header, or leave the table out of dataset.yaml.",
             )
-        for column in table.columns:
+        for column in (*table.columns, *map(_of_codes, table.conditions)):
             _readable(column, table=table, located=found)
         return found
 
@@ -187,6 +188,12 @@ def ids_of(dataset: Dataset, *, tables: Mapping[str, Located]) -> Ids:
             if found is not None and found.physical not in _NUMERIC:
                 return Ids.TEXT
     return Ids.INTEGER
+
+
+def _of_codes(accepted: Accepted) -> Column:
+    """Return the column of the source that holds codes, as it must be readable."""
+    name = accepted.source
+    return Column(name=name, kind=Kind.CATEGORY, source=name, keys=accepted.codes)
 
 
 def _readable(column: Column, *, table: Table, located: Located) -> None:

@@ -32,6 +32,7 @@ from confide.rows.build import (
     ranked,
     select,
 )
+from confide.rows.by_code import conditions, read_cell, read_value
 from confide.rows.clean import (
     canonical,
     canonical_number,
@@ -39,7 +40,6 @@ from confide.rows.clean import (
     listed,
     looked_up,
     nearest,
-    parsed,
     person,
     quality,
 )
@@ -126,17 +126,20 @@ def copied(scope: Scope, table: Table) -> Copies:
 
 
 def person_ids(scope: Scope, table: Table) -> exp.Select:
-    """Return ``p`` of every row with a usable person id, looking at no other column.
+    """Return ``p`` of every row with a usable person id, looking at its codes and nothing else.
 
     Raises:
         ContractError: If the table does not fit the source.
     """
     scope.layout.located(table)
-    return select(own("p"), of=cleaned_rows(scope, replace(table, columns=())))
+    of_units = tuple(column for column in table.columns if column.units is not None)
+    return select(own("p"), of=cleaned_rows(scope, replace(table, columns=of_units)))
 
 
 def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
-    """Return ``p`` and ``c0, c1, …``; rows without a usable person id are quarantined.
+    """Return ``p`` and ``c0, c1, …`` of the rows that have the codes and units of the table.
+
+    Rows without a usable person id are quarantined.
 
     Raises:
         ContractError: If the table does not fit the source.
@@ -159,11 +162,12 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
             clean.append(own("q", "r"))
     for index, column in enumerate(table.columns):
         found = located.columns[column.source]
+        read = read_value(column, located=located)
         if table.name in scope.quality:
-            word = quality(cell_of(found), column=column, physical=found.physical)
+            seen = read_cell(column, located=located)
+            word = quality(seen, value=read, column=column, physical=found.physical)
             raw.append(named(word, f"q{index}"))
             clean.append(own(f"q{index}", "r"))
-        read = parsed(cell_of(found), column=column, physical=found.physical)
         raw.append(named(read, f"r{index}"))
         cell = own(f"r{index}", "r")
         if column.kind is Kind.NUMBER:
@@ -180,7 +184,8 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
         else:
             value = canonical(cell, column=column, physical=found.physical)
         clean.append(named(value, f"c{index}"))
-    rows = select(*raw, of=aliased(located.relation, "s"))
+    kept = conditions(table, located=located)
+    rows = select(*raw, of=aliased(located.relation, "s"), where=kept)
     if points:  # level by level, so that nothing is computed twice
         rows = select(STAR, *points, of=select(STAR, *floors, of=rows))
     usable = [] if scope.per_event else [present(own("p", "r"))]

@@ -127,7 +127,8 @@ class KeySelection:
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
         """Return the noisy count of each selected key, most frequent first."""
-        del dataset, simulation
+        del simulation
+        column = dataset.table(self.table).column(self.key)
         selection = threshold(mechanisms["keys"])
         noise = selection.noise()
         width = noise.half_width(float(self.level))
@@ -136,7 +137,7 @@ class KeySelection:
             Estimate(
                 statistic=self.id,
                 quantity="count",
-                key=(key,),
+                key=(column.called(key),),
                 value=float(raw),
                 standard_error=math.sqrt(noise.variance()),
                 lower=float(max(0, raw - width)),

@@ -7,12 +7,7 @@ category, or days since 1970-01-01; NULL means that the row is left out wherever
 *Privacy:* a clip bound taken from the data is a leak, so a number or date without declared bounds
 is refused, and the description is part of every plan's digest.
 
-A mechanism that publishes the whole table with probability δ is (0, δ)-DP, so δ is policy here: at
-most 10⁻⁶, or, with a public number of patients n, δ·n ≤ 10⁻² and δ ≤ 10⁻⁴.
-
 References:
-    [DR14] Dwork, Roth. The algorithmic foundations of differential privacy. 2014, sec. 2.3.
-        https://doi.org/10.1561/0400000042
     [UCUM] Schadow, McDonald. The unified code for units of measure. https://ucum.org
 """
 
@@ -25,14 +20,11 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.individual import PatientCap
 from confide.privacy.measure import Measure
 from confide.privacy.unit import PrivacyUnit
+from confide.tables.by_code import Accepted, Units
 from confide.tables.expression import Expression
+from confide.tables.largest_delta import require_delta
 from confide.tables.per_patient import PerPatientValue
 from confide.tables.spine import Spine
-
-LARGEST_DELTA = Fraction(1, 10**4)
-USUAL_DELTA = Fraction(1, 10**6)
-LARGEST_EXPECTED_LEAKS = Fraction(1, 100)
-"""A mechanism that publishes each record with probability δ is (0, δ)-DP; it may leak this many."""
 
 LARGEST_VALUE = 2**53
 """Canonical integers stay where a double is exact, so that cleaning a double loses nothing."""
@@ -107,6 +99,9 @@ class Column:
         other: The same for a category value that is not in ``codes``.
         outside: What becomes of a number outside its bounds; a date outside is always dropped.
         because: Where the bounds or categories come from.
+        absent: Texts in the data that mean missing, such as the code for "no matching concept".
+        units: Where a number's unit stands; rows in other units are no rows of the table.
+        names: Pairs (text in the data, what it is called), of a text whose codes have public names.
     """
 
     name: str
@@ -122,6 +117,9 @@ class Column:
     other: int | None = None
     outside: Outside = Outside.CLIP
     because: str = ""
+    absent: tuple[str, ...] = ()
+    units: Units | None = None
+    names: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         match self.kind:
@@ -131,6 +129,10 @@ class Column:
                 self._check_categories()
             case Kind.TEXT:
                 pass
+        if self.units is not None and self.kind is not Kind.NUMBER:
+            raise ContractError(f"Column {self.name!r} is no number, so it has no units.")
+        if self.names and self.kind is not Kind.TEXT:
+            raise ContractError(f"Column {self.name!r}: names are of a text.")
         if self.scale <= 0:
             raise InvalidParameterError(
                 f"Column {self.name!r}: expected a grid step > 0, got {self.scale}."
@@ -142,6 +144,17 @@ class Column:
                     f"Column {self.name!r}: {policy} must become a value inside the bounds.",
                     hint=f"Write {policy}: drop, or a constant between the declared bounds.",
                 )
+
+    def called(self, text: str) -> str:
+        """Return a text of the column as readers see it: its public name, and itself.
+
+        Example:
+            >>> drug = Column(name="d", kind=Kind.TEXT, source="d", names=(("1125315", "aspirin"),))
+            >>> drug.called("1125315"), drug.called("7")
+            ('aspirin (1125315)', '7')
+        """
+        name = dict(self.names).get(text)
+        return text if name is None else f"{name} ({text})"
 
     def _check_bounds(self) -> None:
         if self.lower is None or self.upper is None:
@@ -210,6 +223,9 @@ class Table:
         id_column: Column that identifies the person here; the unit's when empty.
         weight: Number column that holds the survey weight of a row; "" where there is none.
         other_id: Column that identifies a second person: then a row is a contact of the two.
+        only: Codes that a row of the source must have, to be a row of the table.
+        usual_rows: Pairs (rows, share of the patients with so many), from public knowledge; for
+            planning, and enforced by nothing.
     """
 
     name: str
@@ -219,6 +235,8 @@ class Table:
     id_column: str = ""
     weight: str = ""
     other_id: str = ""
+    only: tuple[Accepted, ...] = ()
+    usual_rows: tuple[tuple[int, Fraction], ...] = ()
 
     def __post_init__(self) -> None:
         if self.other_id and self.one_row_per_patient:
@@ -226,6 +244,17 @@ class Table:
                 f"Table {self.name!r} holds contacts, and a person can have several.",
                 hint="Leave rows-per-patient out.",
             )
+
+    @property
+    def conditions(self) -> tuple[Accepted, ...]:
+        """What a row of the source must hold: declared codes, and units that are read."""
+        units = (column.units for column in self.columns if column.units is not None)
+        return (*self.only, *(Accepted(source=each.source, codes=each.codes) for each in units))
+
+    def sources(self) -> frozenset[str]:
+        """Return the columns of the source that the table is made of."""
+        read = {column.source for column in self.columns}
+        return frozenset(read | {each.source for each in self.conditions})
 
     def column(self, name: str) -> Column:
         """Return a declared column.
@@ -309,28 +338,7 @@ class Dataset:
             raise InvalidParameterError("Expected 1 ≤ population-at-most ≤ 1e12.")
         if self.population is not None and not 1 <= self.population <= self.population_at_most:
             raise InvalidParameterError("Expected 1 ≤ population ≤ population-at-most.")
-        self._check_delta()
-
-    def _check_delta(self) -> None:
-        """Refuse a δ with which publishing whole records would be allowed [DR14, sec. 2.3]."""
-        if self.delta > LARGEST_DELTA:
-            raise ContractError(
-                f"Expected delta ≤ {float(LARGEST_DELTA):g}, got {float(self.delta):g}: publishing "
-                "the whole table with that probability would be allowed.",
-                hint=f'Write delta: "{float(USUAL_DELTA):g}".',
-            )
-        if self.population is None:
-            if self.delta > USUAL_DELTA:
-                raise ContractError(
-                    f"A delta above {float(USUAL_DELTA):g} needs the public number of patients.",
-                    hint=f'Write delta: "{float(USUAL_DELTA):g}", or add population: 900.',
-                )
-        elif self.delta * self.population > LARGEST_EXPECTED_LEAKS:
-            raise ContractError(
-                f"Expected delta × population ≤ {float(LARGEST_EXPECTED_LEAKS):g}, got "
-                f"{float(self.delta * self.population):g}: that many whole records could leak.",
-                hint=f'Write delta: "1e-{2 + len(str(self.population - 1))}".',
-            )
+        require_delta(self.delta, population=self.population)
 
     def table(self, name: str) -> Table:
         """Return a declared table.

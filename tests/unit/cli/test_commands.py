@@ -78,7 +78,7 @@ def test_describe_writes_a_data_set_that_reads_back(tmp_path):
         "study: {id: s}\n"
         "statistics:\n"
         "  - {id: sex, kind: histogram, table: person, by: [sex], error: {within: 20}}\n"
-        "  - {id: hba1c, kind: mean, table: hba1c, column: value, where: {what: known},\n"
+        "  - {id: hba1c, kind: mean, table: hba1c, column: value,\n"
         "     per-patient: {rows: 1}, expect: {count: 500}, error: {within: 1}}\n"
     )
     plan = confide("plan", tmp_path / "study.yaml", "--json")

@@ -8,6 +8,7 @@ no contribution bound is ever taken from here.
 from sqlglot import exp
 
 from confide.rows.build import STAR, named, num, own, select
+from confide.rows.by_code import narrowing
 from confide.rows.duckdb import DuckDBEngine
 from confide.rows.prepared.copies import TableCopy, parquet
 from confide.rows.prepared.layouts import incomplete_patients
@@ -24,11 +25,14 @@ def table_facts(table: Table, *, engine: DuckDBEngine, copy: TableCopy) -> Table
     """
     rows = named(exp.Count(this=STAR), "n")
     scope = engine.scope
-    [(there,)] = engine.run(select(rows, of=scope.layout.located(table).relation))
+    there, of_codes, read = (
+        engine.run(select(rows, of=found))[0][0] for found in narrowing(table, layout=scope.layout)
+    )
     clustered = parquet(copy.clustered)
     if scope.per_event:
         return TableFacts(
-            table=table.name, rows=there, without_person=0, patients=0, most_rows=0, repeated=0,
+            table=table.name, rows=there, other_codes=there - of_codes,
+            other_units=of_codes - read, without_person=0, patients=0, most_rows=0, repeated=0,
             complete=0,
         )  # fmt: skip
     of = person_ids(scope, table) if table.one_row_per_patient else clustered
@@ -44,7 +48,9 @@ def table_facts(table: Table, *, engine: DuckDBEngine, copy: TableCopy) -> Table
     return TableFacts(
         table=table.name,
         rows=there,
-        without_person=there - int(usable),
+        other_codes=there - of_codes,
+        other_units=of_codes - read,
+        without_person=read - int(usable),
         patients=patients,
         most_rows=most,
         repeated=int(usable) - patients if table.one_row_per_patient else 0,

@@ -29,7 +29,7 @@ from confide.rows.prepared.copies import Copies, TableCopy
 from confide.rows.sources.fingerprint import SourceState
 from confide.tables.schema import Dataset
 
-FORMAT = 7
+FORMAT = 8
 MANIFEST = "manifest.json"
 LEAST_FREE = 2**26
 
@@ -49,6 +49,8 @@ class TableFacts:
     Attributes:
         table: Declared name.
         rows: Rows in the source.
+        other_codes: Rows that are none of the table, because they have other codes.
+        other_units: Rows left out, because their unit is not read, or they have none.
         without_person: Rows left out, because their person id cannot be used.
         patients: Patients with a row.
         most_rows: Most rows of one patient.
@@ -58,6 +60,8 @@ class TableFacts:
 
     table: str
     rows: int
+    other_codes: int
+    other_units: int
     without_person: int
     patients: int
     most_rows: int

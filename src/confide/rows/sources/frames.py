@@ -53,8 +53,7 @@ def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
 
 def _columns(table: Table, *, dataset: Dataset) -> frozenset[str]:
     """Return the names that a table is read by; no other column of a frame is looked at."""
-    declared = {column.source for column in table.columns}
-    return frozenset(declared | {id_column(table, dataset=dataset), table.other_id})
+    return table.sources() | {id_column(table, dataset=dataset), table.other_id}
 
 
 def _arrow(frame: object, name: str, *, wanted: Collection[str]) -> Any:

@@ -21,6 +21,8 @@ from confide.rows.clinical_ranges import ClinicalRange
 from confide.rows.sources.delimited import csv_scan
 from confide.rows.sources.parquet import parquet_scan
 from confide.rows.sources.prepare import Found, Opened, Scan, from_scans
+from confide.tables.by_code import Accepted, InUnit, Units
+from confide.tables.clinical_units import analyte, clinical_units, conversion
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Dataset, Kind, Outside, Table
 from confide.tables.source_files import PARQUET, fits
@@ -105,11 +107,11 @@ def from_omop(found: Found, *, attach: Path | None, dataset: Dataset) -> Opened:
 
 def _refuse_blocked(dataset: Dataset) -> None:
     for table in dataset.tables:
-        for column in table.columns:
-            why = blocked(column.source)
+        for source in sorted(table.sources()):
+            why = blocked(source)
             if why:
                 raise ContractError(
-                    f"Column {column.name!r} of table {table.name!r} is {why}.",
+                    f"Column {source!r} of table {table.name!r} is {why}.",
                     hint="Leave it out; concepts and dates answer most questions.",
                 )
 
@@ -138,7 +140,9 @@ def omop_tables(*, since: dt.date, until: dt.date) -> tuple[Table, ...]:
         )
 
     def concept(source: str) -> Column:
-        return Column(name="concept", kind=Kind.TEXT, source=source, because=_VOCABULARY)
+        return Column(
+            name="concept", kind=Kind.TEXT, source=source, because=_VOCABULARY, absent=("0",)
+        )
 
     person = (
         _category("sex", "gender_concept_id", SEX),
@@ -194,24 +198,24 @@ def measurement_table(
 ) -> Table:
     """Return the measurements of one thing as a table: ``value`` in its range, and ``date``.
 
-    ``what`` is known only for rows of the concept itself (and of ``same``, further concepts in the
-    same unit): ask with ``what`` known, or rows of other measurements would be clipped into its
-    range.
+    Its rows are those of the concept (and of ``same``, further concepts of the same thing) in a
+    unit that converts to that of the range; others, and those without a unit, are left out.  Where
+    a range is in no unit of the vocabulary, such as a score, units are not looked at.
     """
-    codes = {str(concept): measured.name for concept in (measured.omop, *same)}
+    number = measured.column(name="value", source="value_as_number")
+    units = _units(measured)
     return Table(
         name=measured.key,
         source="measurement",
-        columns=(
-            Column(
-                name="what",
-                kind=Kind.CATEGORY,
-                source="measurement_concept_id",
-                keys=(measured.name,),
-                codes=tuple((code, 0) for code in codes),
-                because=_VOCABULARY,
+        only=(
+            Accepted(
+                source="measurement_concept_id", codes=tuple(map(str, (measured.omop, *same)))
             ),
-            measured.column(name="value", source="value_as_number"),
+        ),
+        columns=(
+            replace(number, units=Units(source="unit_concept_id", known=units))
+            if units
+            else number,
             Column(
                 name="date",
                 kind=Kind.DATE,
@@ -222,6 +226,22 @@ def measurement_table(
             ),
         ),
     )
+
+
+def _units(measured: ClinicalRange) -> tuple[InUnit, ...]:
+    """Return the units of the vocabulary that convert to that of a range; none if it has none."""
+    of = analyte(measured.analyte) if measured.analyte else None
+    if measured.unit not in clinical_units():
+        return ()
+    found = []
+    for each in clinical_units().values():
+        factor = conversion(each.unit, to=measured.unit, of=of)
+        if factor is not None:
+            found += [
+                InUnit(code=str(code), unit=each.unit, times=factor[0], plus=factor[1])
+                for code in each.omop
+            ]
+    return tuple(sorted(found, key=lambda known: known.unit != measured.unit))
 
 
 def _category(name: str, source: str, labels: Mapping[str, str]) -> Column:

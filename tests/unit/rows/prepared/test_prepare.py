@@ -31,7 +31,7 @@ TESTS = Path(__file__).parents[3]
 
 def dataset(**changes):
     """The world with few columns, so that every run is short."""
-    person, events = rows_world.dataset().tables
+    person, events, _ = rows_world.dataset().tables
     columns = [events.column(name) for name in ("code", "pressure", "day", "note")]
     small = (person, replace(events, columns=tuple(columns)))
     return rows_world.dataset(**{"tables": small, "per_patient": (), **changes})

@@ -1,0 +1,52 @@
+"""Where a bound on what a patient adds may cut: said beside headline, table and methods.
+
+*Privacy:* reads the plan, which is public: the sentence is the same whether anything was left out.
+"""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from confide.plans.cuts import Bounds, cutting
+from confide.plans.plan import Plan, Statistic
+from confide.report.cells import Cell
+from confide.report.words import Words
+from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
+from confide.tables.degrees import DegreeBounds
+
+COUNTS = ("persons", "rows")
+"""Units of numbers that only fall when something is left out."""
+
+
+def cut_text(
+    statistic: Statistic, *, plan: Plan, cells: Sequence[Cell], words: Words
+) -> tuple[str, ...]:
+    """Return the sentence that goes with a statistic whose bound may cut; else nothing."""
+    bounds = cutting(plan, statistic)
+    if bounds is None:
+        return ()
+    numbers = [cell for cell in cells if cell.outer is not None]
+    if cells and not numbers:
+        which = "choice"
+    else:
+        which = "low" if all(cell.unit in COUNTS for cell in numbers) else "other"
+    return (words.say(f"cut.{which}", kept=_kept(bounds, words=words)),)
+
+
+def _kept(bounds: Bounds, *, words: Words) -> str:
+    match bounds:
+        case RowBound(max_rows=rows) | CellBound(max_cells=1, max_rows_per_cell=rows):
+            return words.say_count("bounded.kept", rows)
+        case CellBound(max_cells=cells, max_rows_per_cell=1):
+            return words.say_count("cut.groups", cells)
+        case CellBound(max_cells=cells, max_rows_per_cell=rows):
+            return words.say(
+                "cut.in-each",
+                groups=words.say_count("cut.groups", cells),
+                rows=words.say_count("bounded.kept", rows),
+            )
+        case OneEvent():
+            return words.say_count("bounded.kept", 1)
+        case DegreeBounds(at_most=most):
+            return words.say_count("cut.contacts", most)
+        case _:
+            assert_never(bounds)

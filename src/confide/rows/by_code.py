@@ -1,0 +1,104 @@
+"""Cells as they are read: without codes that mean missing, in one unit, of accepted rows alone.
+
+*Privacy:* every expression here is a function of one row's cells and of what is declared.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from confide.rows.build import (
+    DOUBLE,
+    NULL,
+    STAR,
+    aliased,
+    case,
+    cast,
+    plus,
+    present,
+    select,
+    string,
+    times,
+    try_cast,
+)
+from confide.rows.clean import canonical, cell_of, in_steps, parsed
+from confide.rows.layout import Found, Layout, Located
+from confide.tables.by_code import InUnit
+from confide.tables.schema import Column, Kind, Table
+
+
+def read_cell(column: Column, *, located: Located) -> exp.Expr:
+    """Return the cell of a declared column; NULL where it holds a code that means missing."""
+    found = located.columns[column.source]
+    cell = cell_of(found)
+    if not column.absent:
+        return cell
+    return case((_is_one_of(found, column.absent), NULL), default=cell)
+
+
+def read_value(column: Column, *, located: Located) -> exp.Expr:
+    """Return a cell as a double in steps of its grid, in the column's unit; a date or text."""
+    cell, found = read_cell(column, located=located), located.columns[column.source]
+    if column.units is None:
+        return parsed(cell, column=column, physical=found.physical)
+    number = try_cast(cell, DOUBLE)
+    alike: dict[tuple[Fraction, Fraction], list[InUnit]] = {}
+    for each in column.units.known:
+        alike.setdefault((each.times, each.plus), []).append(each)
+    unit = located.columns[column.units.source]
+    branches = [
+        (
+            _is_one_of(unit, tuple(each.code for each in same)),
+            in_steps(_converted(number, factor=factor, offset=offset), column.scale),
+        )
+        for (factor, offset), same in alike.items()
+    ]
+    return case(*branches, default=cast(NULL, DOUBLE))
+
+
+def conditions(table: Table, *, located: Located) -> list[exp.Expr]:
+    """Return what a row of the source must satisfy, to be a row of the table."""
+    return [_is_one_of(located.columns[each.source], each.codes) for each in table.conditions]
+
+
+def narrowing(table: Table, *, layout: Layout) -> tuple[exp.Select, exp.Select, exp.Select]:
+    """Return the rows of the source, those with the codes of a table, and those it is made of.
+
+    What the last two differ by is left out for its unit.  For the steward's counts alone.
+
+    Raises:
+        ContractError: If the table does not fit the source.
+    """
+    located = layout.located(table)
+    whole = aliased(located.relation, "s")
+    of_codes, all_of_it = (
+        select(STAR, of=whole.copy(), where=conditions(part, located=located))
+        for part in (replace(table, columns=()), table)
+    )
+    return select(STAR, of=whole), of_codes, all_of_it
+
+
+def _is_one_of(found: Found, codes: tuple[str, ...]) -> exp.Expr:
+    """Return whether a cell is one of some codes, compared as those of categories are."""
+    column = Column(
+        name=found.name,
+        kind=Kind.CATEGORY,
+        source=found.name,
+        keys=codes,
+        codes=tuple((code, index) for index, code in enumerate(codes)),
+    )
+    value = parsed(cell_of(found), column=column, physical=found.physical)
+    return present(canonical(value, column=column, physical=found.physical))
+
+
+def _converted(number: exp.Expr, *, factor: Fraction, offset: Fraction) -> exp.Expr:
+    """Return factor·x + offset; x itself where nothing is to be done."""
+    if factor != 1:
+        number = times(number, _double(factor))
+    return plus(number, _double(offset)) if offset else number
+
+
+def _double(value: Fraction) -> exp.Expr:
+    """Return the double that is nearest to a fraction: its shortest text, cast."""
+    return cast(string(repr(float(value))), DOUBLE)
