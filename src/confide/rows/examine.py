@@ -6,13 +6,14 @@ and hold no count and no value.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
 from confide.rows.build import STAR, named, own, select
 from confide.rows.layout import Layout
-from confide.rows.table_rows import Scope, cleaned_rows
+from confide.rows.table_rows import Scope, cleaned_rows, person_ids
 from confide.tables.schema import Dataset, Kind, Table
 
 
@@ -44,10 +45,9 @@ def _of_table(
     run: Callable[[exp.Query], list[tuple[Any, ...]]],
 ) -> list[str]:
     scope = Scope(dataset=dataset, layout=layout)
-    located = layout.located(table)
     counts = [named(exp.Count(this=own(f"c{i}")), f"n{i}") for i in range(len(table.columns))]
     rows = exp.Count(this=STAR)
-    [(there,)] = run(select(named(rows, "n"), of=located.relation))
+    there = rows_there(table, scope=scope, run=run)
     [(usable, *known)] = run(select(named(rows, "n"), *counts, of=cleaned_rows(scope, table)))
     name = f"Table {table.name!r}"
     if there == 0:
@@ -67,3 +67,18 @@ def _of_table(
                 f"{name} has several rows for some patients; the first in keyed order stays."
             )
     return found
+
+
+def rows_there(
+    table: Table, *, scope: Scope, run: Callable[[exp.Query], list[tuple[Any, ...]]]
+) -> int:
+    """Return how many rows a table has in the source, without those of who withdrew consent."""
+    count = named(exp.Count(this=STAR), "n")
+    [(there,)] = run(select(count, of=scope.layout.located(table).relation))
+    if not scope.layout.withdrawn or scope.per_event:
+        return int(there)
+    everybody = replace(scope, layout=replace(scope.layout, withdrawn=False))
+    [(usable,)], [(consenting,)] = (
+        run(select(count, of=person_ids(each, table))) for each in (everybody, scope)
+    )
+    return int(there) - (int(usable) - int(consenting))

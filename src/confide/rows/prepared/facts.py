@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from confide.rows.build import STAR, named, num, own, select
 from confide.rows.duckdb import DuckDBEngine
+from confide.rows.examine import rows_there
 from confide.rows.prepared.copies import TableCopy, parquet
 from confide.rows.prepared.layouts import incomplete_patients
 from confide.rows.prepared.manifest import TableFacts
@@ -24,7 +25,7 @@ def table_facts(table: Table, *, engine: DuckDBEngine, copy: TableCopy) -> Table
     """
     rows = named(exp.Count(this=STAR), "n")
     scope = engine.scope
-    [(there,)] = engine.run(select(rows, of=scope.layout.located(table).relation))
+    there = rows_there(table, scope=scope, run=engine.run)
     clustered = parquet(copy.clustered)
     if scope.per_event:
         return TableFacts(
