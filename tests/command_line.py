@@ -22,7 +22,8 @@ class Ran:
         return json.loads(self.out)
 
 
-def confide(*words: object) -> Ran:
-    """Run one command; an exception that passes the border fails the test."""
-    result = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+def confide(*words: object, typed: str | None = None) -> Ran:
+    """Run one command, with lines on standard input; an exception that passes the border fails."""
+    said = [str(word) for word in words]
+    result = CliRunner().invoke(app, said, input=typed, catch_exceptions=False)
     return Ran(code=result.exit_code, out=result.stdout, err=result.stderr)

@@ -64,7 +64,9 @@ class Kind:
 
 
 @contextlib.contextmanager
-def opened(stored: Stored, *, of: Dataset, hash_key: bytes) -> Iterator[DuckDBEngine]:
+def opened(
+    stored: Stored, *, of: Dataset, hash_key: bytes, withdrawn: tuple[str, ...] = ()
+) -> Iterator[DuckDBEngine]:
     """Open stored rows as releases do, from their copies where there are some."""
     copying = None if stored.copies is None else UseCopies(folder=stored.copies)
     with open_engine(
@@ -75,11 +77,14 @@ def opened(stored: Stored, *, of: Dataset, hash_key: bytes) -> Iterator[DuckDBEn
         frames=stored.frames,
         threads=1,
         copying=copying,
+        withdrawn=withdrawn,
     ) as engine:
         yield engine
 
 
-def prepared(stored: Stored, *, of: Dataset, hash_key: bytes) -> Stored:
+def prepared(
+    stored: Stored, *, of: Dataset, hash_key: bytes, withdrawn: tuple[str, ...] = ()
+) -> Stored:
     """Prepare stored rows; what answers afterwards are the copies."""
     work = Preparation(
         source=stored.source,
@@ -89,6 +94,7 @@ def prepared(stored: Stored, *, of: Dataset, hash_key: bytes) -> Stored:
         folder=stored.base / ".confide" / "prepared",
         threads=1,
         memory_limit="1GB",
+        withdrawn=withdrawn,
     )
     work.prepare()
     return Stored(source=stored.source, base=stored.base, copies=work.folder)

@@ -6,28 +6,28 @@ ledger and its anchor, keys, incidents, commitments, and prepared copies.
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import Spent, StoredRelease
 from confide.budget.per_patient.store import PatientStore
+from confide.budget.per_patient.withdrawn import Withdrawn
 from confide.budget.place import exists
 from confide.errors import BudgetExhaustedError, ContractError
-from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, declare, read_dataset
+from confide.files.dataset import DeclaredDataset, asked_nano, declared_by, read_dataset
 from confide.files.private_places import WORKSPACE
 from confide.files.study import DeclaredStudy, ask_from, read_study
-from confide.files.texts import read_section
-from confide.files.yaml_text import parse_yaml
 from confide.noise.entropy import SystemEntropy
-from confide.plans.allocate import Ask, forecast, make_plan
+from confide.plans.allocate import Ask, forecasts, make_plan
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer
 from confide.release.approval import analyst_of, authority_of
 from confide.release.certificate import Issuer
 from confide.release.commitment import published
+from confide.release.consent import Forgotten, who_withdrew, withdraw
 from confide.release.gate import Gate
 from confide.release.growing import refuse_growable
 from confide.release.incidents import log_incident, stored_already
@@ -47,8 +47,6 @@ from confide.tables.aggregate import parts
 if TYPE_CHECKING:
     from confide.rows.prepared.build import Preparation
 
-PREPARED = "prepared"
-
 
 class Workspace:
     """One data set, ready to plan and release; a context manager, not shared between threads."""
@@ -59,6 +57,7 @@ class Workspace:
         self.declared = declared
         self._frames = frames
         self._engine: Engine | None = None
+        self._withdrawn = Withdrawn()
         self._patients: PatientStore | None = None
         self._folder = declared.base / WORKSPACE
         self._signer = signing_key(self._folder, place=declared.ledger)
@@ -101,18 +100,10 @@ class Workspace:
             ask_from(each, dataset=of) if isinstance(each, Mapping) else Ask(statistic=each)
             for each in statistics
         ]
-        nano = None
-        if epsilon is not None or rho is not None:
-            given = {"epsilon": epsilon, "rho": rho}
-            amount = read_section(
-                AmountSection,
-                {key: value for key, value in given.items() if value is not None},
-                name='plan (write epsilon="0.5", as text)',
-            )
-            nano = amount_nano(amount, dataset=self.declared.dataset, place="plan")
+        nano = asked_nano(epsilon, rho, dataset=of)
         if study is None:
             study = Study(id="-".join(ask.statistic.id for ask in asks)[:60] or "study")
-        return make_plan(asks, study=study, dataset=self.declared.dataset, nano=nano)
+        return make_plan(asks, study=study, dataset=of, nano=nano)
 
     def study(self, path: str | Path, *, period: str | None = None) -> DeclaredStudy:
         """Return what a study.yaml asks of this data set; ``period`` is for one that repeats."""
@@ -120,13 +111,7 @@ class Workspace:
 
     def forecast(self, plan: Plan) -> dict[str, Forecast | str]:
         """Return what each statistic will be like, or the reason why that cannot be said yet."""
-        found: dict[str, Forecast | str] = {}
-        for statistic in plan.statistics:
-            try:
-                found[statistic.id] = forecast(plan, statistic)
-            except ContractError as unknown:
-                found[statistic.id] = str(unknown)
-        return found
+        return forecasts(plan)
 
     @sealing
     def release(
@@ -224,6 +209,21 @@ class Workspace:
             self._patients = site_patients(self._folder, lineage=self.declared.dataset.lineage)
         return self._patients
 
+    def forget(self, ids: Iterable[str]) -> Forgotten:
+        """Take persons who withdrew consent out of what is kept and of every later release.
+
+        Args:
+            ids: Person ids as the source has them; the data need not hold them.
+
+        Raises:
+            ContractError: If one cannot be a person id; nothing was done.
+        """
+        if self._patients is not None:
+            self._patients.close()
+            self._patients = None
+        of, engine = self.declared.dataset, self.engine()
+        return withdraw(ids, dataset=of, engine=engine, ledger=self.ledger, folder=self._folder)
+
     def offers(self, plan: Plan) -> dict[str, Answer | ContractError]:
         """Return for each statistic how published releases answer it, or why they do not: free."""
         return offers(self.ledger, plan)
@@ -236,9 +236,7 @@ class Workspace:
         return Issuer(organisation=self.declared.organisation, contact=self.declared.contact)
 
     def explain(self, plan: Plan) -> tuple[str, ...]:
-        """Return how a plan would be read: from prepared copies or not, and in which passes.
-
-        Public facts alone decide, no row is read, and the integers are the same in every way.
+        """Return how a plan would be read; from public facts alone, reading no row.
 
         Raises:
             ContractError: If the source lacks what the plan names.
@@ -275,27 +273,32 @@ class Workspace:
     def engine(self) -> Engine:
         """Return the engine over the source as it is now; reads no rows by itself.
 
-        One that was opened over other files is closed: a release is of the rows of its time.
+        One that was opened over other files, or before somebody withdrew consent, is closed: a
+        release is of the rows of its time.
         """
-        declared = self.declared
-        if self._engine is not None and self._engine.state != source_state(
-            declared.source, base=declared.base, dataset=declared.dataset
+        declared, of = self.declared, self.declared.dataset
+        withdrawn = who_withdrew(self._folder, ledger=self.ledger, lineage=of.lineage)
+        if self._engine is not None and (
+            withdrawn != self._withdrawn
+            or self._engine.state != source_state(declared.source, base=declared.base, dataset=of)
         ):
             self._engine.close()
             self._engine = None
         if self._engine is None:
             from confide.rows.duckdb import open_engine
-            from confide.rows.prepared.copies import UseCopies
+            from confide.rows.prepared.copies import PREPARED, UseCopies
 
+            self._withdrawn = withdrawn
             self._engine = open_engine(
                 declared.source,
                 base=declared.base,
-                dataset=declared.dataset,
+                dataset=of,
                 hash_key=read_order_key(self._folder),
                 frames=self._frames,
                 threads=declared.threads,
                 memory_limit=declared.memory_limit,
                 copying=UseCopies(folder=self._folder / PREPARED),
+                withdrawn=withdrawn.hashes,
             )
         return self._engine
 
@@ -367,14 +370,7 @@ def open_workspace(
         ContractError: If the description breaks its contract.
         LedgerFrozenError: If the ledger does not match its chain or anchor.
     """
-    match dataset:
-        case Mapping():
-            declared = declare(dict(dataset), path=Path(folder or ".") / "dataset.yaml")
-        case str() if "\n" in dataset:
-            content = parse_yaml(dataset, name="dataset.yaml")
-            declared = declare(content, path=Path(folder or ".") / "dataset.yaml")
-        case _:
-            declared = read_dataset(Path(dataset))
+    declared = declared_by(dataset, folder=folder)
     initialise(declared.base)
     return Workspace(declared, frames=frames)
 
@@ -386,6 +382,7 @@ def preparation(dataset: str | Path) -> "Preparation":
         ContractError: If the description breaks its contract.
     """
     from confide.rows.prepared.build import Preparation
+    from confide.rows.prepared.copies import PREPARED
 
     declared = read_dataset(Path(dataset))
     inside = initialise(declared.base)
@@ -397,4 +394,5 @@ def preparation(dataset: str | Path) -> "Preparation":
         folder=inside / PREPARED,
         threads=declared.threads,
         memory_limit=declared.memory_limit,
+        withdrawn=who_withdrew(inside, ledger=None, lineage=declared.dataset.lineage).hashes,
     )

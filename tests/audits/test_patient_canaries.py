@@ -107,9 +107,11 @@ def test_planted_spends_are_in_no_error_or_log_of_a_release_that_fails(hospital,
 
 
 def test_the_patient_and_the_officer_are_told_and_the_look_is_recorded(hospital):
-    refused = confide("patients", "show", "--id", "4")
+    refused = confide("patients", "show", typed="4\n")
     assert refused.code == 2, "a reason is needed"
-    ran = confide("patients", "show", "--id", "4", "--reason", "asked by the patient", "--json")
+    said = ("patients", "show", "--reason", "asked by the patient", "--json")
+    assert confide(*said, "--id", "4").code == 2, "command lines are kept by shells"
+    ran = confide(*said, typed="4\n")
     assert ran.code == 0, ran.err
     (charge,) = ran.json["charges"]
     assert set(charge) == {"entry", "at", "study", "state", "left-out", "charged"}

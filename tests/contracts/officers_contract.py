@@ -56,6 +56,7 @@ OTHERS = {
     "withheld": Word.PERSON,
     "policy-endorsed": Word.PERSON,
     "policy-adopted": Word.ENDORSED,
+    "consent-withdrawn": Word.PATIENT,  # taking a patient out waits for nobody
 }
 """Rows that are no officer's act; whoever adds one here says why it needs no officer."""
 
@@ -153,6 +154,9 @@ class OfficersContract(abc.ABC):
                 LINEAGE, day=day, reason="monthly", officers=by
             ),
             "patient-shown": lambda by: desk.note_access(LINEAGE, **seen, officers=by),
+            "consent-lists-lost": lambda by: desk.note_lists_lost(
+                LINEAGE, by="cy", reason="the disk burned", officers=by
+            ),
             "unfrozen": unfreeze,
             "key-rotated": lambda by: ledger.rotate_key(
                 SiteKey(b"N" * 32), reason="yearly", officers=by

@@ -4,20 +4,29 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sqlglot import exp
 
+from confide import workspace
 from confide.budget.ledger import State
 from confide.budget.per_patient import records, store, tally
 from confide.budget.per_patient.bill import exhausted
 from confide.budget.per_patient.store import PatientStore
+from confide.budget.per_patient.withdrawn import Withdrawn
 from confide.errors import ConfideError
 from confide.plans.individual import Rate, rate_of
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow
+from confide.rows import table_rows
+from confide.rows.build import own, select
+from confide.rows.prepared import build, manifest
+from confide.workspace import open_workspace, preparation
 from ledgers import LINEAGE
 from patient_ledgers import UNIT, Site
+from patients_world import write_hospital
 
 pytestmark = pytest.mark.mutant
 HALF = FEMTO // 2
+NOBODY = {"withdrawn": ()}
 
 
 def overspends(folder, **how):
@@ -145,3 +154,45 @@ def test_a_stale_window_is_found(tmp_path, monkeypatch, window):
         )
         monkeypatch.setattr(store.PatientStore, "close", lambda _: None)
     assert year_is_stale(tmp_path / "mutant")
+
+
+def remains(folder):
+    """A patient withdrew consent; read from the source, and from new copies: are they counted?"""
+    path = write_hospital(folder, cap='epsilon: "2000"', life='epsilon: "90000"')
+    seen = []
+    preparation(path).prepare()
+    with open_workspace(path) as at:
+        at.forget(["4"])
+    for copies in (False, True):
+        if copies:
+            preparation(path).prepare()
+        with open_workspace(path) as at:
+            plan = at.plan({"id": "n", "kind": "count", "table": "people"}, epsilon="40")
+            seen.append(round(at.release(plan, request=f"{copies}").of("n")[0].value))
+    return seen != [39, 39]
+
+
+def test_an_honest_reader_leaves_out_whoever_withdrew_consent(tmp_path):
+    assert not remains(tmp_path)
+
+
+def test_a_reader_that_counts_whoever_withdrew_consent_is_found(tmp_path, monkeypatch):
+    def nobody(rows, *, of):
+        return select(own(of), of=rows, where=[exp.false()])
+
+    monkeypatch.setattr(table_rows, "withdrawn_ids", nobody)
+    assert remains(tmp_path)
+
+
+def test_an_engine_that_is_told_of_nobody_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(workspace, "who_withdrew", lambda *_, **__: Withdrawn())
+    assert remains(tmp_path)
+
+
+def test_copies_of_before_that_stay_in_use_are_found(tmp_path, monkeypatch):
+    """Neither deleted, nor named after who withdrew."""
+    honest = manifest.generation
+    monkeypatch.setattr(build, "delete_copies", lambda _: True)
+    for room in (manifest, build):
+        monkeypatch.setattr(room, "generation", lambda of, **told: honest(of, **told | NOBODY))
+    assert remains(tmp_path)

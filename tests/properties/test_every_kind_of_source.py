@@ -5,6 +5,7 @@ taken for a column makes one patient of all, and nobody moves an answer too far.
 """
 
 import functools
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -59,13 +60,25 @@ def world(entity: Entity) -> Dataset:
 
 
 @functools.cache
-def expected(entity: Entity, holds: Any, *, text_ids: bool, as_text: bool, few: bool) -> Any:
-    """Return what plain Python says of the rows as a kind can hold them."""
+def expected(
+    entity: Entity,
+    holds: Any,
+    *,
+    text_ids: bool,
+    as_text: bool,
+    few: bool,
+    without: tuple[str, ...] = (),
+) -> Any:
+    """Return what plain Python says of the rows as a kind can hold them, but for those of some."""
     frames = {name: holds(rows) for name, rows in drawn(text_ids=text_ids).frames.items()}
     rows = Database(frames=frames).rows
     if as_text:
         for row in (row for table in rows.values() for row in table):
             row["pid"] = None if row["pid"] is None else str(row["pid"])
+    rows = {
+        name: [row for row in table if unicodedata.normalize("NFC", str(row["pid"])) not in without]
+        for name, table in rows.items()
+    }
     return Reference(world(entity), rows, KEY).aggregate(asked(entity, few=few))
 
 
@@ -77,18 +90,33 @@ def asked(entity: Entity, *, few: bool) -> tuple[Any, ...]:
 
 
 def differing(
-    kind: Kind, folder: Path, *, entity: Entity = Entity.PATIENT, text_ids: bool, few: bool
+    kind: Kind,
+    folder: Path,
+    *,
+    entity: Entity = Entity.PATIENT,
+    text_ids: bool,
+    few: bool,
+    without: tuple[str, ...] = (),
 ) -> Iterator[str]:
-    """Yield what a kind of source, or its prepared copies, answers otherwise."""
+    """Yield what a kind of source, or its prepared copies, answers otherwise.
+
+    Those of ``without`` withdrew consent: their rows lie there, and are nobody's.
+    """
     of = world(entity)
     frames = {name: kind.holds(rows) for name, rows in drawn(text_ids=text_ids).frames.items()}
     stored = kind.store(folder, frames)
-    right = expected(entity, kind.holds, text_ids=text_ids, as_text=kind.text_ids, few=few)
+    right = expected(
+        entity, kind.holds, text_ids=text_ids, as_text=kind.text_ids, few=few, without=without
+    )
+    with opened(stored, of=of, hash_key=KEY) as engine:
+        found = [engine.identity(each) for each in without]
+    gone = tuple(f"{words[0]:016x}{words[1]:016x}" for words in found if words is not None)
+    assert len(gone) == len(without)
     ways: dict[str, Stored] = {"source": stored}
     if not kind.in_memory:
-        ways["copies"] = prepared(stored, of=of, hash_key=KEY)
+        ways["copies"] = prepared(stored, of=of, hash_key=KEY, withdrawn=gone)
     for way, rows in ways.items():
-        with opened(rows, of=of, hash_key=KEY) as engine:
+        with opened(rows, of=of, hash_key=KEY, withdrawn=gone) as engine:
             found = engine.aggregate(asked(entity, few=few), dataset=of).reveal_to_gate()
         for place, (one, other) in enumerate(zip(found, right, strict=True)):
             if one != other:
@@ -116,6 +144,27 @@ def test_every_kind_of_source_answers_as_plain_python(
     if text_ids and kind.integer_ids:
         pytest.skip("ids of OMOP are integers")
     assert list(differing(kind, tmp_path, text_ids=text_ids, few=True)) == []
+
+
+WITHDRAWN = ("-5", "0", "1", "7", "22", "40", "7777777")
+"""Patients with rows, and one whom the data do not hold."""
+ACCENTED = ("3\u00e9", "11\u00e9")
+
+
+@pytest.mark.parametrize("text_ids", IDS)
+@pytest.mark.parametrize("kind", _kinds(QUICK))
+def test_whoever_withdrew_consent_is_in_no_answer_whatever_the_source(
+    kind: Kind, text_ids: bool, tmp_path: Path
+) -> None:
+    if kind.needs:
+        pytest.importorskip(kind.needs)
+    if text_ids and kind.integer_ids:
+        pytest.skip("ids of OMOP are integers")
+    without = (*WITHDRAWN, *(ACCENTED if text_ids else ()))
+    told = {"text_ids": text_ids, "as_text": kind.text_ids, "few": True}
+    everybody = expected(Entity.PATIENT, kind.holds, **told)
+    assert expected(Entity.PATIENT, kind.holds, without=without, **told) != everybody
+    assert list(differing(kind, tmp_path, text_ids=text_ids, few=True, without=without)) == []
 
 
 @pytest.mark.parametrize("kind", _kinds({"duckdb, NOCASE"}))

@@ -58,6 +58,8 @@ class Account:
         charged: Whether anything was ever granted, given back or not.
         awaited: Version and SHA-256 of the policy that lost rows let hold; nothing is granted until
             it is adopted again.
+        withdrawn: Tags of the lists of patients who withdrew consent, with the fingerprint of the
+            hash key that they were made under.
     """
 
     terms: LedgerTerms
@@ -78,6 +80,14 @@ class Account:
     touched: set[str] = field(default_factory=set)
     charged: bool = False
     awaited: tuple[int, str] | None = None
+    withdrawn: dict[str, str] = field(default_factory=dict)
+
+    def list_tag(self, tag: str | None, under: str) -> None:
+        """Take in a list of withdrawn patients, made under a hash key; None if all are lost."""
+        if tag is None:
+            self.withdrawn.clear()
+        else:
+            self.withdrawn[tag] = under
 
     def open_year(self, year: int, *, vouched: bool = True) -> None:
         """Charge to ``year`` from now on; an earlier year never opens again.

@@ -104,6 +104,7 @@ def account_json(account: Account) -> dict[str, Any]:
         "touched": sorted(account.touched),
         "charged": account.charged,
         "awaited": None if account.awaited is None else list(account.awaited),
+        "withdrawn": sorted(account.withdrawn.items()),
     }
 
 
@@ -138,6 +139,7 @@ def account_of(fields: Mapping[str, Any]) -> Account:
         touched=set(fields["touched"]),
         charged=fields["charged"],
         awaited=None if fields["awaited"] is None else tuple(fields["awaited"]),
+        withdrawn=dict(map(tuple, fields["withdrawn"])),
     )
 
 

@@ -131,6 +131,8 @@ class Book:
                 self._go_on(fields, event)
             case "patient-shown":
                 pass  # who looked at whose spends, and why
+            case "consent-withdrawn" | "consent-lists-lost":
+                self.accounts[self.lineage].list_tag(fields.get("list"), self.identity.order_key)
             case "key-rotated":
                 self.signing = self.signing.rotated(fields, event)
             case kind:

@@ -24,7 +24,7 @@ from confide.files.private_places import PrivatePlaces, declared_places, with_so
 from confide.files.spines import ShapeFile, SpineSection, read_spines, shape_files
 from confide.files.texts import Counting, Exact, Positive, Section, beside, read_section
 from confide.files.values import DerivedSection, PerPatientSection, with_values
-from confide.files.yaml_text import read_yaml
+from confide.files.yaml_text import parse_yaml, read_yaml
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import atto, nano
@@ -172,6 +172,28 @@ def read_dataset(path: Path) -> DeclaredDataset:
         return declare(read_yaml(path), path=path)
 
 
+def declared_by(
+    dataset: str | Path | Mapping[str, Any], *, folder: str | Path | None
+) -> DeclaredDataset:
+    """Return what a dataset.yaml declares: its path, its text, or its content as a mapping.
+
+    Args:
+        dataset: Any of the three.
+        folder: Where it would stand, when ``dataset`` is not a path.
+
+    Raises:
+        ContractError: If it breaks its contract.
+    """
+    place = Path(folder or ".") / "dataset.yaml"
+    match dataset:
+        case Mapping():
+            return declare(dict(dataset), path=place)
+        case str() if "\n" in dataset:
+            return declare(parse_yaml(dataset, name=place.name), path=place)
+        case _:
+            return read_dataset(Path(dataset))
+
+
 def declare(value: object, *, path: Path) -> DeclaredDataset:
     """Return what the content of a dataset.yaml declares; ``path`` is where it would stand."""
     if isinstance(value, dict):
@@ -314,6 +336,20 @@ def amount_nano(section: AmountSection, *, dataset: Dataset, place: str) -> int:
                 f"{place}: expected one amount in the measure {dataset.measure.value}.",
                 hint="Write {epsilon: 1}, or {rho: 0.02} under zcdp.",
             )
+
+
+def asked_nano(epsilon: str | None, rho: str | None, *, dataset: Dataset) -> int | None:
+    """Return an amount that was given as text in 1e-9; None where none was.
+
+    Raises:
+        ContractError: As :func:`amount_nano`, or if it is no amount.
+    """
+    given = {"epsilon": epsilon, "rho": rho}
+    named = {key: value for key, value in given.items() if value is not None}
+    if not named:
+        return None
+    amount = read_section(AmountSection, named, name='plan (write epsilon="0.5", as text)')
+    return amount_nano(amount, dataset=dataset, place="plan")
 
 
 def _caps(section: CapsSection, *, dataset: Dataset) -> Caps:

@@ -341,6 +341,17 @@ def _shares(rest: Sequence[Ask]) -> dict[str, Fraction]:
     return {ask.statistic.id: ask.share if ask.share is not None else equal for ask in rest}
 
 
+def forecasts(plan: Plan) -> dict[str, Forecast | str]:
+    """Return what each statistic will be like, or the reason why that cannot be said yet."""
+    found: dict[str, Forecast | str] = {}
+    for statistic in plan.statistics:
+        try:
+            found[statistic.id] = forecast(plan, statistic)
+        except ContractError as unknown:
+            found[statistic.id] = str(unknown)
+    return found
+
+
 def forecast(plan: Plan, statistic: Statistic, *, level: Fraction = DEFAULT_LEVEL) -> Forecast:
     """Return the forecast of one statistic of the plan, with what is left out and withheld."""
     found = statistic.forecast(plan.mechanisms(statistic.id), dataset=plan.dataset, level=level)

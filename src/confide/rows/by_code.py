@@ -3,7 +3,6 @@
 *Privacy:* every expression here is a function of one row's cells and of what is declared.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -11,19 +10,16 @@ from sqlglot import exp
 from confide.rows.build import (
     DOUBLE,
     NULL,
-    STAR,
-    aliased,
     case,
     cast,
     plus,
     present,
-    select,
     string,
     times,
     try_cast,
 )
 from confide.rows.clean import canonical, cell_of, in_steps, parsed
-from confide.rows.layout import Found, Layout, Located
+from confide.rows.layout import Found, Located
 from confide.tables.by_code import InUnit
 from confide.tables.schema import Column, Kind, Table
 
@@ -60,23 +56,6 @@ def read_value(column: Column, *, located: Located) -> exp.Expr:
 def conditions(table: Table, *, located: Located) -> list[exp.Expr]:
     """Return what a row of the source must satisfy, to be a row of the table."""
     return [_is_one_of(located.columns[each.source], each.codes) for each in table.conditions]
-
-
-def narrowing(table: Table, *, layout: Layout) -> tuple[exp.Select, exp.Select, exp.Select]:
-    """Return the rows of the source, those with the codes of a table, and those it is made of.
-
-    What the last two differ by is left out for its unit.  For the steward's counts alone.
-
-    Raises:
-        ContractError: If the table does not fit the source.
-    """
-    located = layout.located(table)
-    whole = aliased(located.relation, "s")
-    of_codes, all_of_it = (
-        select(STAR, of=whole.copy(), where=conditions(part, located=located))
-        for part in (replace(table, columns=()), table)
-    )
-    return select(STAR, of=whole), of_codes, all_of_it
 
 
 def _is_one_of(found: Found, codes: tuple[str, ...]) -> exp.Expr:

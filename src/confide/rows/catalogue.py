@@ -18,7 +18,9 @@ from confide.rows.sources.prepare import Opened, Scan, in_catalog
 from confide.tables.schema import Dataset
 
 
-def found_layout(connection: Any, *, opened: Opened, dataset: Dataset) -> Layout:
+def found_layout(
+    connection: Any, *, opened: Opened, dataset: Dataset, withdrawn: bool = False
+) -> Layout:
     """Return where the declared tables lie; the source is open and locked."""
     relations, missing = dict(opened.relations), dict(opened.missing)
     if opened.attach is not None:
@@ -44,7 +46,7 @@ def found_layout(connection: Any, *, opened: Opened, dataset: Dataset) -> Layout
             columns = {**{name.lower(): found for name, found in columns.items()}, **columns}
         tables[table.name] = Located(relation=relation, columns=columns)
     ids = Ids.INTEGER if opened.integer_ids else ids_of(dataset, tables=tables)
-    return Layout(tables=tables, ids=ids, missing=missing)
+    return Layout(tables=tables, ids=ids, missing=missing, withdrawn=withdrawn)
 
 
 def _stored_tables(connection: Any) -> list[tuple[str, str]]:

@@ -28,7 +28,7 @@ from confide.rows.descent import DescentRows, descent_query
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.examine import findings
 from confide.rows.hardening import attach, hardening
-from confide.rows.identity import identity_of, identity_parameters
+from confide.rows.identity import WITHDRAWN, identity_of, identity_parameters
 from confide.rows.kept_rows import records_query
 from confide.rows.keyed_order import coefficients
 from confide.rows.layout import Layout
@@ -296,7 +296,7 @@ class DuckDBEngine:
         return self._session.rows(query)
 
 
-def open_engine(
+def open_engine(  # noqa: PLR0913 - one for each fact of a site
     source: Source,
     *,
     base: Path,
@@ -306,6 +306,7 @@ def open_engine(
     threads: int | None = None,
     memory_limit: str | None = None,
     copying: UseCopies | MakeCopies | None = None,
+    withdrawn: Sequence[str] = (),
 ) -> DuckDBEngine:
     """Open a declared source on a hardened connection; reads names and types, no rows.
 
@@ -318,6 +319,8 @@ def open_engine(
         threads: Threads; all by default.  No result depends on it.
         memory_limit: Such as "4GB"; DuckDB's default otherwise.  Larger sorts spill to disk.
         copying: Prepared copies to use, or to make; nothing else can be written.
+        withdrawn: Keyed hashes, 32 hexadecimal digits each, of persons who withdrew consent: none
+            of their rows is read.
 
     Raises:
         ContractError: If the source is missing, lies outside ``base`` or cannot be opened.
@@ -330,7 +333,11 @@ def open_engine(
     writing = copying.folder if isinstance(copying, MakeCopies) else None
     if isinstance(copying, UseCopies):
         standing, copies = copies_in(
-            copying.folder, dataset=dataset, state=opened.state, hash_key=hash_key
+            copying.folder,
+            dataset=dataset,
+            state=opened.state,
+            hash_key=hash_key,
+            withdrawn=withdrawn,
         )
     spill = SpillFolder(writing)
     connection = duckdb.connect(":memory:")
@@ -340,6 +347,8 @@ def open_engine(
                 connection.execute(attach(opened.attach).sql("duckdb"))
             for name, frame in opened.frames.items():
                 connection.register(name, frame)
+            if withdrawn:
+                connection.register(WITHDRAWN, _listed(withdrawn))
             settings = hardening(
                 opened.files + (() if copies is None else copies.files()),
                 temporary=spill.path,
@@ -354,7 +363,7 @@ def open_engine(
                 f"The {source.kind.value} source {source.path!r} cannot be opened ({failed[0]}).",
                 hint="Check its path, its format, and who may read it.",
             )
-        layout = found_layout(connection, opened=opened, dataset=dataset)
+        layout = found_layout(connection, opened=opened, dataset=dataset, withdrawn=bool(withdrawn))
     return DuckDBEngine(
         connection,
         dataset=dataset,
@@ -365,6 +374,12 @@ def open_engine(
         copies=copies,
         state=opened.state,
     )
+
+
+def _listed(withdrawn: Sequence[str]) -> Any:
+    import pyarrow as pa
+
+    return pa.table({"digest": pa.array(withdrawn, type=pa.string())})
 
 
 @contextlib.contextmanager

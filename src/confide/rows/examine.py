@@ -6,14 +6,15 @@ and hold no count and no value.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
-from confide.rows.build import STAR, named, own, select
-from confide.rows.by_code import narrowing
+from confide.rows.build import STAR, aliased, named, own, select
+from confide.rows.by_code import conditions
 from confide.rows.layout import Layout
-from confide.rows.table_rows import Scope, cleaned_rows
+from confide.rows.table_rows import Scope, cleaned_rows, person_ids
 from confide.tables.schema import Dataset, Kind, Table
 
 
@@ -47,9 +48,7 @@ def _of_table(
     scope = Scope(dataset=dataset, layout=layout)
     counts = [named(exp.Count(this=own(f"c{i}")), f"n{i}") for i in range(len(table.columns))]
     rows = exp.Count(this=STAR)
-    there, of_codes, read = (
-        run(select(named(rows, "n"), of=found))[0][0] for found in narrowing(table, layout=layout)
-    )
+    there, of_codes, read = narrowing(table, scope=scope, run=run)
     [(usable, *known)] = run(select(named(rows, "n"), *counts, of=cleaned_rows(scope, table)))
     name = f"Table {table.name!r}"
     if there == 0:
@@ -75,3 +74,29 @@ def _of_table(
                 f"{name} has several rows for some patients; the first in keyed order stays."
             )
     return found
+
+
+def narrowing(
+    table: Table, *, scope: Scope, run: Callable[[exp.Query], list[tuple[Any, ...]]]
+) -> tuple[int, int, int]:
+    """Return how many rows the source has, how many with the codes of a table, how many are read.
+
+    What the last two differ by is left out for its unit.  Rows of who withdrew consent are in none.
+    """
+    of_codes = replace(table, columns=())
+    whole = replace(of_codes, only=())
+    there, coded, read = (_there(part, scope=scope, run=run) for part in (whole, of_codes, table))
+    return there, coded, read
+
+
+def _there(table: Table, *, scope: Scope, run: Callable[[exp.Query], list[tuple[Any, ...]]]) -> int:
+    count, located = named(exp.Count(this=STAR), "n"), scope.layout.located(table)
+    kept = conditions(table, located=located)
+    [(there,)] = run(select(count, of=aliased(located.relation, "s"), where=kept))
+    if not scope.layout.withdrawn or scope.per_event:
+        return int(there)
+    everybody = replace(scope, layout=replace(scope.layout, withdrawn=False))
+    [(usable,)], [(consenting,)] = (
+        run(select(count, of=person_ids(each, table))) for each in (everybody, scope)
+    )
+    return int(there) - (int(usable) - int(consenting))

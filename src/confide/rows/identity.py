@@ -17,13 +17,26 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from confide.rows.build import VARCHAR, call, cast, named, num, own, present, select, string
+from confide.rows.build import (
+    VARCHAR,
+    call,
+    cast,
+    named,
+    num,
+    own,
+    own_table,
+    present,
+    select,
+    string,
+)
 from confide.rows.clean import person
 from confide.rows.layout import Found, Ids
 from confide.rows.physical import Physical
 from confide.rows.session import Session
 
 INNER, OUTER, GIVEN = "identity_inner", "identity_outer", "given_id"
+WITHDRAWN = "withdrawn"
+"""Our table of the hashes of those who withdrew consent, where there are any."""
 _BLOCK = 64
 _WORD = 16  # hexadecimal digits
 
@@ -44,11 +57,27 @@ def identity_key(hash_key: bytes) -> bytes:
 
 def identities(rows: exp.Query | exp.Table, *, of: str, by: str) -> exp.Select:
     """Return the two words ``high`` and ``low`` of each person's keyed hash, ordered by ``by``."""
-    inner = call("unhex", call("sha256", _joined(INNER, _octets(of))))
-    digest = select(own(by), named(call("sha256", _joined(OUTER, inner)), "digest"), of=rows)
+    digest = select(own(by), named(_digest(of), "digest"), of=rows)
     words = select(*(_word(i, name) for i, name in enumerate(("high", "low"))), of=digest)
     words.set("order", exp.Order(expressions=[exp.Ordered(this=own(by), nulls_first=False)]))
     return words
+
+
+def withdrawn_ids(rows: exp.Select, *, of: str) -> exp.Select:
+    """Return the ids among some rows whose persons withdrew consent, each once.
+
+    Ids are hashed once each, not row by row.
+    """
+    each = select(own(of), of=rows, where=[present(own(of))], by=[own(of)])
+    digits = call("substring", _digest(of), num(1), num(2 * _WORD))
+    hashed = select(own(of), named(digits, "digest"), of=each)
+    listed = select(own("digest"), of=own_table(WITHDRAWN))
+    return select(own(of), of=hashed, where=[exp.In(this=own("digest"), query=listed.subquery())])
+
+
+def _digest(of: str) -> exp.Expr:
+    inner = call("unhex", call("sha256", _joined(INNER, _octets(of))))
+    return call("sha256", _joined(OUTER, inner))
 
 
 def _octets(name: str) -> exp.Expr:

@@ -101,11 +101,13 @@ class Layout:
         tables: By declared name.
         missing: Why a declared table was not found, by declared name; raised when it is used.
         ids: How person ids are compared.
+        withdrawn: Whether anybody withdrew consent, so that ids are compared with a list.
     """
 
     tables: Mapping[str, Located]
     ids: Ids
     missing: Mapping[str, str] = field(default_factory=dict)
+    withdrawn: bool = False
 
     def located(self, table: Table) -> Located:
         """Return where a table lies.

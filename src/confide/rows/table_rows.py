@@ -11,7 +11,7 @@ References:
         https://doi.org/10.1145/1559845.1559850
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -25,7 +25,9 @@ from confide.rows.build import (
     call,
     equal,
     left_join,
+    missing,
     named,
+    nested,
     num,
     own,
     present,
@@ -43,8 +45,9 @@ from confide.rows.clean import (
     person,
     quality,
 )
+from confide.rows.identity import withdrawn_ids
 from confide.rows.keyed_order import with_place, with_point
-from confide.rows.layout import Layout
+from confide.rows.layout import Found, Layout
 from confide.rows.prepared.copies import Copies
 from confide.rows.stream import Summed
 from confide.rows.words import limbs, placed, stored_words
@@ -137,9 +140,10 @@ def person_ids(scope: Scope, table: Table) -> exp.Select:
 
 
 def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
-    """Return ``p`` and ``c0, c1, …`` of the rows that have the codes and units of the table.
+    """Return ``p`` and ``c0, c1, …`` of who consents: every row of a person comes through here.
 
-    Rows without a usable person id are quarantined.
+    Of rows that have the codes and units of the table.  Those without a usable person id are
+    quarantined; of a contact either end decides.
 
     Raises:
         ContractError: If the table does not fit the source.
@@ -150,16 +154,18 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
     joins: list[exp.Join] = []
     floors: list[exp.Expr] = []
     points: list[exp.Expr] = []
-    if not scope.per_event:
-        found = scope.layout.id_of(table, dataset=scope.dataset)
-        identity = person(cell_of(found), found=found, ids=scope.layout.ids)
-        raw.append(named(identity, "p"))
-        clean.append(own("p", "r"))
-        if table.other_id:
-            found = scope.layout.other_id_of(table)
-            identity = person(cell_of(found), found=found, ids=scope.layout.ids)
-            raw.append(named(identity, "q"))
-            clean.append(own("q", "r"))
+    usable: list[exp.Expr] = []
+    for name, found in _persons(scope, table):
+        identity = named(person(cell_of(found), found=found, ids=scope.layout.ids), name)
+        raw.append(identity)
+        clean.append(own(name, "r"))
+        usable.append(present(own(name, "r")))
+        if scope.layout.withdrawn:
+            ids = select(identity, of=aliased(located.relation, "s"))
+            side = f"g{name}"
+            gone = nested(withdrawn_ids(ids, of=name), side)
+            joins.append(left_join(gone, on=equal(own(name, side), own(name, "r"))))
+            usable.append(missing(own(name, side)))
     for index, column in enumerate(table.columns):
         found = located.columns[column.source]
         read = read_value(column, located=located)
@@ -188,10 +194,16 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
     rows = select(*raw, of=aliased(located.relation, "s"), where=kept)
     if points:  # level by level, so that nothing is computed twice
         rows = select(STAR, *points, of=select(STAR, *floors, of=rows))
-    usable = [] if scope.per_event else [present(own("p", "r"))]
-    if table.other_id and not scope.per_event:
-        usable.append(present(own("q", "r")))
     return select(*clean, of=rows, alias="r", joins=joins, where=usable)
+
+
+def _persons(scope: Scope, table: Table) -> Iterator[tuple[str, Found]]:
+    """Yield the ids of a row by our names: of its person, and of the second one of a contact."""
+    if scope.per_event:
+        return
+    yield "p", scope.layout.id_of(table, dataset=scope.dataset)
+    if table.other_id:
+        yield "q", scope.layout.other_id_of(table)
 
 
 def judged(table: Table, quality: frozenset[str]) -> tuple[str, ...]:

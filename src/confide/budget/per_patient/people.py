@@ -8,6 +8,7 @@ is durable before any record names them.
 the hash key is; under another key every patient would look new, so it is refused.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
+from confide.budget.per_patient.sealed import (
+    changed,
+    read_sealed,
+    rewrite_sealed,
+    write_sealed,
+)
 from confide.errors import InvalidParameterError
 from confide.regular_file import sync_folder
 
@@ -125,6 +131,30 @@ class People:
         write_sealed(self._path(self.count), key=self._key, fields=fields, columns=columns)
         self._add(columns["high"], columns["low"])
         return found
+
+    def forget(self, identities: NDArray[np.uint64]) -> None:
+        """Put random words in the place of the hashes of some patients; their numbers stay.
+
+        So what stands under a number, in membership files of which the ledger holds the tags, is of
+        nobody any more, and nobody else gets that number.
+
+        Args:
+            identities: Shape (persons, 2); those who were never met change nothing.
+        """
+        gone = np.unique(self.numbers(identities))
+        gone = gone[gone != UNKNOWN]
+        for path in sorted(self._folder.glob("*.people")):
+            found = read_sealed(path, key=self._key, kind=KIND)
+            start = found.fields["start"]
+            inside = gone[(gone >= start) & (gone < start + found.columns["high"].size)] - start
+            if not inside.size:
+                continue
+            columns = {name: each.copy() for name, each in found.columns.items()}
+            for each in columns.values():
+                each[inside] = np.frombuffer(os.urandom(8 * inside.size), dtype=np.uint64)
+            rewrite_sealed(path, key=self._key, fields=found.fields, columns=columns)
+        self._high = self._low = np.empty(0, dtype=np.uint64)
+        self.refresh()
 
     def _add(self, high: NDArray[np.uint64], low: NDArray[np.uint64]) -> None:
         self._high = np.concatenate([self._high, high])

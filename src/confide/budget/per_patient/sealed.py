@@ -53,24 +53,43 @@ def write_sealed(path: Path, *, key: bytes, fields: Mapping[str, Any], columns: 
     Raises:
         LedgerFrozenError: If the file exists.
     """
+    tag = _write_beside(path, key=key, fields=fields, columns=columns)
+    if path.exists():
+        raise LedgerFrozenError(f"{path.name} is there already.")
+    _put_in_place(path)
+    return tag
+
+
+def rewrite_sealed(path: Path, *, key: bytes, fields: Mapping[str, Any], columns: Columns) -> None:
+    """Write a file in the place of the one of before, durably; its bytes are gone."""
+    _write_beside(path, key=key, fields=fields, columns=columns)
+    _put_in_place(path)
+
+
+def _write_beside(path: Path, *, key: bytes, fields: Mapping[str, Any], columns: Columns) -> str:
     named = [[name, column.dtype.str, int(column.size)] for name, column in columns.items()]
     header = json.dumps({**fields, "columns": named}, sort_keys=True).encode() + b"\n"
     parts = [memoryview(_MAGIC), memoryview(header), *map(_octets, columns.values())]
     code = hmac.new(key, digestmod=hashlib.sha256)
     for part in parts:
         code.update(part)
-    beside = path.with_name(path.name + ".part")
+    beside = _beside(path)
     beside.unlink(missing_ok=True)
     file = descriptor(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     with os.fdopen(file, "wb", buffering=0) as out:
         for part in (*parts, memoryview(code.digest())):
             write_all(out.fileno(), part)
         os.fsync(out.fileno())
-    if path.exists():
-        raise LedgerFrozenError(f"{path.name} is there already.")
-    beside.rename(path)
-    sync_folder(path.parent)
     return code.hexdigest()
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(path.name + ".part")
+
+
+def _put_in_place(path: Path) -> None:
+    _beside(path).replace(path)
+    sync_folder(path.parent)
 
 
 def _octets(column: NDArray[Any]) -> memoryview:

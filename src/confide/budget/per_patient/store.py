@@ -65,10 +65,10 @@ class PatientStore:
         """
         self._lineage = lineage
         self._folder = folder / hashlib.sha256(lineage.encode()).hexdigest()[:16]
-        self._key = hmac.new(hash_key, b"confide patient store 1", hashlib.sha256).digest()
+        self._key = store_key(hash_key)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._records = Records(folder=self._folder / "members", key=self._key)
-        with self._alone():
+        with alone(self._folder):
             self._found()
             self._records.folder.mkdir(mode=0o700, exist_ok=True)
             self._people = People(self._folder / "people", key=self._key)
@@ -88,7 +88,7 @@ class PatientStore:
             LedgerFrozenError: If a file is missing, was changed, or belongs to no entry.
             BudgetExhaustedError: If what *everybody* paid and would pay passes a cap: a public sum.
         """
-        with self._alone():
+        with alone(self._folder):
             self._records.require_none(entry)
             for bound in bounds:
                 tally = self._tally(bound.window, ledger, entry=entry)
@@ -111,7 +111,7 @@ class PatientStore:
         Raises:
             LedgerFrozenError: If a file is missing, was changed, or belongs to no entry.
         """
-        with self._alone():
+        with alone(self._folder):
             roster = self._roster_of(bill)
             mine = roster.of(bill.who)
             tallies = [(self._tally(b.window, ledger, entry=entry), b) for b in bounds]
@@ -170,7 +170,7 @@ class PatientStore:
             roster=roster,
             identities=identities,
         )
-        with self._alone():
+        with alone(self._folder):
             members = self._records.read(opened, people=self._people.count)
             numbers = self._roster_of(bill).numbers
             out = np.zeros(self._people.count, dtype=bool)
@@ -184,7 +184,7 @@ class PatientStore:
 
         For the patient and the privacy officer alone.
         """
-        with self._alone():
+        with alone(self._folder):
             self._people.refresh()
             words = np.array([identity], dtype=np.uint64)
             number = int(self._people.numbers(words)[0])
@@ -204,7 +204,7 @@ class PatientStore:
         Raises:
             LedgerFrozenError: If one is missing, was changed, or belongs to no entry.
         """
-        with self._alone():
+        with alone(self._folder):
             self._people = People(self._folder / "people", key=self._key)
             entries = ledger.entries(self._lineage)
             self._records.require_explained(entries)
@@ -218,7 +218,7 @@ class PatientStore:
         """Keep the vectors for the next process."""
         if not self._changed:
             return
-        with self._alone():
+        with alone(self._folder):
             for window in self._changed - {CapWindow.RELEASE}:
                 tally, path = self._tallies[window], self._cache(window)
                 path.unlink(missing_ok=True)
@@ -318,15 +318,41 @@ class PatientStore:
                 hint="Restore hash.key from its backup.",
             ) from None
 
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Let one process at a time decide; a killed one lets go."""
-        file = descriptor(self._folder / "lock", os.O_RDWR | os.O_CREAT)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(file)
+
+def store_key(hash_key: bytes) -> bytes:
+    """Return what the files of a store are sealed with."""
+    return hmac.new(hash_key, b"confide patient store 1", hashlib.sha256).digest()
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Let one process at a time decide in the folder of a store; a killed one lets go."""
+    file = descriptor(folder / "lock", os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+def forget_people(folder: Path, identities: NDArray[np.uint64], *, hash_key: bytes) -> None:
+    """Break the link between some patients and their numbers, in the stores of every lineage.
+
+    What was charged stands, under numbers that are nobody's: a charge is never taken back.
+
+    Args:
+        folder: Of all stores.
+        identities: Shape (persons, 2).
+        hash_key: Of the site.
+
+    Raises:
+        LedgerFrozenError: If a store was made under another hash key, or is not whole.
+    """
+    for people in sorted(folder.glob("*/people")):
+        with alone(people.parent):
+            People(people, key=store_key(hash_key)).forget(identities)
+            for cache in people.parent.glob("*.roster"):
+                cache.unlink()
 
 
 def _without(

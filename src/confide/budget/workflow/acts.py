@@ -40,6 +40,7 @@ class Word(enum.Enum):
     PERSON = "a person of the policy, who signs a request or a decision"
     ENDORSED = "a policy that takes force: those of the one in force have signed it"
     OFFICER = "an officer's act"
+    PATIENT = "a patient's, who withdrew consent: it takes rows out, and gives nothing back"
 
 
 WORDS: Mapping[str, Word] = {
@@ -62,6 +63,8 @@ WORDS: Mapping[str, Word] = {
     "unfrozen": Word.OFFICER,
     "key-rotated": Word.OFFICER,
     "patient-shown": Word.OFFICER,
+    "consent-withdrawn": Word.PATIENT,
+    "consent-lists-lost": Word.OFFICER,
 }
 """Every kind of row that a chain may hold."""
 

@@ -11,25 +11,34 @@ import typer
 
 from confide.cli.officers import Officer, officers_of
 from confide.cli.output import Json, Output, Quiet, say, table
+from confide.cli.patients.ids import Ids, read_ids
 from confide.errors import ContractError
 
 
 def show_patient(
     dataset: Annotated[Path, typer.Argument(help="A dataset.yaml.")] = Path("dataset.yaml"),
     *,
-    person: Annotated[str, typer.Option("--id", help="The person id, as the source has it.")],
     reason: Annotated[str, typer.Option(help="Why; it is recorded for good.")],
+    ids: Ids = None,
     officer: Officer = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show what one patient was charged by each release; the look is recorded first."""
+    """Show what one patient was charged by each release; the look is recorded first.
+
+    The id is asked for, or read from a file or standard input: command lines are kept by shells.
+    """
+    from confide.files.private_places import WORKSPACE
     from confide.privacy.amount import NANO, decimal_text
     from confide.privacy.individual import FEMTO
     from confide.release.approval import login
+    from confide.release.consent import require_not_withdrawn
     from confide.workspace import open_workspace
 
     output, officers = Output(json=as_json, quiet=quiet), officers_of(officer)
+    given = read_ids(ids)
+    if len(given) != 1:
+        raise ContractError("Expected the id of one patient.", hint="Write it on the only line.")
     with open_workspace(dataset) as site:
         of = site.declared.dataset
         if not of.patients:
@@ -37,7 +46,7 @@ def show_patient(
                 "This data set leaves no patients out, so every charge is everybody's.",
                 hint="See: confide ledger show",
             )
-        identity = site.engine().identity(person)
+        identity = site.engine().identity(given[0])
         if identity is None:
             raise ContractError("That cannot be a person id of this source.")
         site.ledger.desk.note_access(
@@ -46,6 +55,9 @@ def show_patient(
             officer=login(),
             reason=reason,
             officers=officers,
+        )
+        require_not_withdrawn(
+            site.declared.base / WORKSPACE, ledger=site.ledger, lineage=of.lineage, words=identity
         )
         told = site.patients().statement(site.ledger, identity=identity)
         letter = of.measure.letter

@@ -16,8 +16,9 @@ Folder = Annotated[Path, typer.Argument(help="Folder of the backup.")]
 def backup(
     folder: Folder, dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet = False
 ) -> None:
-    """Copy chain, answers and nonces into a new folder, with a signed manifest; no keys."""
+    """Copy chain, answers, nonces and who withdrew consent into a new folder, signed; no keys."""
     from confide.budget.backup import write_backup
+    from confide.budget.per_patient.withdrawn import FOLDER, saved_lists
     from confide.files.private_places import WORKSPACE
     from confide.release.commitment import saved
     from confide.workspace import open_ledger
@@ -25,7 +26,13 @@ def backup(
     at = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     with open_ledger(dataset) as (held, declared):
         inside = declared.base / WORKSPACE
-        chain = write_backup(held, folder, signer=held.signer, at=at, beside=lambda: saved(inside))
+        chain = write_backup(
+            held,
+            folder,
+            signer=held.signer,
+            at=at,
+            beside=lambda: {**saved(inside), **saved_lists(inside / FOLDER)},
+        )
     body = {"folder": str(folder), "rows": chain.head.number, "head": chain.head.hash}
     show = f"Backed up {chain.head.number} rows into {folder}, head {chain.head.hash[:16]}…"
     output = Output(json=as_json, quiet=quiet)

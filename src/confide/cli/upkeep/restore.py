@@ -41,6 +41,7 @@ def restore(
 def _restored(folder: Path, dataset: Path) -> "Restored":
     from confide.budget.backup import read_backup, require_of
     from confide.budget.backup import restore as put_back
+    from confide.budget.per_patient.withdrawn import FOLDER, put_lists_back
     from confide.budget.place import open_store, set_aside_broken
     from confide.files.dataset import read_dataset
     from confide.files.private_places import WORKSPACE
@@ -63,6 +64,7 @@ def _restored(folder: Path, dataset: Path) -> "Restored":
     finally:
         store.close()
     put_openings_back(inside, held.beside)
+    put_lists_back(inside / FOLDER, held.beside)
     return replace(done, aside=done.aside or broken)
 
 

@@ -38,6 +38,7 @@ from confide.rows.prepared.layouts import (
     text_numbers,
 )
 from confide.rows.prepared.manifest import (
+    MANIFEST,
     Manifest,
     Standing,
     copies_in,
@@ -69,6 +70,7 @@ class Preparation:
         folder: Where the copies lie.
         threads: For the engine.
         memory_limit: For the engine.
+        withdrawn: Keyed hashes of persons who withdrew consent; none of their rows is copied.
     """
 
     source: Source
@@ -78,6 +80,7 @@ class Preparation:
     folder: Path
     threads: int | None = None
     memory_limit: str | None = None
+    withdrawn: tuple[str, ...] = ()
 
     def disk_needed(self) -> int:
         """Return the bytes that preparing may take, from the size of the source."""
@@ -95,7 +98,9 @@ class Preparation:
             EngineError: If reading or writing failed.
         """
         state = self._state()
-        name = generation(self.dataset, state=state, hash_key=self.hash_key)
+        name = generation(
+            self.dataset, state=state, hash_key=self.hash_key, withdrawn=self.withdrawn
+        )
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _alone(self.folder):
             before = read_manifest(self.folder)
@@ -130,7 +135,13 @@ class Preparation:
         return state_of(self.source, base=self.base, dataset=self.dataset)
 
     def _standing(self, state: SourceState) -> Standing:
-        found, _ = copies_in(self.folder, dataset=self.dataset, state=state, hash_key=self.hash_key)
+        found, _ = copies_in(
+            self.folder,
+            dataset=self.dataset,
+            state=state,
+            hash_key=self.hash_key,
+            withdrawn=self.withdrawn,
+        )
         return found
 
 
@@ -152,6 +163,7 @@ def _engine(work: Preparation, *, copying: UseCopies | MakeCopies | None = None)
         threads=work.threads,
         memory_limit=work.memory_limit,
         copying=copying,
+        withdrawn=work.withdrawn,
     )
 
 
@@ -287,6 +299,26 @@ def _clear(folder: Path, *, keep: set[str]) -> None:
     for path in folder.iterdir():
         if path.is_dir() and path.name not in keep:
             shutil.rmtree(path, ignore_errors=True)
+
+
+def delete_copies(folder: Path) -> bool:
+    """Delete all prepared copies, of every generation; return whether any were in use.
+
+    Raises:
+        ContractError: If copies are being written.
+        OSError: If a file cannot be deleted.
+    """
+    if not folder.exists():
+        return False
+    with _alone(folder):
+        in_use = read_manifest(folder) is not None
+        (folder / MANIFEST).unlink(missing_ok=True)
+        for path in folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != LOCK:
+                path.unlink()
+    return in_use
 
 
 @contextlib.contextmanager

@@ -46,6 +46,8 @@ from confide.tables.schema import Dataset, Kind, Table
 
 PLACES = 2**32
 """``k`` is rank · 2³² + p; p is below 2³¹."""
+PREPARED = "prepared"
+"""Folder of the copies, in that of the workspace."""
 MOST_RANKS = 100
 """Later rows of a patient are not in the rank projection."""
 

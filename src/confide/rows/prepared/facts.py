@@ -8,8 +8,8 @@ no contribution bound is ever taken from here.
 from sqlglot import exp
 
 from confide.rows.build import STAR, named, num, own, select
-from confide.rows.by_code import narrowing
 from confide.rows.duckdb import DuckDBEngine
+from confide.rows.examine import narrowing
 from confide.rows.prepared.copies import TableCopy, parquet
 from confide.rows.prepared.layouts import incomplete_patients
 from confide.rows.prepared.manifest import TableFacts
@@ -25,9 +25,7 @@ def table_facts(table: Table, *, engine: DuckDBEngine, copy: TableCopy) -> Table
     """
     rows = named(exp.Count(this=STAR), "n")
     scope = engine.scope
-    there, of_codes, read = (
-        engine.run(select(rows, of=found))[0][0] for found in narrowing(table, layout=scope.layout)
-    )
+    there, of_codes, read = narrowing(table, scope=scope, run=engine.run)
     clustered = parquet(copy.clustered)
     if scope.per_event:
         return TableFacts(

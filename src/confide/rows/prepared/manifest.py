@@ -1,11 +1,12 @@
 """What the prepared copies were made from, and whether they still are: ``manifest.json``.
 
 Copies lie in a folder of their *generation*: a digest of the declared tables, unit, snapshot,
-lineage and software, of the order key (as a keyed digest) and of the fingerprint of every file of
-the source: path, device, number, size and both times, of which nobody can set the second.  The
-manifest names one generation and is replaced as a whole, last; so a run that is interrupted
-anywhere leaves the copies of before in use, or none, and the next run goes on in the folder where
-it was.  Copies of another generation than the declared one are not used.
+lineage and software, of the order key (as a keyed digest), of who withdrew consent (keyed hashes)
+and of the fingerprint of every file of the source: path, device, number, size and both times, of
+which nobody can set the second.  The manifest names one generation and is replaced as a whole,
+last; so a run that is interrupted anywhere leaves the copies of before in use, or none, and the
+next run goes on in the folder where it was.  Copies of another generation than the declared one
+are not used.
 
 *Privacy:* files are for the steward alone (0600 in a 0700 folder); the manifest holds counts of
 rows.  Whether copies exist decides how fast an answer is, never what it is.
@@ -17,7 +18,7 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,9 @@ class Manifest:
     facts: tuple[TableFacts, ...] = ()
 
 
-def generation(dataset: Dataset, *, state: SourceState, hash_key: bytes) -> str:
+def generation(
+    dataset: Dataset, *, state: SourceState, hash_key: bytes, withdrawn: Sequence[str] = ()
+) -> str:
     """Return the digest of everything that prepared copies depend on.
 
     Raises:
@@ -108,7 +111,7 @@ def generation(dataset: Dataset, *, state: SourceState, hash_key: bytes) -> str:
             hint="Store them as Parquet and declare source: {kind: parquet, path: ...}.",
         )
     key = hmac.new(hash_key, b"confide prepared copies", hashlib.sha256).hexdigest()
-    body = {
+    body: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
         "tables": [encode(table) for table in dataset.tables],
@@ -118,6 +121,8 @@ def generation(dataset: Dataset, *, state: SourceState, hash_key: bytes) -> str:
         "key": key,
         "source": state.fingerprints,
     }
+    if withdrawn:
+        body["withdrawn"] = sorted(withdrawn)
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -161,13 +166,19 @@ def put_in_place(part: Path, path: Path) -> None:
 
 
 def copies_in(
-    folder: Path, *, dataset: Dataset, state: SourceState, hash_key: bytes
+    folder: Path,
+    *,
+    dataset: Dataset,
+    state: SourceState,
+    hash_key: bytes,
+    withdrawn: Sequence[str] = (),
 ) -> tuple[Standing, Copies | None]:
     """Return whether a folder holds copies that answer for the declared source, and these."""
     manifest = read_manifest(folder) if state.files else None
     if manifest is None:
         return Standing.ABSENT, None
-    if manifest.generation != generation(dataset, state=state, hash_key=hash_key):
+    made = generation(dataset, state=state, hash_key=hash_key, withdrawn=withdrawn)
+    if manifest.generation != made:
         return Standing.OUTDATED, None
     inside = folder / manifest.generation
     for name, size in manifest.sizes.items():

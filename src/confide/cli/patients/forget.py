@@ -1,0 +1,62 @@
+"""``confide patients forget``: take out a person who withdrew consent, for good."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from confide.cli.officers import Officer, officers_of
+from confide.cli.output import Json, Output, Quiet, say
+from confide.cli.patients.ids import Ids, read_ids
+
+NOT_UNDONE = (
+    "Not undone: what was published, models that were trained, backups, and the source itself. "
+    "See docs/how-to/consent-withdrawn.md."
+)
+
+
+def forget_patients(
+    dataset: Annotated[Path, typer.Argument(help="A dataset.yaml.")] = Path("dataset.yaml"),
+    *,
+    ids: Ids = None,
+    lists_lost: Annotated[
+        str,
+        typer.Option(
+            metavar="REASON",
+            help="The lists of before are lost: these are all who ever withdrew. An officer's act.",
+        ),
+    ] = "",
+    officer: Officer = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Take patients who withdrew consent out of copies, records and every later release, for good.
+
+    Ids are asked for, or read from a file or standard input: command lines are kept by shells.
+    """
+    from confide.files.private_places import WORKSPACE
+    from confide.release.approval import login
+    from confide.workspace import open_workspace, preparation
+
+    output, officers = Output(json=as_json, quiet=quiet), officers_of(officer)
+    given = read_ids(ids)
+    with open_workspace(dataset) as site:
+        if lists_lost:
+            of = site.declared.dataset
+            site.ledger.desk.note_lists_lost(
+                of.lineage, by=login(), reason=lists_lost, officers=officers
+            )
+        done = site.forget(given)
+        incidents = (site.declared.base / WORKSPACE / "incidents.log").exists()
+    if done.copies:
+        with output.stages({}) as progress:
+            preparation(dataset).prepare(progress=progress)
+    body = {"patients": done.patients, "copies-made-anew": done.copies, "ledger-row": done.row}
+    shown = f"Taken out of every later release: {done.patients}, whether or not the data hold them."
+    output.result("patients-forget", body, show=lambda: say(shown))
+    output.note(f"Row {done.row} of the ledger says that it was done, and not who.")
+    if incidents:
+        output.note("incidents.log may hold values of anybody: read it, then delete it.")
+    if ids is not None:
+        output.note("Delete the file of ids once your own records are in order.")
+    output.note(NOT_UNDONE)
