@@ -1,11 +1,21 @@
 """Estimators that refuse or read by cells: each must be caught by looking at what leaves them."""
 
+import contextlib
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from confide.errors import ConfideError, ReleaseFailedError
-from confide.learning import DPLogisticRegression, TemporaryLedger, containers, estimator, in_memory
+from confide.learning import (
+    DPLogisticRegression,
+    PublicScaler,
+    TemporaryLedger,
+    containers,
+    estimator,
+    in_memory,
+    scaling,
+)
 from confide.learning.columns import declared, label
 from confide.learning.in_memory import OUTCOME, column_of, frame_of
 from confide.rows.duckdb import DuckDBEngine
@@ -105,3 +115,36 @@ def test_a_fit_whose_frames_leave_with_its_failure_is_caught(sealed, monkeypatch
         )
     shown = any(CELL in each for each in everything_carried(failed.value))
     assert shown is not sealed
+
+
+def refused_for_its_zeros():
+    """Return whether a fit is refused because a step left out the zeros."""
+    sparse = pytest.importorskip("scipy.sparse")
+    model = DPLogisticRegression(bounds=[(0, 1)], workspace=TemporaryLedger())
+    try:
+        model.fit(sparse.csr_matrix([[0.0], [1.0]] * 9), [0, 1] * 9, patients=range(18))
+    except ConfideError:
+        return True
+    return False
+
+
+def test_matrices_without_zeros_that_are_no_tables_are_caught(monkeypatch):
+    assert not refused_for_its_zeros()
+    monkeypatch.setattr(containers, "_is_sparse", lambda _: False)
+    assert refused_for_its_zeros()
+
+
+def test_a_scaler_that_numpy_may_stop_is_caught(monkeypatch):
+    """One cell of 1.6 × 10³⁰⁸, doubled before it is divided."""
+
+    def doubled(values, *, of):
+        low, high = float(of.lower), float(of.upper)
+        return (2 * np.clip(values, low, high) - low - high) / (high - low)
+
+    monkeypatch.setattr(scaling, "_scaled", doubled)
+    monkeypatch.setattr(scaling, "no_warnings", contextlib.nullcontext)
+    monkeypatch.setattr(scaling.np, "errstate", lambda **_: contextlib.nullcontext())
+    scaler = PublicScaler(bounds=[("0", "1.7e308")])
+    scaler.transform(np.array([[1.0]]))
+    with pytest.raises(RuntimeWarning, match="overflow"):
+        scaler.transform(np.array([[1.6e308]]))

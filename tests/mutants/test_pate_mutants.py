@@ -1,5 +1,8 @@
 """Broken PATE: each must fail an audit, a search or the gate that the real one passes."""
 
+import contextlib
+import io
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 
@@ -8,13 +11,16 @@ import pytest
 
 pytest.importorskip("sklearn", reason="pip install '.[sklearn]'")
 
+from numpy import random as arrays
 from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
 
 from confide.attacks.audit.black_box import audit_scenario
 from confide.jobs.learning.pate import job as pate_job
 from confide.jobs.learning.pate import teachers
 from confide.jobs.learning.pate.teachers import count_votes, shards_of
 from confide.jobs.learning.pate.votes import Aggregation, calibrated, moved_by
+from confide.learning import in_memory
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ZeroConcentratedDP
@@ -31,6 +37,7 @@ from pate_world import (
     moved,
 )
 from seeded import SeededEntropy
+from unit.learning import test_fits_in_threads as threads
 
 pytestmark = pytest.mark.mutant
 
@@ -139,3 +146,40 @@ def test_teachers_that_saw_everybody_before_are_caught(monkeypatch) -> None:
     assert farthest() == 0  # a teacher that is refused votes for the first class
     monkeypatch.setattr(teachers, "require_unfitted", lambda _: None)
     assert farthest() > PATIENT.l1
+
+
+@contextlib.contextmanager
+def each_by_itself(libraries):
+    """Put standard output, warnings, coins and threads aside without looking for others."""
+    coins = arrays.get_state()
+    with (
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+        threadpool_limits(1),
+    ):
+        warnings.simplefilter("ignore")
+        yield
+    arrays.set_state(coins)
+
+
+def test_teachers_of_two_fits_that_learn_at_once_are_caught(monkeypatch, capfd) -> None:
+    monkeypatch.setattr(teachers, "_alone", each_by_itself)
+    with pytest.raises(AssertionError):
+        threads.test_teachers_of_two_fits_learn_one_at_a_time_and_nobody_hears_them(capfd)
+
+
+def test_a_silence_that_each_fit_ends_by_itself_is_caught(monkeypatch, tmp_path) -> None:
+    @contextlib.contextmanager
+    def no_warnings():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+
+    monkeypatch.setattr(in_memory, "no_warnings", no_warnings)
+    before = warnings.filters[:]
+    try:
+        with pytest.raises(AssertionError):
+            threads.test_a_fit_that_is_prepared_beside_a_release_leaves_it_unheard(tmp_path)
+    finally:
+        warnings.filters[:] = before

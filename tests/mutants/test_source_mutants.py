@@ -14,6 +14,7 @@ from confide.rows import duckdb as engine
 from confide.rows.physical import Physical
 from confide.rows.session import dropping_messages
 from confide.rows.sources import frames, parquet
+from confide.tables import source_files
 from confide.tables.schema import Kind as ColumnKind
 from native_types import NativeType
 from properties.test_cells_of_every_type import (
@@ -29,6 +30,7 @@ from properties.test_every_kind_of_source import differing
 from rows_world import KEY
 from source_kinds import opened
 from unit.rows import test_frames as suite
+from unit.rows import test_logs_of_databases as logs
 from unit.rows.test_one_cell import disturbed
 
 pytestmark = pytest.mark.mutant
@@ -214,3 +216,13 @@ def test_long_decimals_that_are_taken_for_doubles_are_seen_as_ids(
 
 def test_line_ends_that_are_learned_from_the_first_line_are_seen(tmp_path: Path) -> None:
     assert disturbed(tmp_path, learned=True)
+
+
+def test_a_database_of_which_one_log_alone_is_looked_at_is_seen(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(source_files, "LOGS", (".wal",))
+    with pytest.raises(AssertionError):
+        logs.test_an_open_workspace_sees_that_a_log_which_holds_rows_is_gone(
+            copies=True, tmp_path=tmp_path
+        )

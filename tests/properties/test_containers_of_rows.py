@@ -5,6 +5,7 @@ and what it refuses, it refuses for names, types and shapes alone, in words with
 """
 
 import decimal
+import warnings
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
+sparse = pytest.importorskip("scipy.sparse")
 
 from confide.errors import ConfideError  # noqa: E402
 from confide.learning import (  # noqa: E402
@@ -58,6 +60,8 @@ CONTAINERS = {
     "polars": lambda: by_name(pl.DataFrame),
     "arrow": lambda: by_name(pa.table),
     "record batch": lambda: by_name(pa.RecordBatch.from_pydict),
+    "sparse matrix": lambda: sparse.csr_matrix(np.array(CELLS)),
+    "sparse array": lambda: sparse.coo_array(np.array(CELLS)),
     "twice the same name": lambda: pa.table([[1.5], [2.5]], names=["age", "age"]),
     "no table": lambda: {"age": [64.587, 38.885, 77.123]},
     "one row": lambda: np.array([64.587, 38.885, 77.123]),
@@ -119,7 +123,7 @@ def test_no_refusal_of_scaling_says_a_cell(container):
 FEATURES = declared(NAMES, bounds={"age": (0, 100)}, categories={"ward": [31, 32]})
 SAME = [
     name for name in CONTAINERS
-    if name in {"list", "tuples"} or name.startswith(("numpy", "pandas, A", "polars", "arrow", "rec"))
+    if name in {"list", "tuples"} or name.startswith(("numpy", "pandas, A", "polars", "arrow", "rec", "sparse"))
 ]  # fmt: skip
 
 
@@ -129,7 +133,7 @@ def test_every_container_of_the_same_rows_is_the_same_rows(container):
     found = frame_of(table, {OUTCOME: column_of([0, 1, 0])}, IDS, features=FEATURES)
     expected = frame_of(np.array(CELLS), {OUTCOME: column_of([0, 1, 0])}, IDS, features=FEATURES)
     assert found.equals(expected)
-    if not container.startswith(("list", "tuples", "numpy")):
+    if not container.startswith(("list", "tuples", "numpy", "sparse")):
         assert names_of(table) == NAMES
 
 
@@ -143,6 +147,71 @@ def test_a_fit_on_an_arrow_table_is_the_fit_on_a_frame_and_costs_nothing_more(le
     table = fit(by_name(pa.table))
     assert table.certificate_ == frame.certificate_
     assert list(table.feature_names_in_) == list(NAMES)
+
+
+EDGES = (0.0, -0.0, 5e-324, -5e-324, 1e-300, 0.5, 1e308, -1.7e308, np.inf, -np.inf, np.nan)
+WIDE = (0.5, 3, 1e-300, 1.7e308)
+ODD = (
+    np.longdouble("1e4000"),
+    np.float16(7),
+    np.complex128(1j),
+    decimal.Decimal("1e400"),
+    "x",
+    None,
+)
+
+
+class Warns(float):
+    """A number that says what it is."""
+
+    def __float__(self):
+        warnings.warn("the number 4711", stacklevel=1)
+        return 0.5
+
+
+@given(
+    cells=st.lists(st.sampled_from((*EDGES, *ODD, Warns(4711))), min_size=1, max_size=4),
+    edge=st.sampled_from(WIDE),
+    kept=st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_number_of_a_row_warns_or_stops_the_public_scaler(cells, edge, kept):
+    """Whatever the caller set for NumPy; and what comes of a row is in [−1, 1] or missing."""
+    plain = [cell for cell in cells if type(cell) in (float, np.longdouble)]
+    held = np.array(plain or [0.0]) if kept else np.array([*cells, None], dtype=object)
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = PublicScaler(bounds=[(str(-edge), str(edge))]).transform(held[:, None])
+    assert (np.isnan(found) | (abs(found) <= 1)).all()
+
+
+@pytest.mark.parametrize("edge", WIDE)
+def test_a_public_scaler_maps_bounds_and_middles_exactly(edge):
+    scaler = PublicScaler(bounds=[(str(-edge), str(edge))])
+    found = scaler.transform(np.array([-edge, -edge / 2, 0, edge / 2, edge])[:, None])
+    assert found.ravel() == pytest.approx([-1, -0.5, 0, 0.5, 1])
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_how_many_zeros_there_are_refuses_no_fit(more):
+    """A ColumnTransformer returns a matrix without zeros where there are many, an array else."""
+    compose = pytest.importorskip("sklearn.compose")
+    text = pytest.importorskip("sklearn.feature_extraction")
+    pipeline = pytest.importorskip("sklearn.pipeline")
+    words = [["a"]] * 50 + [[]] * (50 + more)
+    frame = pd.DataFrame({"age": [0.0] * len(words), "words": words})
+    hashed = text.FeatureHasher(n_features=4, input_type="string", alternate_sign=False)
+    both = compose.ColumnTransformer(
+        [("hashed", hashed, "words"), ("kept", "passthrough", ["age"])]
+    )
+    assert sparse.issparse(both.fit_transform(frame)) == bool(more)
+    model = DPLogisticRegression(bounds=(-1, 1), workspace=TemporaryLedger())
+    fitted = pipeline.make_pipeline(both, model).fit(
+        frame,
+        [0, 1] * (len(words) // 2) + [0] * more,
+        dplogisticregression__patients=range(len(words)),
+    )
+    assert fitted[-1].n_features_in_ == 5
 
 
 @pytest.mark.parametrize("kind", [pa.table, pl.DataFrame])

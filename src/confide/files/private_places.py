@@ -7,9 +7,10 @@ and inode (hard links, file systems that ignore case).  A copy of data under ano
 told from a public file.
 
 Private are the workspace folder with ledger, keys and prepared copies; the anchor; the source's
-file with its log, or the files of its declared tables; and to a study the whole folder of a source,
-unless that folder also holds dataset.yaml.  The files of a table are those that the engine would
-open, by its own finder, and more: whatever else lies in the folder of a table, or has its name.
+file with its logs, or the files of its declared tables; and to a study the whole folder of a
+source, unless that folder also holds dataset.yaml.  The files of a table are those that the engine
+would open, by its own finder, and more: whatever else lies in the folder of a table, or has its
+name.
 """
 
 import os
@@ -20,7 +21,7 @@ from typing import IO, Any
 
 from confide.errors import ContractError
 from confide.tables.source import Source
-from confide.tables.source_files import table_files
+from confide.tables.source_files import table_files, with_logs
 
 WORKSPACE = ".confide"
 _ENDINGS = ("", ".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
@@ -74,7 +75,7 @@ def declared_places(
             ]
             found += _of_table(root, table)
     elif source.path:
-        found += [root, root.with_name(f"{root.name}.wal")]
+        found += with_logs(root)
     return PrivatePlaces(folders=(workspace,), files=frozenset(_identities(found)))
 
 

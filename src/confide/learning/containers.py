@@ -1,5 +1,7 @@
 """What holds rows: names, number of columns and cells of a frame, Arrow table, array or list.
 
+A sparse matrix is the array that it stands for.
+
 *Privacy:* names and number of columns come from the container's own names, types and shape, or from
 the declaration; never from cells.  A list of rows has no shape of its own: a row of it that is of
 another width than declared is a patient's, so it is missing, and neither refused nor a reason to
@@ -59,7 +61,7 @@ def width_of(table: Any, *, declared: int | None) -> int:
         return len(names)
     if not is_list(table):
         shape: tuple[int, ...] = getattr(table, "shape", ())
-        if not hasattr(table, "__array__") or len(shape) != 2:
+        if not (hasattr(table, "__array__") or _is_sparse(table)) or len(shape) != 2:
             raise ContractError(_EXPECTED)
         return int(shape[1])
     if declared is None:
@@ -100,6 +102,8 @@ def cells(values: Any, *, width: int | None = None) -> NDArray[Any]:
     """
     if isinstance(values, np.ma.MaskedArray):
         return _column(values)
+    if _is_sparse(values):  # whether a step made it so may depend on how many zeros it found
+        values = values.toarray()
     if not is_list(values):
         if hasattr(values, "__array__"):
             held = _held(values)
@@ -143,6 +147,11 @@ def _is_arrow(table: Any) -> bool:
     import pyarrow as pa
 
     return isinstance(table, pa.Table | pa.RecordBatch)
+
+
+def _is_sparse(table: Any) -> bool:
+    """Return whether it is a matrix of SciPy, of which zeros are not held."""
+    return hasattr(table, "toarray") and type(table).__module__.partition(".")[0] == "scipy"
 
 
 def _held(table: Any) -> list[Any] | None:

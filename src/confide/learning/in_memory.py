@@ -1,7 +1,6 @@
 """Rows that a caller holds in memory: columns of declared types, and the key of a fit on them."""
 
 import hmac
-import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -14,6 +13,7 @@ from confide.learning.columns import Feature, label, numbers, plain
 from confide.learning.containers import cells, columns_of
 from confide.learning.ledger_folder import ledger_folder
 from confide.release.keys import read_order_key
+from confide.release.quiet import no_warnings
 
 ROWS, PATIENT, OUTCOME = "rows", "patient", "outcome"
 
@@ -82,8 +82,7 @@ def column_of(y: Any) -> NDArray[Any]:
 def _arrow(values: NDArray[Any], *, name: str, text: bool) -> Any:
     import pyarrow as pa
 
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # that a cell is odd is not public
+    with no_warnings(), np.errstate(all="ignore"):  # that a cell is odd is not public
         if text:
             return pa.array([label(value) for value in values], type=pa.string())
         return pa.array(numbers(np.asarray(values), name=name), type=pa.float64())

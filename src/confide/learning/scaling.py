@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from confide.errors import ContractError
 from confide.learning.columns import (
     Bounds,
+    Feature,
     declared,
     declared_width,
     each_name,
@@ -15,13 +16,15 @@ from confide.learning.columns import (
 )
 from confide.learning.containers import columns_of, names_of, width_of
 from confide.learning.conventions import Conventions
+from confide.release.quiet import no_warnings
 from confide.release.seal import sealing
 
 
 class PublicScaler(Conventions):
     """Maps each number from its public bounds to [−1, 1]; values outside are cut to them.
 
-    *Privacy:* fit learns nothing; a row's result is a function of that row alone.
+    *Privacy:* fit learns nothing; a row's result is a function of that row alone, and no number of
+    a row warns or raises, whatever the caller set for NumPy.
 
     Example:
         >>> PublicScaler(bounds={"age": (0, 100)}).fit_transform([[50], [75], [200]]).tolist()
@@ -57,9 +60,8 @@ class PublicScaler(Conventions):
             place = {name: number for number, name in enumerate(self.bounds)}
             pairs.sort(key=lambda pair: place[pair[0].name])
         for feature, cells in pairs:
-            low, high = float(feature.lower), float(feature.upper)
-            values = np.clip(numbers(cells, name=feature.name), low, high)
-            found.append((2 * values - low - high) / (high - low))
+            with no_warnings(), np.errstate(all="ignore"):
+                found.append(_scaled(numbers(cells, name=feature.name), of=feature))
         return np.column_stack(found)
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:  # noqa: ARG002, N803
@@ -75,3 +77,10 @@ class PublicScaler(Conventions):
             transformer_tags=TransformerTags(),
             requires_fit=False,
         )
+
+
+def _scaled(values: NDArray[np.float64], *, of: Feature) -> NDArray[np.float64]:
+    """Return (2x − L − U)/(U − L) of numbers cut to [L, U], by halves: their sum could overflow."""
+    low, high = float(of.lower) / 2, float(of.upper) / 2
+    half = np.clip(values, 2 * low, 2 * high) / 2
+    return np.asarray(np.clip(((half - low) + (half - high)) / (high - low), -1, 1))

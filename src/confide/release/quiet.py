@@ -2,50 +2,32 @@
 
 That a warning was given, a record was logged or a library wrote a line, and its words, may depend
 on the data.  Warnings and log records are dropped as long as a release runs (:func:`no_warnings`).
-What libraries in C write goes past both, to file descriptors 1 and 2; it is dropped while a job
-hands rows to such a library (:func:`no_output`), which is a part of that time, as progress is told
-in between.
+What is printed goes past both, and what libraries in C write goes past Python, to file descriptors
+1 and 2; it is dropped while a job hands rows to code that is not ours (:func:`no_output`), which is
+a part of that time, as progress is told in between.
 
-All three are of the whole process.  To put them aside and back each by itself would let two
-releases that overlap in threads put back each other's, so that everything is silenced for ever, or
-a release is silenced no longer.  Here the first that comes in changes them, and the last that goes
-out puts them back.
+All of them are of the whole process, so they are put aside and back together (:mod:`.together`),
+and nowhere else in the package (``tests/architecture/test_process_wide.py``).
 
-*Privacy:* meanwhile no thread shows a warning, logs a record or, under :func:`no_output`, writes to
-1 and 2; the caller's own are lost too.
+*Privacy:* meanwhile no thread shows a warning, logs a record or, under :func:`no_output`, prints or
+writes to 1 and 2; the caller's own are lost too.
 """
 
 import contextlib
 import ctypes
+import io
 import logging
 import os
-import threading
 import warnings
-from collections.abc import Callable, Iterator
+
+from confide.release.together import Together
 
 
-class _Together:
-    """Enters what is given when the first comes in, and leaves it when the last goes out."""
+class _Nowhere(io.TextIOBase):
+    """A stream that keeps nothing."""
 
-    def __init__(self, enter: Callable[[contextlib.ExitStack], None]) -> None:
-        self._enter, self._lock = enter, threading.Lock()
-        self._inside, self._open = 0, contextlib.ExitStack()
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        with self._lock:
-            if not self._inside:
-                with contextlib.ExitStack() as stack:
-                    self._enter(stack)
-                    self._open = stack.pop_all()
-            self._inside += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._inside -= 1
-                if not self._inside:
-                    self._open.close()
+    def write(self, text: str, /) -> int:
+        return len(text)
 
 
 def _unheard(stack: contextlib.ExitStack) -> None:
@@ -56,6 +38,8 @@ def _unheard(stack: contextlib.ExitStack) -> None:
 
 
 def _unwritten(stack: contextlib.ExitStack) -> None:
+    stack.enter_context(contextlib.redirect_stdout(_Nowhere()))
+    stack.enter_context(contextlib.redirect_stderr(_Nowhere()))
     nowhere = os.open(os.devnull, os.O_WRONLY)
     stack.callback(os.close, nowhere)
     _flush()  # what was written before is not lost
@@ -76,7 +60,7 @@ def _flush() -> None:
             library.fflush(ctypes.c_void_p.in_dll(library, name))
 
 
-_UNHEARD, _UNWRITTEN = _Together(_unheard), _Together(_unwritten)
+_UNHEARD, _UNWRITTEN = Together(_unheard), Together(_unwritten)
 
 
 def no_warnings() -> contextlib.AbstractContextManager[None]:
@@ -94,11 +78,11 @@ def no_warnings() -> contextlib.AbstractContextManager[None]:
 
 
 def no_output() -> contextlib.AbstractContextManager[None]:
-    """Write nothing to file descriptors 1 and 2 inside, whatever library it comes from.
+    """Print nothing, and write nothing to file descriptors 1 and 2 inside, whatever it comes from.
 
     Example:
         >>> with no_output():
-        ...     os.write(1, b"patient 17 has the value 4711") > 0
-        True
+        ...     print("patient 17 has the value 4711")
+        ...     written = os.write(1, b"patient 17 has the value 4711")
     """
     return _UNWRITTEN.held()

@@ -7,13 +7,13 @@ shows one row a cell with ±, the interval and flags; Great Tables escapes every
 import io
 import itertools
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from confide.plans.plan import Statistic
 from confide.release.export import distinct_names
+from confide.release.quiet import no_warnings
 from confide.release.release import Release
 from confide.report.cells import Cell, cells_of
 from confide.report.choice import CHOICES
@@ -199,8 +199,7 @@ def great_table(table: Shown, *, name: str, rows: Sequence[Sequence[str]]) -> Ht
     data = pa.table(
         {field: pa.array([row[i] for row in rows], pa.string()) for i, field in enumerate(fields)}
     )
-    with warnings.catch_warnings():  # "PyArrow Table support is currently experimental."
-        warnings.simplefilter("ignore", UserWarning)
+    with no_warnings():  # "PyArrow Table support is currently experimental."
         built = (
             gt.GT(data, id=name)
             .cols_label(dict(zip(fields, table.head, strict=True)))

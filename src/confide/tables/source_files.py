@@ -11,6 +11,9 @@ from confide.tables.source import SourceKind
 
 PARQUET = (".parquet",)
 DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+LOGS = (".wal", ".wal.checkpoint", ".wal.recovery")
+"""What DuckDB writes beside a file, and reads rows from where it is still there: what was written
+since the last checkpoint, during one that did not end, and while both were put together."""
 
 
 def table_files(root: Path, table: str, *, kind: SourceKind) -> tuple[tuple[Path, ...], ...]:
@@ -35,6 +38,16 @@ def table_files(root: Path, table: str, *, kind: SourceKind) -> tuple[tuple[Path
             return _in_any_case(root, table)
         case _:
             assert_never(kind)
+
+
+def with_logs(path: Path) -> tuple[Path, ...]:
+    """Return a file and what may be its logs, whether they are there or not.
+
+    Example:
+        >>> [each.name for each in with_logs(Path("rows.duckdb"))][:2]
+        ['rows.duckdb', 'rows.duckdb.wal']
+    """
+    return (path, *(path.with_name(f"{path.name}{ending}") for ending in LOGS))
 
 
 def fits(path: Path, *, endings: tuple[str, ...]) -> bool:

@@ -33,6 +33,7 @@ from confide.plans.job import JobPlan, job_loss
 from confide.privacy.accounting.compose import to_approximate
 from confide.privacy.measure import Measure
 from confide.release.quiet import no_output
+from confide.release.together import Together
 from confide.rows.records import RecordRows
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
@@ -129,15 +130,29 @@ class ModuleTraining:
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Let PyTorch use one thread: the same bits each time, and faster for small modules."""
+    """Let PyTorch use one thread: the same bits each time, and faster for small modules.
+
+    PyTorch keeps the number by thread, and one for those that come; a thread that never asked takes
+    the latter when it first computes.
+    """
     import torch
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    with _AS_BEFORE.held() as before:
+        torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+
+def _threads(stack: contextlib.ExitStack) -> int:  # noqa: ARG001 - who leaves puts it back
+    import torch
+
+    return int(torch.get_num_threads())
+
+
+_AS_BEFORE = Together(_threads)
 
 
 def epsilon_so_far(spec: DPSGD, plan: JobPlan, *, steps: int, delta: Fraction) -> Fraction:

@@ -23,7 +23,6 @@ References:
 """
 
 import hashlib
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +30,7 @@ from confide.errors import ContractError
 from confide.jobs.learning.losses import loss_of
 from confide.jobs.learning.operations import check
 from confide.plans.canonical import canonical_bytes
+from confide.release.quiet import no_warnings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,8 +85,7 @@ def row_program(module: Any, *, features: int, outputs: int) -> RowProgram:
     start = tuple([held[name].detach().clone() for name in names] for names in (trained, frozen))
     problem = ""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with no_warnings():
             graph = make_fx(functionalize(gradient))(*start, made_up, torch.tensor(1))
     except Exception as broken:  # noqa: BLE001 - the module's own code, on a made-up row
         problem = (str(broken).splitlines() or [type(broken).__name__])[0][:200]

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeAlias
 
+from confide.tables.source_files import with_logs
+
 Fingerprint: TypeAlias = tuple[str, int, int, int, int, int]
 """Path, device, number, bytes, time of writing and time of change (both in nanoseconds)."""
 
@@ -21,7 +23,7 @@ def fingerprints(files: Iterable[Path]) -> tuple[Fingerprint, ...]:
     """Return the fingerprints of files, with the logs that DuckDB files may have beside them."""
     found = []
     for path in files:
-        for part in (path, path.with_name(f"{path.name}.wal")):
+        for part in with_logs(path):
             if part.exists():
                 of = part.stat()
                 found.append(

@@ -16,7 +16,7 @@ from confide.regular_file import require_regular
 from confide.rows.sources.fingerprint import SourceState
 from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source, SourceKind
-from confide.tables.source_files import DELIMITED, PARQUET, table_files
+from confide.tables.source_files import DELIMITED, PARQUET, table_files, with_logs
 
 Found: TypeAlias = Mapping[str, tuple[tuple[Path, ...], ...]]
 """The places that may hold each declared table, each as its files."""
@@ -166,11 +166,12 @@ def readable(path: Path) -> Path:
     """Return the path of a file that an engine will open by its name.
 
     Raises:
-        ContractError: If it, or the log of a DuckDB file, is no regular file.
+        ContractError: If it, or a log of a DuckDB file, is no regular file.
     """
     require_regular(path)
-    with contextlib.suppress(FileNotFoundError):
-        require_regular(path.with_name(f"{path.name}.wal"))
+    for log in with_logs(path)[1:]:
+        with contextlib.suppress(FileNotFoundError):
+            require_regular(log)
     return path
 
 

@@ -14,13 +14,13 @@ References:
 
 import enum
 import inspect
-import warnings
 from typing import Any, assert_never
 
 import numpy as np
 
 from confide.errors import ContractError
 from confide.jobs.learning.pate.teachers import Classifier, Floats, copy_of
+from confide.release.quiet import no_warnings
 
 
 class Learns(enum.Enum):
@@ -85,8 +85,7 @@ def try_student(student: Any, *, terms: Floats, classes: int, learns: Learns) ->
     votes[np.arange(len(terms)), np.arange(len(terms)) % classes] = 20.0
     problem = ""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with no_warnings():
             fitted(student, terms=terms, votes=votes, learns=learns).predict(terms)
     except ContractError:
         raise

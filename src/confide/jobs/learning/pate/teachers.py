@@ -9,8 +9,9 @@ learns, scales or selects, it does so inside its shard.  What it votes is
 
 *Privacy:* a vote is a function of one shard.  Rows reach a teacher in the order of their content,
 ``random_state`` is a public constant, and the generators that NumPy and Python share among all are
-put back after each teacher, who would otherwise leave them where its shard took them.  A failure is
-a vote, and what a teacher prints, warns or logs is dropped: either would tell about its patients.
+put back after each teacher, who would otherwise leave them where its shard took them; teachers
+learn one at a time, those of fits in other threads too.  A failure is a vote, and what a teacher
+prints, warns or logs is dropped, by libraries in C too: either would tell about its patients.
 How long teachers take is not hidden.
 
 *Utility:* constant votes carry no signal; with few patients a teacher many teachers cast them.
@@ -21,8 +22,8 @@ References:
 """
 
 import contextlib
-import io
 import math
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -33,7 +34,7 @@ from numpy.typing import NDArray
 from confide.errors import ContractError, MissingExtraError
 from confide.jobs.learning.pate.unfitted import require_unfitted
 from confide.plans.canonical import Json
-from confide.release.quiet import no_warnings
+from confide.release.quiet import no_output, no_warnings
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -125,7 +126,7 @@ def try_teacher(teacher: Any, *, rows: Floats, classes: int) -> None:
     problem = ""
     for few in (rows[: len(rows) // 20], rows):
         try:
-            with _silence(), _shared_coins(), _one_thread():
+            with _alone(_libraries()):
                 fitted = copy_of(teacher)
                 fitted.fit(few, np.arange(len(few)) % classes)
                 _valid(np.asarray(fitted.predict(few)), queries=len(few), classes=classes)
@@ -216,24 +217,35 @@ def count_votes(
         progress: Told how many teachers have voted.
     """
     counts = np.zeros((len(queries), classes), dtype=np.int64)
-    places = np.arange(len(queries))
-    with _one_thread():
-        for number, shard in enumerate(shards, start=1):
-            cast = votes_of(shard, teacher=teacher, queries=queries, classes=classes)
-            counts[places, cast] += 1
-            progress(number)
+    places, libraries = np.arange(len(queries)), _libraries()
+    for number, shard in enumerate(shards, start=1):
+        cast = votes_of(
+            shard, teacher=teacher, queries=queries, classes=classes, libraries=libraries
+        )
+        counts[places, cast] += 1
+        progress(number)
     return counts
 
 
-def votes_of(shard: Shard, *, teacher: Classifier, queries: Floats, classes: int) -> Integers:
-    """Return the class index that one teacher votes for on each query; total."""
+def votes_of(
+    shard: Shard, *, teacher: Classifier, queries: Floats, classes: int, libraries: Any = None
+) -> Integers:
+    """Return the class index that one teacher votes for on each query; total.
+
+    Args:
+        shard: Rows.
+        teacher: What is copied.
+        queries: Public rows.
+        classes: How many there are.
+        libraries: Of linear algebra; looked for when None.
+    """
     present = np.unique(shard.classes)
     if present.size == 0:
         return np.zeros(len(queries), dtype=np.int64)
     if present.size == 1:
         return np.full(len(queries), present[0], dtype=np.int64)
     try:
-        with _silence(), _shared_coins():
+        with _alone(libraries or _libraries()):
             fitted = copy_of(teacher)
             fitted.fit(shard.terms, shard.classes)
             said = np.asarray(fitted.predict(queries.copy()))
@@ -250,12 +262,32 @@ def _valid(said: NDArray[Any], *, queries: int, classes: int) -> Integers:
     return np.where((votes == said) & (votes >= 0) & (votes < classes), votes, 0)
 
 
-def _one_thread() -> contextlib.AbstractContextManager[Any]:
-    """Hold linear algebra to one thread: faster for small shards, and sums keep their order."""
-    from threadpoolctl import threadpool_limits
+def _libraries() -> Any:
+    """Return the libraries of linear algebra that are loaded."""
+    from threadpoolctl import ThreadpoolController
 
-    held: contextlib.AbstractContextManager[Any] = threadpool_limits(1)
-    return held
+    return ThreadpoolController()
+
+
+_ONE = threading.RLock()
+
+
+@contextlib.contextmanager
+def _alone(libraries: Any) -> Iterator[None]:
+    """Let a teacher learn while no other does, of this fit or of one in another thread; unheard.
+
+    Coins and the number of threads are the whole process's.  With one thread linear algebra is
+    faster for small shards, and sums keep their order.
+    """
+    with (
+        _ONE,
+        no_warnings(),
+        no_output(),
+        np.errstate(all="ignore"),
+        libraries.limit(limits=1),
+        _shared_coins(),
+    ):
+        yield
 
 
 @contextlib.contextmanager
@@ -271,17 +303,6 @@ def _shared_coins() -> Iterator[None]:
     finally:
         random.setstate(of_python)
         arrays.set_state(of_numpy)  # noqa: NPY002
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    with (
-        no_warnings(),
-        np.errstate(all="ignore"),
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
-    ):
-        yield
 
 
 def shards_of(

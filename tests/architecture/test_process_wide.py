@@ -1,0 +1,54 @@
+"""What a process has once is put aside in one place, so that releases in threads do it together."""
+
+import ast
+
+import pytest
+
+from pages import ROOT
+
+SOURCE = ROOT / "src" / "confide"
+SWITCHES = {
+    "catch_warnings",
+    "filterwarnings",
+    "simplefilter",
+    "captureWarnings",
+    "redirect_stdout",
+    "redirect_stderr",
+    "threadpool_limits",
+    "ThreadpoolController",
+    "set_num_threads",
+    "set_state",
+    "setstate",
+    "disable",  # of logging
+    "dup2",
+}
+PERMITTED = {
+    "release/quiet.py": SWITCHES,
+    # by one teacher at a time, whoever's it is
+    "jobs/learning/pate/teachers.py": {"ThreadpoolController", "set_state", "setstate"},
+    # by all trainings together
+    "jobs/learning/module_training.py": {"set_num_threads"},
+    # before a command begins, and after it ended
+    "cli/streams.py": {"dup2"},
+}
+
+
+def switched(path):
+    """Yield the switches of the process that a source file turns."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Attribute) and node.attr in SWITCHES:
+            yield node.attr
+        if isinstance(node, ast.Name) and node.id in SWITCHES:
+            yield node.id
+
+
+@pytest.mark.parametrize(
+    "path", sorted(SOURCE.rglob("*.py")), ids=lambda path: path.relative_to(SOURCE).as_posix()
+)
+def test_what_a_process_has_once_is_put_aside_in_few_places(path):
+    name = path.relative_to(SOURCE).as_posix()
+    assert set(switched(path)) <= PERMITTED.get(name, set())
+
+
+def test_the_places_still_do():
+    assert all(set(switched(SOURCE / name)) for name in PERMITTED)
