@@ -41,6 +41,7 @@ FORWARD: Mapping[str, tuple[State, State]] = {
     "burned": (State.READING, State.BURNED),
     "published": (State.COMMITTED, State.PUBLISHED),
 }
+TOO_MUCH = (OverflowError, RecursionError)  # numbers without end, lists without end
 OVER = frozenset({State.CANCELLED, State.REFUSED})  # the key may be used again
 
 
@@ -103,7 +104,7 @@ class Book:
             self.identity = self.identity.following(fields)
             now = moment_of(fields, last=self.at, readings=self.readings)
             self._apply(fields, event, now=now)
-        except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (LookupError, ValueError, TypeError, AttributeError, *TOO_MUCH) as error:
             raise LedgerFrozenError(f"Row {event.number} of the ledger makes no sense.") from error
         self.number, self.hash, self.at = event.number, event.hash, fields["at"]
         self.kind, self.trail[event.number] = fields["kind"], event.hash

@@ -13,6 +13,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,7 @@ _RESTORE = (
 )
 _ACCEPT = "An officer finds out why, then runs: confide ledger unfreeze --reason ..."
 
+_FEW = 20  # lines that a row by which an officer goes on names one by one
 _RENEWED = "The rows are whole, and it was written anew from them. Find out who wrote it."
 
 
@@ -134,6 +136,7 @@ class Journal:
         self._require_process()
         with self.store.turn(), self._immediate():
             found = self._look()
+            found.differences.extend(islice(unsigned_lines(found, signer=self.signer), _FEW))
             unknown = found.raised.keys() - found.book.accounts.keys() - {""}
             if found.damage or unknown:
                 lost = [f"Lineage {name!r} is in the anchor alone." for name in sorted(unknown)]
