@@ -137,8 +137,8 @@ class Life:
     def adopt(self) -> None:
         """Adopt a policy with caps of some kinds; the one that lost rows held, if there is one."""
         account = self.ledger._journal.book.accounts[LINEAGE]
-        if account.awaited:
-            new = self.policies[account.awaited[1]]
+        if account.awaited.versions:
+            new = self.policies[self.draw.choice(account.awaited.versions)[1]]
         else:
             kinds = [(scope, window) for scope in SCOPES for window in WINDOWS]
             some = self.draw.sample(kinds, self.draw.randrange(4))

@@ -10,6 +10,7 @@ import pytest
 from confide.budget import checkpoint
 from confide.budget.account import Account
 from confide.budget.amount import Amount
+from confide.budget.awaited import Awaited
 from confide.budget.book import Book
 from confide.budget.entry import Entry
 from confide.budget.growth import Growth, Step
@@ -20,7 +21,7 @@ from ledger_policies import ADA, BO, CY, PLAN_JSON, approved, cap, uncapped, wit
 from ledger_policies import PLAN as PLAN_DIGEST
 from ledgers import LINEAGE, TENTH, HandClock, SiteKey, open_ledger, request, terms
 
-KINDS = (Account, Asked, Book, Decision, Docket, Entry, Growth, Identity, Submission)
+KINDS = (Account, Asked, Awaited, Book, Decision, Docket, Entry, Growth, Identity, Submission)
 IN_MEMORY = {"Book.trail"}  # hashes of the rows since a checkpoint
 PLAN = (
     '{"dataset":{"patients":[{"nano":1}],"snapshot":"may"},"study":{"id":"s","period":"2027-05"}}'
@@ -115,6 +116,7 @@ def objects(book):
     """Every object of the kinds that a checkpoint has to bring back, by name."""
     found = {"book": book, "docket": book.docket, "identity": book.identity}
     found |= {f"account {name}": each for name, each in book.accounts.items()}
+    found |= {f"awaited {name}": each.awaited for name, each in book.accounts.items()}
     found |= {f"growth {number}": each for number, each in book.growths.items()}
     for held in book.requests.all():
         found[f"entry {held.entry.number}"] = held.entry

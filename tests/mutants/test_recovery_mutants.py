@@ -1,20 +1,22 @@
 """Ledgers that forgive what was lost; each must be caught by the suite's own check."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
-from confide.budget import book, inspection, lost_rows
+from confide.budget import book, inspection, journal, lost_rows
 from confide.budget.account import Account
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.counters import kind_of, year_of
 from confide.budget.identity import Identity
 from confide.budget.journal import Journal
 from confide.budget.lost_rows import Granted
-from confide.errors import BurnedError, LedgerFrozenError
+from confide.errors import BurnedError, LedgerFrozenError, PolicyError
 from confide.release.ledger_pin import FolderSite
 from ledgers import TENTH, HandClock, open_ledger, request, terms, used
 from properties import test_lost_and_put_back as life
+from unit.budget import test_lost_policies as policies
 from unit.budget import test_lost_rows as lost
 from unit.cli import test_lost_files as suite
 
@@ -133,6 +135,60 @@ def test_heads_that_name_no_officers_are_caught(tmp_path, monkeypatch):
     monkeypatch.setattr(inspection, "officer_keys", lambda *_: ())
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         lost.going_on_takes_the_word_of_lost_officers(tmp_path / "mutant")
+
+
+BRANCH = lost_rows.lost_branch
+
+
+def forgets_earlier_lines(lines, *, hashes, earlier):
+    """A line of before somebody went on counts as new."""
+    return BRANCH(lines, hashes=hashes)
+
+
+def takes_lines_of_any_place(lines, *, hashes, earlier):
+    """A line is believed under the key of the row that it says it is of."""
+    found = BRANCH(lines, hashes=hashes, earlier=earlier)
+    return None if found is None else replace(found, after=-1)
+
+
+def lower_versions_too(awaited, new):
+    is_lower = bool(awaited) and new.policy.version < awaited[-1][0]
+    return None if is_lower else AWAITED_PROBLEM(awaited, new)
+
+
+AWAITED_PROBLEM = book.awaited_problem
+WHOSE_WORD = {
+    "copied lines": (
+        lambda patch: patch.setattr(inspection, "lost_branch", forgets_earlier_lines),
+        policies.a_line_that_is_copied_takes_no_officers_word_away,
+    ),
+    "keys that were replaced": (
+        lambda patch: patch.setattr(inspection, "lost_branch", takes_lines_of_any_place),
+        policies.a_key_that_was_replaced_signs_no_line_of_lost_rows,
+    ),
+    "any policy before the lost one": (
+        lambda patch: patch.setattr(book, "awaited_problem", lower_versions_too),
+        policies.nobody_else_decides_until_lost_policies_hold_again,
+    ),
+    "nobody's word in between": (
+        lambda patch: [
+            patch.setattr(place, "guards_of", lambda *_, **__: ()) for place in (book, journal)
+        ],
+        policies.nobody_else_decides_until_lost_policies_hold_again,
+    ),
+    "heads that forget whose word counts in between": (
+        lambda patch: patch.setattr(inspection, "guards", lambda *_: ()),
+        policies.nobody_else_decides_until_lost_policies_hold_again,
+    ),
+}
+
+
+@pytest.mark.parametrize("mutant", WHOSE_WORD)
+def test_a_ledger_that_takes_anothers_word_after_a_loss_is_caught(tmp_path, monkeypatch, mutant):
+    change, check = WHOSE_WORD[mutant]
+    change(monkeypatch)
+    with pytest.raises((AssertionError, PolicyError, pytest.fail.Exception)):
+        check(tmp_path / "mutant")
 
 
 @pytest.mark.parametrize(

@@ -93,11 +93,11 @@ def test_a_certificate_verifies_against_a_chain_whose_texts_hold_ends_of_lines(c
 
 def test_a_chain_of_odd_lines_is_refused_in_words(clinic, tmp_path):
     chain = tmp_path / "chain.jsonl"
+    head = {"number": "1", "signature": "x", "hash": "a", "kind": "k", "lineage": "l", "key": "k"}
     for line in (
         '{"number": Infinity, "previous": "a", "hash": "b", "body": "c"}',
         '{"number": 1, "signature": "x"}',
-        '{"number": "1", "signature": "x", "hash": "a", "kind": "k", "lineage": "l", "spent": [1],'
-        ' "key": "k"}',
+        json.dumps(head | {"spent": [1]}),
     ):
         chain.write_text(f"{line}\n")
         refused = confide("verify", clinic.folder / "first", "--chain", chain)

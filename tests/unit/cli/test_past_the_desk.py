@@ -138,7 +138,7 @@ def test_an_act_on_the_whole_ledger_is_every_officers_whatever_data_set_its_row_
         for hand in ((), ("--officer", clinic.keys["bo"])):
             rotate = ("ledger", "rotate-keys", clinic.dataset, "--reason", "mine", *hand)
             assert confide(*rotate, "--json").code == 4
-        forged.setattr("confide.budget.journal.require_officers", lambda *_, **__: None)
+        forged.setattr("confide.budget.journal.require_act", lambda *_, **__: None)
         assert confide(*rotate, "--json").json["error"] == "LedgerFrozenError"
     said = {"reason": "mine", "findings": [], "raised": {}, "burned": [], "lineage": lineage}
     with open_ledger(clinic.dataset) as (held, _):
