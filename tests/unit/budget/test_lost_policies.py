@@ -10,7 +10,7 @@ from confide.budget.chain import canonical, row_hash, sign_head
 from confide.budget.policy.adoption import adopted
 from confide.errors import ApprovalMissingError, LedgerFrozenError, PolicyError
 from ledger_policies import ADA, BO, CY, DI, cap, policy, uncapped, with_people
-from ledgers import LINEAGE, HandClock, SiteKey, open_ledger, released, request, terms
+from ledgers import LINEAGE, HandClock, SiteKey, open_ledger, released, terms
 from unit.budget.test_lost_rows import asked, kept, put_back
 
 OLD, NEW = SiteKey(b"1" * 32), SiteKey(b"2" * 32)
