@@ -123,7 +123,7 @@ class Book:
             case "year-opened" | "day-confirmed":
                 self._tell_time(fields, event)
             case "policy-adopted":
-                self._adopt(fields, event)
+                self._adopt(fields, event, now=now)
             case "policy-endorsed" | "submitted" | "decided" | "withheld":
                 self._decide(fields, event, now=now)
             case "reserved" | "refused":
@@ -183,9 +183,9 @@ class Book:
             raise LedgerFrozenError(f"Row {event.number} confirms a day that is not.")
         account.confirm(fields["day"])
 
-    def _adopt(self, fields: Mapping[str, Any], event: Event) -> None:
+    def _adopt(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
         account, new = self.accounts[self.lineage], adopted_of(fields)
-        found = self.adoption_problem(account, new, reason=fields["reason"])
+        found = self.adoption_problem(account, new, reason=fields["reason"], now=now)
         terms, policy = account.terms, new.policy
         same = (terms.unit, terms.adjacency, terms.measure)
         if found or same != (policy.unit, policy.adjacency, policy.measure):
@@ -195,15 +195,19 @@ class Book:
         account.adopt(new)
         self.docket.forget_endorsements(self.lineage)
 
-    def adoption_problem(self, account: Account, new: Adopted, *, reason: str) -> Problem | None:
+    def adoption_problem(
+        self, account: Account, new: Adopted, *, reason: str, now: Moment
+    ) -> Problem | None:
         """Return why a policy cannot be adopted for a lineage now; None if it can."""
+        present, lineage = account.policy or new, account.terms.lineage
+        days = present.policy.workflow.expires_after_days
         return awaited_problem(account.awaited.versions, new) or adoption_problem(
             account.policy,
             new,
             caps=account.caps,
             reason=reason,
-            endorsed=self.docket.endorsers(account.terms.lineage, policy=new.digest),
-            askers=self.docket.askers(account.terms.lineage, charged_under=self.charged_under),
+            endorsed=self.docket.endorsers(lineage, policy=new.digest, days=days, now=now),
+            askers=self.docket.askers(lineage, charged_under=self.charged_under),
         )
 
     def _decide(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
@@ -213,7 +217,7 @@ class Book:
             raise LedgerFrozenError(f"Row {number} decides without a policy.")
         match fields["kind"]:
             case "policy-endorsed":
-                self.docket.endorse(fields, event, adopted=adopted)
+                self.docket.endorse(fields, event, adopted=adopted, now=now)
             case "submitted":
                 self.docket.submit(fields, number=number, digest=event.hash, adopted=adopted)
             case "decided":

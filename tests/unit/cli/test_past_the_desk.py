@@ -297,3 +297,31 @@ def test_one_key_under_two_names_is_no_policy(plain):
     refused = confide("policy", "check", plain.folder / "policy.yaml", "--json")
     assert refused.code == 7
     assert "the same key stands twice" in refused.json["message"]
+
+
+def test_a_cap_above_what_a_counter_holds_is_kept_and_counts(clinic):
+    policy, most = clinic.folder / "policy.yaml", 2**62 / 10**9
+    year = 'window: calendar-year, limit: {epsilon: "1.2"}'
+    assert year in policy.read_text()
+    wide = year.replace('{epsilon: "1.2"}', '{rho: "99999999999999"}')
+    policy.write_text(policy.read_text().replace(year, wide))
+    assert run(clinic, "first").code == 0
+    (shown,) = (cap for cap in caps(clinic) if "ethics-year" in cap["cap"])
+    assert float(shown["limit"]) == pytest.approx(most)
+    assert float(shown["spent"]) > 0
+    assert confide("ledger", "verify", clinic.dataset).code == 0
+
+
+def test_an_act_that_nobody_signed_makes_no_hash_key(plain):
+    """One that is missing is made anew when an officer goes on, and not when a stranger tries."""
+    assert run(plain, "first").code == 0
+    key = plain.folder / ".confide" / "hash.key"
+    kept = key.read_bytes()
+    key.unlink()
+    go_on = ("ledger", "unfreeze", plain.dataset, "--reason", "mine")
+    for hand in ((), ("--officer", plain.keys["bo"])):
+        assert confide(*go_on, *hand).code == 4
+        assert not key.exists()
+    key.write_bytes(kept)
+    key.chmod(0o600)
+    assert confide("ledger", "verify", plain.dataset).code == 0

@@ -7,7 +7,8 @@ rest:
   leaving rows out instead of by refusing; a δ raised; a change of who decides.
 - *A signature of those in force.*  Once a policy names people, its next version is endorsed by a
   privacy officer of the present one (by anybody who may approve, if none has that role).  Otherwise
-  whoever can edit the file could name themselves and approve their own requests.
+  whoever can edit the file could name themselves and approve their own requests.  A signature grows
+  old like an approval.
 - *The strictest approvals of the policy in force*, for a cap that stands for a law or a promise
   (``basis: legal``, or priority 1): as many of the roles of its most demanding tier as that tier
   asks for, each filled by another person who may approve, two at least, one a privacy officer.  A
