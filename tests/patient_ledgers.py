@@ -76,25 +76,25 @@ class Site:
         assert isinstance(held, Reservation)
         return held
 
-    def charge(self, held, who, losses, *, everybody=0, count=None, salt=0):
+    def charge(self, held, who, losses, *, everybody=0, count=None, salt=0, roster="", ids=None):
         """Charge; return a mask over ``who`` of those who are in, and the tag."""
         who, losses = np.asarray(who, dtype=np.int64), np.array(losses, dtype=np.int64)
         count = int(who.max()) + 1 if count is None else count
         bill = Bill(
-            everybody=everybody, who=who, losses=losses, roster="",
-            identities=lambda: identities(count, salt=salt),
+            everybody=everybody, who=who, losses=losses, roster=roster,
+            identities=lambda: identities(count, salt=salt) if ids is None else ids,
         )  # fmt: skip
         charged = self.store.charge(
             self.ledger, entry=held.entry, bounds=self.bounds, bill=bill, nonce=b"\x05" * 32
         )
         return ~np.isin(who, charged.left_out), charged.tag
 
-    def release(self, key, who, losses, *, nano=NANO, everybody=0, count=None):
+    def release(self, key, who, losses, *, nano=NANO, everybody=0, count=None, **others):
         """Run a release to its end; return who is in."""
         held = self.reserve(key, nano=nano)
         self.store.admit(self.ledger, entry=held.entry, bounds=self.bounds, everybody=everybody)
         self.ledger.start_reading(held)
-        inside, tag = self.charge(held, who, losses, everybody=everybody, count=count)
+        inside, tag = self.charge(held, who, losses, everybody=everybody, count=count, **others)
         self.ledger.publish(self.ledger.commit(held, payload=b"p", members=tag))
         return inside
 

@@ -1,12 +1,14 @@
 """Random lives of a ledger whose file is put back at will, and what was really granted in them.
 
 Copies are taken and put back in any order, policies with caps of every kind are adopted between,
-the clock moves on, years are opened and days confirmed.  The anchor is whole and left alone, so
-nothing that was ever granted may be forgotten: not by any counter, in any life.
+the clock moves on, years are opened and days confirmed.  The anchor is whole; strangers only repeat
+lines of it.  So nothing that was ever granted may be forgotten: not by any counter, in any life.
+Where policies name people, no act may ever again go without their officer, from the first on.
 """
 
 import random
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -17,8 +19,9 @@ from confide.budget.counters import ROLLING, Occasion, kind_of, shares, window_o
 from confide.budget.ledger import Reservation
 from confide.budget.policy.adoption import adopted
 from confide.budget.policy.policy import Policy
-from confide.errors import LedgerFrozenError, PolicyError
-from ledger_policies import cap, policy
+from confide.budget.workflow.acts import Officers
+from confide.errors import ApprovalMissingError, LedgerFrozenError, PolicyError
+from ledger_policies import CY, cap, policy, with_people
 from ledgers import LINEAGE, NANO, HandClock, open_ledger, request, terms
 
 WINDOWS = ("lifetime", "calendar-year", "rolling-365d")
@@ -34,6 +37,7 @@ ACTS = {
     "open_year": 1,
     "confirm_day": 0.7,
     "unfreeze": 0.3,
+    "repeat_a_line": 0.7,
 }
 
 
@@ -43,6 +47,7 @@ class Life:
 
     folder: Path
     seed: int
+    people: bool = False
     clock: HandClock = field(default_factory=HandClock)
     granted: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     recent: list[tuple[str, str, int]] = field(default_factory=list)  # day, counter, units
@@ -51,6 +56,7 @@ class Life:
     policies: dict[str, Policy] = field(default_factory=dict)
     asked: int = 0
     put_back: int = 0
+    named: bool = False  # whether a policy that names people was ever in force
 
     def __post_init__(self) -> None:
         self.draw = random.Random(self.seed)
@@ -68,8 +74,17 @@ class Life:
         try:
             ledger.spent(LINEAGE) if self.asked else ledger.head()
         except LedgerFrozenError:
-            ledger.unfreeze("looked into")
+            self.signed(lambda by: ledger.unfreeze("looked into", officers=by))
         return ledger
+
+    def signed(self, act: Callable[[Officers], None]) -> None:
+        """Do an act; without the officer first, who is needed once a policy has named people."""
+        try:
+            act(())
+        except ApprovalMissingError:
+            act((CY,))
+        else:
+            assert not self.named, self.seed
 
     def live(self, acts: int) -> "Life":
         """Do so many acts, and look at every counter after each."""
@@ -105,7 +120,8 @@ class Life:
         self.asked += 1
         one = request(f"k{self.asked}", nano=self.draw.randrange(1, 40) * 1_000_000)
         who = {"analyst": self.draw.choice("ab"), "project": self.draw.choice(["", "x", "y/z"])}
-        self.under_way.append((self.ledger.reserve(replace(one, **who)), False))
+        tier = "open" if self.people else ""
+        self.under_way.append((self.ledger.reserve(replace(one, tier=tier, **who)), False))
 
     def move(self) -> None:
         """Take a request a step on, or end it."""
@@ -137,16 +153,20 @@ class Life:
     def adopt(self) -> None:
         """Adopt a policy with caps of some kinds; the one that lost rows held, if there is one."""
         account = self.ledger._journal.book.accounts[LINEAGE]
-        if account.awaited:
-            new = self.policies[account.awaited[1]]
+        if account.awaited.versions:
+            new = self.policies[self.draw.choice(account.awaited.versions)[1]]
         else:
             kinds = [(scope, window) for scope in SCOPES for window in WINDOWS]
             some = self.draw.sample(kinds, self.draw.randrange(4))
             caps = [cap(f"{scope}-{window}", scope, window, "80") for scope, window in some]
             life = cap("life", "patient", "lifetime", "90")
-            new = policy(life, *caps, version=len(self.policies) + 1)
+            make = with_people if self.people else policy
+            new = make(life, *caps, version=len(self.policies) + 1)
             self.policies[adopted(new).digest] = new
+        if self.people and account.policy is not None:
+            self.ledger.desk.endorse(LINEAGE, policy=new, signer=CY)
         self.ledger.desk.adopt(LINEAGE, policy=new, reason="the board says so")
+        self.named = self.named or self.people
 
     def copy(self) -> None:
         self.copies.append(self.file.read_bytes())
@@ -157,6 +177,8 @@ class Life:
         self.ledger.close()
         self.file.write_bytes(self.draw.choice(self.copies[-6:]))
         self.put_back += 1
+        if self.draw.random() < 0.4:
+            self.add_a_line()
         self.ledger = self.opened()
 
     def close(self) -> None:
@@ -167,11 +189,25 @@ class Life:
         self.clock.time += timedelta(days=self.draw.choice([1, 40, 200, 400]))
 
     def open_year(self) -> None:
-        self.ledger.open_year(LINEAGE, year=self.clock.time.year, reason="it is new year")
+        why = {"year": self.clock.time.year, "reason": "it is new year"}
+        self.signed(lambda by: self.ledger.open_year(LINEAGE, **why, officers=by))
 
     def confirm_day(self) -> None:
         day = self.clock.time.date().isoformat()
-        self.ledger.desk.confirm_day(LINEAGE, day=day, reason="looked at a calendar")
+        why = {"day": day, "reason": "looked at a calendar"}
+        self.signed(lambda by: self.ledger.desk.confirm_day(LINEAGE, **why, officers=by))
 
     def unfreeze(self) -> None:
+        """Ask to go on where nothing is wrong: nobody is needed, and nothing changes."""
         self.ledger.unfreeze("looked again")
+
+    def repeat_a_line(self) -> None:
+        self.ledger.close()
+        self.add_a_line()
+        self.ledger = self.opened()
+
+    def add_a_line(self) -> None:
+        """A stranger adds an older line of the anchor at its end."""
+        anchor = self.folder / "anchor"
+        line = self.draw.choice(anchor.read_bytes().splitlines())
+        anchor.write_bytes(anchor.read_bytes() + line + b"\n")

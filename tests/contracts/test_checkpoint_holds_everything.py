@@ -10,6 +10,7 @@ import pytest
 from confide.budget import checkpoint
 from confide.budget.account import Account
 from confide.budget.amount import Amount
+from confide.budget.awaited import Awaited
 from confide.budget.book import Book
 from confide.budget.entry import Entry
 from confide.budget.growth import Growth, Step
@@ -20,7 +21,7 @@ from ledger_policies import ADA, BO, CY, PLAN_JSON, approved, cap, uncapped, wit
 from ledger_policies import PLAN as PLAN_DIGEST
 from ledgers import LINEAGE, TENTH, HandClock, SiteKey, open_ledger, request, terms
 
-KINDS = (Account, Asked, Book, Decision, Docket, Entry, Growth, Identity, Submission)
+KINDS = (Account, Asked, Awaited, Book, Decision, Docket, Entry, Growth, Identity, Submission)
 IN_MEMORY = {"Book.trail"}  # hashes of the rows since a checkpoint
 PLAN = (
     '{"dataset":{"patients":[{"nano":1}],"snapshot":"may"},"study":{"id":"s","period":"2027-05"}}'
@@ -115,6 +116,7 @@ def objects(book):
     """Every object of the kinds that a checkpoint has to bring back, by name."""
     found = {"book": book, "docket": book.docket, "identity": book.identity}
     found |= {f"account {name}": each for name, each in book.accounts.items()}
+    found |= {f"awaited {name}": each.awaited for name, each in book.accounts.items()}
     found |= {f"growth {number}": each for number, each in book.growths.items()}
     for held in book.requests.all():
         found[f"entry {held.entry.number}"] = held.entry
@@ -172,4 +174,4 @@ def test_every_field_was_used_so_that_one_that_is_forgotten_shows(ledger_and_boo
 def test_new_fields_are_a_new_format():
     names = [f"{kind.__name__}.{each.name}" for kind in KINDS for each in fields(kind)]
     digest = hashlib.sha256(" ".join(sorted(names)).encode()).hexdigest()[:16]
-    assert (checkpoint.FORMAT, digest) == (5, "c217f078e7d0e882")
+    assert (checkpoint.FORMAT, digest) == (6, "54da4666967feff2")

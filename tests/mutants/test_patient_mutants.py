@@ -1,6 +1,8 @@
 """Deliberately broken per-patient accounting; the checks of the suite must find each."""
 
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,11 +10,11 @@ from sqlglot import exp
 
 from confide import workspace
 from confide.budget.ledger import State
-from confide.budget.per_patient import records, store, tally
+from confide.budget.per_patient import people, records, sealed, store, tally
 from confide.budget.per_patient.bill import exhausted
 from confide.budget.per_patient.store import PatientStore
 from confide.budget.per_patient.withdrawn import Withdrawn
-from confide.errors import ConfideError
+from confide.errors import ConfideError, LedgerFrozenError
 from confide.plans.individual import Rate, rate_of
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow
@@ -23,6 +25,7 @@ from confide.workspace import open_workspace, preparation
 from ledgers import LINEAGE
 from patient_ledgers import UNIT, Site
 from patients_world import write_hospital
+from unit.budget.per_patient import test_files_of_elsewhere as elsewhere
 
 pytestmark = pytest.mark.mutant
 HALF = FEMTO // 2
@@ -196,3 +199,50 @@ def test_copies_of_before_that_stay_in_use_are_found(tmp_path, monkeypatch):
     for room in (manifest, build):
         monkeypatch.setattr(room, "generation", lambda of, **told: honest(of, **told | NOBODY))
     assert remains(tmp_path)
+
+
+def any_kept_tally(self, window, *, known):
+    try:
+        found = store.read_sealed(self._cache(window), key=self._key, kind="tally")
+    except LedgerFrozenError:
+        return tally.Tally()
+    return store.tally_of(found.fields, found.columns["own"])
+
+
+def segments_that_say_nothing(path, *, key, kind):
+    """As of earlier versions: neither a lineage nor what was before."""
+    found = sealed.read_sealed(path, key=key, kind=kind)
+    fields = {name: value for name, value in found.fields.items() if name not in SAID}
+    return replace(found, fields=fields)
+
+
+SAID = {"lineage", "before"}
+OF_ELSEWHERE = {
+    "kept spends of any time": (
+        lambda patch: patch.setattr(PatientStore, "_cached", any_kept_tally),
+        elsewhere.kept_spends_of_lost_rows_give_nothing_back,
+    ),
+    "kept numbers of any index": (
+        lambda patch: patch.setattr(PatientStore, "_roster_fields", lambda *_: {"kind": "roster"}),
+        elsewhere.kept_numbers_are_of_one_index_alone,
+    ),
+    "patients of any history": (
+        lambda patch: patch.setattr(people.People, "rolled", lambda *_: "x"),
+        partial(elsewhere.patients_of_elsewhere_stop_everything, elsewhere="lost rows"),
+    ),
+    "patients of any lineage": (
+        lambda patch: [
+            patch.setattr(people.People, "rolled", lambda *_: "x"),
+            patch.setattr(people, "read_sealed", segments_that_say_nothing),
+        ],
+        partial(elsewhere.patients_of_elsewhere_stop_everything, elsewhere="another lineage"),
+    ),
+}
+
+
+@pytest.mark.parametrize("mutant", OF_ELSEWHERE)
+def test_a_store_that_takes_files_of_elsewhere_is_caught(tmp_path, monkeypatch, mutant):
+    change, check = OF_ELSEWHERE[mutant]
+    change(monkeypatch)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        check(tmp_path / "mutant")

@@ -20,6 +20,7 @@ from contracts.test_sqlite_ledger import TestSQLiteOfficers as Officers
 from contracts.test_sqlite_ledger import TestSQLiteWorkflow as Workflow
 from ledger_policies import uncapped, with_people
 from ledgers import LINEAGE, HandClock, open_ledger
+from unit.budget import test_old_endorsements as endorsements
 from unit.cli import test_past_the_desk as past
 
 pytestmark = pytest.mark.mutant
@@ -322,3 +323,13 @@ def test_a_tier_that_can_be_left_out_is_caught(tmp_path, monkeypatch):
     clinic = past.make("sqlite", tmp_path / "clinic")
     with pytest.raises(AssertionError):
         past.no_study_leaves_out_its_tier(clinic)
+
+
+def test_a_signature_under_a_policy_that_never_grows_old_is_caught(tmp_path, monkeypatch):
+    def of_any_age(self, lineage, *, policy, **_):
+        return frozenset(self.endorsed.get((lineage, policy), {}))
+
+    endorsements.a_signature_under_a_policy_grows_old(tmp_path / "whole")
+    monkeypatch.setattr(docket.Docket, "endorsers", of_any_age)
+    with pytest.raises(pytest.fail.Exception):
+        endorsements.a_signature_under_a_policy_grows_old(tmp_path / "mutant")

@@ -1,20 +1,23 @@
 """Ledgers that forgive what was lost; each must be caught by the suite's own check."""
 
 import shutil
+from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from confide.budget import book, inspection, lost_rows
+from confide.budget import book, inspection, journal, lost_rows
 from confide.budget.account import Account
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.counters import kind_of, year_of
 from confide.budget.identity import Identity
 from confide.budget.journal import Journal
 from confide.budget.lost_rows import Granted
-from confide.errors import BurnedError, LedgerFrozenError
+from confide.errors import BurnedError, LedgerFrozenError, PolicyError
 from confide.release.ledger_pin import FolderSite
 from ledgers import TENTH, HandClock, open_ledger, request, terms, used
 from properties import test_lost_and_put_back as life
+from unit.budget import test_lost_policies as policies
 from unit.budget import test_lost_rows as lost
 from unit.cli import test_lost_files as suite
 
@@ -135,6 +138,60 @@ def test_heads_that_name_no_officers_are_caught(tmp_path, monkeypatch):
         lost.going_on_takes_the_word_of_lost_officers(tmp_path / "mutant")
 
 
+BRANCH = lost_rows.lost_branch
+
+
+def forgets_earlier_lines(lines, *, hashes, earlier):
+    """A line of before somebody went on counts as new."""
+    return BRANCH(lines, hashes=hashes)
+
+
+def takes_lines_of_any_place(lines, *, hashes, earlier):
+    """A line is believed under the key of the row that it says it is of."""
+    found = BRANCH(lines, hashes=hashes, earlier=earlier)
+    return None if found is None else replace(found, after=-1)
+
+
+def lower_versions_too(awaited, new):
+    is_lower = bool(awaited) and new.policy.version < awaited[-1][0]
+    return None if is_lower else AWAITED_PROBLEM(awaited, new)
+
+
+AWAITED_PROBLEM = book.awaited_problem
+WHOSE_WORD = {
+    "copied lines": (
+        lambda patch: patch.setattr(inspection, "lost_branch", forgets_earlier_lines),
+        policies.a_line_that_is_copied_takes_no_officers_word_away,
+    ),
+    "keys that were replaced": (
+        lambda patch: patch.setattr(inspection, "lost_branch", takes_lines_of_any_place),
+        policies.a_key_that_was_replaced_signs_no_line_of_lost_rows,
+    ),
+    "any policy before the lost one": (
+        lambda patch: patch.setattr(book, "awaited_problem", lower_versions_too),
+        policies.nobody_else_decides_until_lost_policies_hold_again,
+    ),
+    "nobody's word in between": (
+        lambda patch: [
+            patch.setattr(place, "guards_of", lambda *_, **__: ()) for place in (book, journal)
+        ],
+        policies.nobody_else_decides_until_lost_policies_hold_again,
+    ),
+    "heads that forget whose word counts in between": (
+        lambda patch: patch.setattr(inspection, "guards", lambda *_: ()),
+        policies.nobody_else_decides_until_lost_policies_hold_again,
+    ),
+}
+
+
+@pytest.mark.parametrize("mutant", WHOSE_WORD)
+def test_a_ledger_that_takes_anothers_word_after_a_loss_is_caught(tmp_path, monkeypatch, mutant):
+    change, check = WHOSE_WORD[mutant]
+    change(monkeypatch)
+    with pytest.raises((AssertionError, PolicyError, pytest.fail.Exception)):
+        check(tmp_path / "mutant")
+
+
 @pytest.mark.parametrize(
     "check",
     [lost.spent_anew_is_added_to_what_was_lost, lost.a_day_that_is_lost_forgets_no_charge],
@@ -146,7 +203,8 @@ def test_the_larger_of_what_was_lost_and_what_is_spent_is_caught(tmp_path, monke
         check(tmp_path / "mutant")
 
 
-NOTHING_IS_FORGOTTEN = life.test_no_counter_is_ever_below_what_was_granted
+NOTHING_IS_FORGOTTEN = partial(life.test_no_counter_is_ever_below_what_was_granted, people=False)
+SOMEBODY_SIGNS = partial(life.test_no_counter_is_ever_below_what_was_granted, people=True)
 
 
 def for_kinds_that_are_not_kept(self, raised, *, anyone=None):
@@ -182,10 +240,19 @@ def test_what_lost_lines_do_not_say_taken_for_nothing_is_caught(
 ):
     monkeypatch.setattr(Account, method, mutant)
     assert fails(check, tmp_path / "ledger")
-    lives = [fails(NOTHING_IS_FORGOTTEN, tmp_path / str(seed), seed) for seed in life.SEEDS[1:3]]
+    lives = [fails(NOTHING_IS_FORGOTTEN, tmp_path / str(seed), seed) for seed in life.SEEDS[:2]]
     assert any(lives)
 
 
 def test_lines_that_say_all_there_is_to_say_are_caught(tmp_path, monkeypatch):
     monkeypatch.setattr(lost_rows, "_unnamed", lambda *_, **__: {})
     assert fails(NOTHING_IS_FORGOTTEN, tmp_path / "life", life.SEEDS[1])
+
+
+@pytest.mark.parametrize(
+    "mutant", ["copied lines", "heads that forget whose word counts in between"]
+)
+def test_a_life_in_which_nobody_signs_what_somebody_must_is_caught(tmp_path, monkeypatch, mutant):
+    change, _ = WHOSE_WORD[mutant]
+    change(monkeypatch)
+    assert any(fails(SOMEBODY_SIGNS, tmp_path / str(seed), seed) for seed in life.SEEDS)

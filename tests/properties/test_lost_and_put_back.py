@@ -2,17 +2,30 @@
 
 import pytest
 
+from confide.budget import checkpoint
 from put_backs import Life
 
-SEEDS = (12, 23, 38, 44)
+SEEDS = (3, 5, 4, 42)
+OFTEN = 7
+"""Rows after which these ledgers write a checkpoint, so that lives begin from them."""
 
 
+@pytest.mark.parametrize("people", [False, True], ids=["nobody", "people"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_no_counter_is_ever_below_what_was_granted(tmp_path, seed):
-    assert Life(tmp_path / "ledger", seed).live(acts=100).put_back
+def test_no_counter_is_ever_below_what_was_granted(tmp_path, seed, people):
+    assert Life(tmp_path / "ledger", seed, people=people).live(acts=100).put_back
+
+
+def test_no_counter_is_below_what_was_granted_in_ledgers_that_open_from_checkpoints(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(checkpoint, "EVERY", OFTEN)
+    for seed in SEEDS[:2]:
+        assert Life(tmp_path / str(seed), seed, people=bool(seed % 2)).live(acts=100).put_back
 
 
 @pytest.mark.audit
 @pytest.mark.parametrize("seed", range(1000, 1300))
-def test_no_counter_is_ever_below_what_was_granted_in_many_lives(tmp_path, seed):
-    Life(tmp_path / "ledger", seed).live(acts=120)
+def test_no_counter_is_ever_below_what_was_granted_in_many_lives(tmp_path, monkeypatch, seed):
+    monkeypatch.setattr(checkpoint, "EVERY", OFTEN if seed % 3 else checkpoint.EVERY)
+    Life(tmp_path / "ledger", seed, people=bool(seed % 2)).live(acts=120)

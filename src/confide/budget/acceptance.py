@@ -35,8 +35,8 @@ def acceptance(
         key: That signs from here on, in hexadecimal.
     """
     awaited = {
-        lineage: {"version": str(version), "sha256": digest}
-        for lineage, (version, digest) in found.awaited.items()
+        lineage: [{"version": str(version), "sha256": digest} for version, digest in versions]
+        for lineage, versions in found.awaited.items()
     }
     return {
         "findings": list(found.differences),

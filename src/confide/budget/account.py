@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from confide.budget.amount import LARGEST, Amount
+from confide.budget.awaited import NOTHING, Awaited
 from confide.budget.counter import Counter, charge_of, use_of
 from confide.budget.counters import (
     DELTA,
@@ -56,10 +57,10 @@ class Account:
         lost_batches: What they added in all, by how many days were confirmed before.
         touched: Counters that the last row changed.
         charged: Whether anything was ever granted, given back or not.
-        awaited: Version and SHA-256 of the policy that lost rows let hold; nothing is granted until
-            it is adopted again.
         withdrawn: Tags of the lists of patients who withdrew consent, with the fingerprint of the
             hash key that they were made under.
+        awaited: Versions of the policy that lost rows let hold; nothing is granted until they are
+            adopted again.
     """
 
     terms: LedgerTerms
@@ -79,7 +80,7 @@ class Account:
     lost_batches: dict[int, int] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     charged: bool = False
-    awaited: tuple[int, str] | None = None
+    awaited: Awaited = NOTHING
     withdrawn: dict[str, str] = field(default_factory=dict)
 
     def list_tag(self, tag: str | None, under: str) -> None:
@@ -121,8 +122,7 @@ class Account:
         """Let a policy hold from now on; what was spent before counts under its caps."""
         had = self.has_year_caps
         self.policy, self.caps = adopted, adopted.held()
-        if self.awaited is not None and self.awaited[1] == adopted.digest:
-            self.awaited = None
+        self.awaited = self.awaited.adopted(adopted.policy.version)
         self.versions[adopted.digest] = adopted
         for kind in {cap.kind for cap in self.caps} - self.kept - {RELEASE}:
             self.kept.add(kind)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from confide.budget.account import Account
+from confide.budget.awaited import Awaited
 from confide.budget.counter import Counter
 from confide.budget.file_caps import caps_of_file
 from confide.budget.ledger import Caps, Charge, LedgerTerms, Scope
@@ -103,8 +104,8 @@ def account_json(account: Account) -> dict[str, Any]:
         "lost-batches": sorted(account.lost_batches.items()),
         "touched": sorted(account.touched),
         "charged": account.charged,
-        "awaited": None if account.awaited is None else list(account.awaited),
         "withdrawn": sorted(account.withdrawn.items()),
+        "awaited": [list(account.awaited.versions), list(account.awaited.officers)],
     }
 
 
@@ -138,9 +139,13 @@ def account_of(fields: Mapping[str, Any]) -> Account:
         lost_batches=dict(map(tuple, fields["lost-batches"])),
         touched=set(fields["touched"]),
         charged=fields["charged"],
-        awaited=None if fields["awaited"] is None else tuple(fields["awaited"]),
         withdrawn=dict(map(tuple, fields["withdrawn"])),
+        awaited=_awaited_of(*fields["awaited"]),
     )
+
+
+def _awaited_of(versions: list[Any], officers: list[Any]) -> Awaited:
+    return Awaited(versions=tuple(map(tuple, versions)), officers=tuple(map(tuple, officers)))
 
 
 def _counters_json(counters: Mapping[str, Counter]) -> dict[str, list[int | None]]:

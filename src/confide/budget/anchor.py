@@ -14,6 +14,7 @@ with its ledger shows nothing: known-weakness, and the reason for a second place
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from confide.errors import LedgerFrozenError
 from confide.regular_file import descriptor, read_bytes, reading, sync_folder, write_all
 
 _BLOCK = 65_536
+_LONGEST_NAME = 1536  # of a counter, in bytes: more than any has, and what PostgreSQL indexes
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class Anchor:
@@ -38,7 +41,7 @@ class Anchor:
             text = read_bytes(self._path, largest=None)
         except FileNotFoundError:
             return ()
-        return tuple(_parse(line) for line in _complete(text).splitlines())
+        return tuple(_parse(line) for line in _complete(text).split(b"\n")[:-1])
 
     def last_number(self) -> int:
         """Return the number of the last complete line, 0 if there is none; reads the end only.
@@ -110,12 +113,16 @@ def _parse(line: bytes) -> SignedHead | None:
         head = head_of(json.loads(line))
         kinds = {kind_of(scope): year_of(scope) for scope in head.spent}
         head.message()  # what has no form was never signed
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
-    texts = (head.hash, head.kind, head.lineage, head.key, head.signature)
     fits = all(0 <= units <= LARGEST for units in head.spent.values())
-    fits = fits and all(isinstance(text, str) for text in texts)
-    return head if fits and kinds.keys() <= set(KINDS) else None
+    fits = fits and all(map(_is_name, (head.kind, head.lineage, *head.spent)))
+    return head if fits and kinds.keys() <= set(KINDS) and _HASH.fullmatch(head.hash) else None
+
+
+def _is_name(text: str) -> bool:
+    """Return whether every store can hold a text as the name of a counter."""
+    return text.isprintable() and len(text.encode()) <= _LONGEST_NAME
 
 
 def _complete(text: bytes) -> bytes:

@@ -270,7 +270,7 @@ def _answers(text: bytes) -> Iterator[tuple[int, bytes]]:
         for line in text.splitlines():
             fields = json.loads(line)
             yield int(fields["entry"]), base64.b64decode(fields["bytes"], validate=True)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise VerificationError("An answer of the backup cannot be read.") from None
 
 

@@ -8,14 +8,14 @@ not allow, such as a charge past its cap or an answer nobody was reading for, fr
 Terms may be replaced while nothing was ever charged under them, and never after.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from confide.budget.account import Account
 from confide.budget.account_record import caps_of, charges_json
+from confide.budget.awaited import Awaited, guards_of
 from confide.budget.chain import GENESIS, Event, check_link
-from confide.budget.counters import counter_name
 from confide.budget.file_caps import is_raised
 from confide.budget.growth import Growth
 from confide.budget.held import Held, Requests, entry_of, key_of
@@ -25,7 +25,7 @@ from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
 from confide.budget.policy.adoption import Adopted, adopted_of
 from confide.budget.policy.policy import Policy
 from confide.budget.readings import Moment, Readings, moment_of
-from confide.budget.workflow.acts import require_signed, whose_word
+from confide.budget.workflow.acts import NAMED, require_signed, whose_word
 from confide.budget.workflow.adopting import Problem, adoption_problem, awaited_problem
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.rules import Claim, Refused, audience_of
@@ -41,6 +41,7 @@ FORWARD: Mapping[str, tuple[State, State]] = {
     "burned": (State.READING, State.BURNED),
     "published": (State.COMMITTED, State.PUBLISHED),
 }
+TOO_MUCH = (OverflowError, RecursionError)  # numbers without end, lists without end
 OVER = frozenset({State.CANCELLED, State.REFUSED})  # the key may be used again
 
 
@@ -103,7 +104,7 @@ class Book:
             self.identity = self.identity.following(fields)
             now = moment_of(fields, last=self.at, readings=self.readings)
             self._apply(fields, event, now=now)
-        except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (LookupError, ValueError, TypeError, AttributeError, *TOO_MUCH) as error:
             raise LedgerFrozenError(f"Row {event.number} of the ledger makes no sense.") from error
         self.number, self.hash, self.at = event.number, event.hash, fields["at"]
         self.kind, self.trail[event.number] = fields["kind"], event.hash
@@ -111,7 +112,9 @@ class Book:
 
     def _apply(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
         self.lineage = fields.get("lineage", "")
-        require_signed(fields, event, policies=self.policies(fields["kind"], self.lineage))
+        policies = self.policies(fields["kind"], self.lineage)
+        named = (*fields.get(NAMED, ()), *guards_of(fields, awaited=self.awaited()))
+        require_signed(fields, event, policies=policies, named=named)
         match fields["kind"]:
             case "registered":
                 self._register(fields)
@@ -120,7 +123,7 @@ class Book:
             case "year-opened" | "day-confirmed":
                 self._tell_time(fields, event)
             case "policy-adopted":
-                self._adopt(fields, event)
+                self._adopt(fields, event, now=now)
             case "policy-endorsed" | "submitted" | "decided" | "withheld":
                 self._decide(fields, event, now=now)
             case "reserved" | "refused":
@@ -143,6 +146,10 @@ class Book:
         adopted = {name: each.policy for name, each in self.accounts.items()}
         found = {name: None if a is None else a.policy for name, a in adopted.items()}
         return whose_word(kind, lineage, policies=found)
+
+    def awaited(self) -> dict[str, Awaited]:
+        """Return what each lineage waits for since rows were lost."""
+        return {name: each.awaited for name, each in self.accounts.items()}
 
     def _register(self, fields: Mapping[str, Any]) -> None:
         known = self.accounts.get(self.lineage)
@@ -178,9 +185,9 @@ class Book:
             raise LedgerFrozenError(f"Row {event.number} confirms a day that is not.")
         account.confirm(fields["day"])
 
-    def _adopt(self, fields: Mapping[str, Any], event: Event) -> None:
+    def _adopt(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
         account, new = self.accounts[self.lineage], adopted_of(fields)
-        found = self.adoption_problem(account, new, reason=fields["reason"])
+        found = self.adoption_problem(account, new, reason=fields["reason"], now=now)
         terms, policy = account.terms, new.policy
         same = (terms.unit, terms.adjacency, terms.measure)
         if found or same != (policy.unit, policy.adjacency, policy.measure):
@@ -190,15 +197,19 @@ class Book:
         account.adopt(new)
         self.docket.forget_endorsements(self.lineage)
 
-    def adoption_problem(self, account: Account, new: Adopted, *, reason: str) -> Problem | None:
+    def adoption_problem(
+        self, account: Account, new: Adopted, *, reason: str, now: Moment
+    ) -> Problem | None:
         """Return why a policy cannot be adopted for a lineage now; None if it can."""
-        return awaited_problem(account.awaited, new) or adoption_problem(
+        present, lineage = account.policy or new, account.terms.lineage
+        days = present.policy.workflow.expires_after_days
+        return awaited_problem(account.awaited.versions, new) or adoption_problem(
             account.policy,
             new,
             caps=account.caps,
             reason=reason,
-            endorsed=self.docket.endorsers(account.terms.lineage, policy=new.digest),
-            askers=self.docket.askers(account.terms.lineage, charged_under=self.charged_under),
+            endorsed=self.docket.endorsers(lineage, policy=new.digest, days=days, now=now),
+            askers=self.docket.askers(lineage, charged_under=self.charged_under),
         )
 
     def _decide(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
@@ -208,7 +219,7 @@ class Book:
             raise LedgerFrozenError(f"Row {number} decides without a policy.")
         match fields["kind"]:
             case "policy-endorsed":
-                self.docket.endorse(fields, event, adopted=adopted)
+                self.docket.endorse(fields, event, adopted=adopted, now=now)
             case "submitted":
                 self.docket.submit(fields, number=number, digest=event.hash, adopted=adopted)
             case "decided":
@@ -224,23 +235,6 @@ class Book:
                 if entry.step is not None:
                     grown = self.growth_of(entry).withhold(entry.step)
                     self.growths[grown.opened] = grown
-
-    def beside(self, number: int, *, window: str) -> Iterator[Entry]:
-        """Yield the other requests of a lineage that count with one in a window, oldest first."""
-        this = self.requests[number]
-        account = self.account(this.entry.lineage)
-        here = counter_name(window, when=account.counts_with(this.when))
-        for other in self.requests.all():
-            if other.entry.lineage != this.entry.lineage or other.entry.number == number:
-                continue
-            name = counter_name(window, when=account.counts_with(other.when))
-            if name == here and not account.has_left(name, when=other.when):
-                yield other.entry
-
-    def lost_beside(self, number: int, *, window: str) -> int:
-        """Return what lost rows charged every patient of the lineage of a request, in a window."""
-        this = self.requests[number]
-        return self.account(this.entry.lineage).lost_beside(window, when=this.when)
 
     def charged_under(self, number: int) -> Entry | None:
         """Return the entry that was charged under a request, unless it was given back."""
@@ -302,7 +296,7 @@ class Book:
     def _admit(self, entry: Entry, fields: Mapping[str, Any], *, now: Moment) -> None:
         """Refuse a charge under no cap, or without the approvals that its tier needs."""
         account = self.accounts[entry.lineage]
-        if not account.caps or account.awaited:
+        if not account.caps or account.awaited.versions:
             raise LedgerFrozenError(f"Row {entry.number} charges a lineage without its caps.")
         said = {"planned": fields.get("planned", ""), "audience": audience_of(fields["plan"])}
         if entry.continues is None and self.admit(entry, **said, now=now) != entry.submission:
@@ -381,9 +375,10 @@ class Book:
         for lineage, raised in fields["raised"].items():
             more = None if anyone is None else anyone.get(lineage, {})
             self.accounts[lineage].take_lost(raised, anyone=more)
-        for lineage, each in fields.get("awaited", {}).items():
-            account, new = self.accounts[lineage], (int(each["version"]), str(each["sha256"]))
-            account.awaited = max(account.awaited or new, new)
+        for lineage, lost in fields.get("awaited", {}).items():
+            account, named = self.accounts[lineage], fields.get(NAMED, ())
+            versions = [(int(each["version"]), str(each["sha256"])) for each in lost]
+            account.awaited = account.awaited.lost(versions, officers=named)
         self.growths = {number: each.lost() for number, each in self.growths.items()}
         self.accepted = event.number
         self.signing = self.signing.accepted(event.number, key=fields.get("key", ""))

@@ -167,19 +167,31 @@ def check_link(event: Event, *, number: int, previous: str) -> dict[str, Any]:
 
 
 def head_of(fields: Mapping[str, Any]) -> SignedHead:
-    """Return the head that :meth:`SignedHead.to_fields` wrote."""
-    adopted = fields.get("adopted")
-    return SignedHead(
-        number=int(fields["number"]),
-        hash=fields["hash"],
-        kind=fields["kind"],
-        lineage=fields["lineage"],
-        spent={scope: int(units) for scope, units in fields["spent"].items()},
-        key=fields["key"],
-        signature=fields["signature"],
-        officers=tuple(tuple(map(str, group)) for group in fields.get("officers", ())),
-        adopted=None if adopted is None else (int(adopted["version"]), str(adopted["sha256"])),
-    )
+    """Return the head that :meth:`SignedHead.to_fields` wrote.
+
+    Raises:
+        ValueError: If it did not write that: numbers are texts in their shortest form.
+    """
+    try:
+        adopted = fields.get("adopted")
+        head = SignedHead(
+            number=int(fields["number"]),
+            hash=fields["hash"],
+            kind=fields["kind"],
+            lineage=fields["lineage"],
+            spent={scope: int(units) for scope, units in fields["spent"].items()},
+            key=fields["key"],
+            signature=fields["signature"],
+            officers=tuple(tuple(map(str, group)) for group in fields.get("officers", ())),
+            adopted=None if adopted is None else (int(adopted["version"]), str(adopted["sha256"])),
+        )
+        texts = (head.hash, head.kind, head.lineage, head.key, head.signature)
+        is_same = all(fields[name] == said for name, said in head.to_fields().items())
+    except (KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise ValueError("Expected the fields of a head.") from error
+    if not is_same or not all(isinstance(text, str) for text in texts):
+        raise ValueError("Expected the fields of a head as they are written.")
+    return head
 
 
 def sign_head(head: SignedHead, *, signer: Signer) -> SignedHead:

@@ -244,7 +244,7 @@ class ChainedLedger(LedgerReading):
         number = self._journal.book.requests.answered(key_of(request))
         if number is not None and self._journal.held(number).entry.state not in OVER:
             return self._known(self._journal.held(number), request)
-        if not account.caps or account.awaited:
+        if not account.caps or account.awaited.versions:
             return uncapped(account)
         if request.step is not None and request.step.continues is not None:
             require_next(request.step, growths=self._journal.book.growths, lineage=request.lineage)

@@ -212,7 +212,10 @@ def _fields_of(book: Book, *, rolled: str, key: str, beyond: int) -> dict[str, A
         "accounts": [account_json(account) for account in book.accounts.values()],
         "open": sorted(book.open),
         "growths": [asdict(growth) for growth in book.growths.values()],
-        "endorsed": [[*about, sorted(keys)] for about, keys in endorsed],
+        "endorsed": [
+            [*about, sorted([key, *given] for key, given in keys.items())]
+            for about, keys in endorsed
+        ],
         "signing": [list(change) for change in book.signing.changes],
         "identity": [book.identity.ledger, book.identity.order_key],
         "readings": [list(peak) for peak in book.readings.peaks],
@@ -225,7 +228,10 @@ def _identity_of(said: Sequence[str]) -> Identity:
 
 
 def _book_of(fields: dict[str, Any], archive: Archive) -> Book:
-    endorsed = {(lineage, digest): frozenset(keys) for lineage, digest, keys in fields["endorsed"]}
+    endorsed = {
+        (lineage, digest): {key: (number, given) for key, number, given in keys}
+        for lineage, digest, keys in fields["endorsed"]
+    }
     return Book(
         number=fields["number"],
         hash=fields["hash"],

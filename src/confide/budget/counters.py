@@ -24,7 +24,7 @@ import datetime as dt
 import functools
 from dataclasses import dataclass
 
-from confide.budget.amount import Amount
+from confide.budget.amount import LARGEST, Amount
 from confide.budget.policy.policy import CapScope, Enforce, Policy, PolicyCap, Window
 
 RELEASE = "release"
@@ -156,13 +156,16 @@ def is_kept_by_ledger(cap: PolicyCap) -> bool:
 def caps_of_policy(
     policy: Policy, *, units: dict[str, int], delta_atto: int
 ) -> tuple[HeldCap, ...]:
-    """Return the caps that the ledger charges under a policy, in its order, then δ."""
+    """Return the caps that the ledger charges under a policy, in its order, then δ.
+
+    One above what a counter holds is that.
+    """
     held = [
-        HeldCap(id=cap.id, kind=kind_of_cap(cap), units=units[cap.id])
+        HeldCap(id=cap.id, kind=kind_of_cap(cap), units=min(units[cap.id], LARGEST))
         for cap in policy.caps
         if is_kept_by_ledger(cap)
     ]
-    return (*held, HeldCap(id="", kind=DELTA, units=delta_atto))
+    return (*held, HeldCap(id="", kind=DELTA, units=min(delta_atto, LARGEST)))
 
 
 def leaves_on(day: str) -> str:

@@ -86,7 +86,8 @@ class Desk:
                     f"shows {today}.",
                     hint="Adopt it on that day; the present one holds until then.",
                 )
-            found = book.adoption_problem(account, new, reason=reason)
+            moment = self._journal.moment()
+            found = book.adoption_problem(account, new, reason=reason, now=moment)
             if found is not None:
                 raise PolicyError(found.message, hint=found.hint)
             self._journal.append(

@@ -46,7 +46,7 @@ def read_chain(text: bytes, *, name: str) -> Chain:
                 for row in rows
             ),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise VerificationError(
             f"{name} is not an exported chain, or is cut off.",
             hint="Make it with: confide ledger export --out FILE",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from confide.budget.amount import LARGEST, Amount
 from confide.budget.anchor import Anchor
+from confide.budget.awaited import guards
 from confide.budget.book import OVER, Book
 from confide.budget.chain import SignedHead, Signer, is_signed
 from confide.budget.counters import group_of, shares
@@ -46,7 +47,7 @@ class Inspection:
         lines: Of the anchor, from the last time that an officer went on.
         lost: Hashes of the last rows that the anchor alone knows, oldest first.
         named: Keys of the officers whom lost rows name, by policy.
-        awaited: By lineage, the version of a policy that lost rows let hold, and its SHA-256.
+        awaited: By lineage, versions of a policy that lost rows let hold, with their SHA-256.
     """
 
     book: Book
@@ -58,7 +59,7 @@ class Inspection:
     lines: tuple[SignedHead | None, ...] = ()
     lost: tuple[str, ...] = ()
     named: tuple[tuple[str, ...], ...] = ()
-    awaited: dict[str, tuple[int, str]] = field(default_factory=dict)
+    awaited: dict[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
 
     def findings(self) -> tuple[str, ...]:
         """Return everything found, damage first."""
@@ -127,7 +128,7 @@ def inspect(
 
 def unsigned_head(book: Book, *, key: str) -> SignedHead:
     """Return the head of ``book``, to be signed by ``key``."""
-    officers = officer_keys(book.policies())
+    officers = tuple(sorted({*officer_keys(book.policies()), *guards(book.awaited())}))
     policy = book.accounts[book.lineage].policy if book.kind == "policy-adopted" else None
     return SignedHead(
         number=book.number,
@@ -217,18 +218,22 @@ def _take_lost(
     key: str,
 ) -> None:
     """Remember what rows that the anchor alone knows had spent, and whom they name."""
-
-    def signed(head: SignedHead) -> frozenset[str]:
-        return _keys_for(found.book, (head,), public_key=key)
-
-    branch = lost_branch(found.lines, hashes=hashes)
+    earlier = heads[: len(heads) - len(found.lines)]
+    branch = lost_branch(found.lines, hashes=hashes, earlier=earlier)
     if branch is None:
         _note_lost(found, heads=heads, hashes=hashes)
         return
+
+    def signed(head: SignedHead) -> frozenset[str]:
+        """Return our keys; none for a line of before the fork, which was copied from elsewhere."""
+        is_later = head.number > branch.after
+        return _keys_for(found.book, (head,), public_key=key) if is_later else frozenset()
+
     found.lost = tuple(head.hash for head in branch.heads[-NAMED_ROWS:])
     found.named = named_officers(branch.heads, signed=signed)
     found.awaited = awaited_policies(branch.heads, signed=signed, book=found.book)
-    for lineage, (version, digest) in found.awaited.items():
+    for lineage, versions in found.awaited.items():
+        version, digest = versions[-1]
         found.differences.append(
             f"Version {version} of the policy of lineage {lineage!r} was adopted in rows that are "
             f"lost (sha256 {digest[:16]}): nothing is spent until it is adopted again."

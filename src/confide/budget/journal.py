@@ -13,21 +13,16 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from confide.budget.acceptance import acceptance, burn, under_way
 from confide.budget.amount import Amount
 from confide.budget.anchor import Anchor
+from confide.budget.awaited import guards, guards_of
 from confide.budget.book import Book
-from confide.budget.chain import (
-    Event,
-    SignedHead,
-    Signer,
-    canonical,
-    row_hash,
-    sign_head,
-)
+from confide.budget.chain import Event, SignedHead, Signer, canonical, row_hash, sign_head
 from confide.budget.held import Held
 from confide.budget.identity import Site
 from confide.budget.inspection import (
@@ -44,7 +39,7 @@ from confide.budget.ledger_time import Clock, ledger_time, utc_now
 from confide.budget.lengths import require_reason, require_short
 from confide.budget.opening import look
 from confide.budget.readings import Moment
-from confide.budget.refusals import require_named, require_officers
+from confide.budget.refusals import require_act
 from confide.budget.store import Store, head_place
 from confide.budget.workflow.acts import (
     NAMED,
@@ -54,18 +49,14 @@ from confide.budget.workflow.acts import (
     is_act,
     signatures,
 )
-from confide.errors import (
-    ContractError,
-    LedgerFrozenError,
-    UnknownNameError,
-)
+from confide.errors import ContractError, LedgerFrozenError, UnknownNameError
 
 _RESTORE = (
     "Restore a backup: confide ledger restore FOLDER. "
     "Leave anchor.jsonl where it is: what it saw spent stays spent."
 )
 _ACCEPT = "An officer finds out why, then runs: confide ledger unfreeze --reason ..."
-
+_FEW = 20  # lines that a row by which an officer goes on names one by one
 _RENEWED = "The rows are whole, and it was written anew from them. Find out who wrote it."
 
 
@@ -134,6 +125,7 @@ class Journal:
         self._require_process()
         with self.store.turn(), self._immediate():
             found = self._look()
+            found.differences.extend(islice(unsigned_lines(found, signer=self.signer), _FEW))
             unknown = found.raised.keys() - found.book.accounts.keys() - {""}
             if found.damage or unknown:
                 lost = [f"Lineage {name!r} is in the anchor alone." for name in sorted(unknown)]
@@ -262,13 +254,13 @@ class Journal:
         self, kind: str, fields: Mapping[str, Any], *, officers: Officers
     ) -> dict[str, list[dict[str, str]]]:
         """Return the signatures of an officer's act, where the policy in force names people."""
-        policies = self.book.policies(kind, fields.get("lineage", ""))
-        lost, book = fields.get(NAMED, ()), self.book
-        if not is_act(kind) or not (policies or lost):
+        book = self.book
+        policies = book.policies(kind, fields.get("lineage", ""))
+        named = guards_of({"kind": kind, **fields}, awaited=book.awaited())
+        named = (*fields.get(NAMED, ()), *named)
+        if not is_act(kind) or not (policies or named):
             return {}
-        keys = frozenset(o.public_key.hex() for o in officers)
-        require_officers(kind, policies, keys=keys)
-        require_named(lost, keys=keys)
+        require_act(kind, policies, named=named, officers=officers)
         message = act_message(kind, fields, number=book.number + 1, previous=book.hash)
         return {SIGNED: signatures(message, by=officers)}
 
@@ -364,9 +356,11 @@ class Journal:
 
     def _accept(self, found: Inspection, *, reason: str, officers: Officers) -> SignedHead:
         """Record what an officer accepts; nothing that was seen spent is given back."""
-        lost = under_way(self.book)
+        lost, kind = under_way(self.book), "unfrozen"
+        named = (*found.named, *guards(self.book.awaited()))  # before a hash key is made
+        require_act(kind, self.book.policies(kind), named=named, officers=officers)
         fields = acceptance(found, book=self.book, lost=lost, site=self._site, key=self.public_key)
-        self.append("unfrozen", officers, reason=reason, **fields)
+        self.append(kind, officers, reason=reason, **fields)
         burn(lost, store=self.store)
         self.store.write_counters(self.book)
         return self._sign()

@@ -4,8 +4,11 @@
 so what a plan needs to know takes as long with a hundred releases as with a hundred thousand.
 """
 
+from collections.abc import Iterator
 from itertools import islice
 
+from confide.budget.book import Book
+from confide.budget.counters import counter_name
 from confide.budget.held import GROWTH, PLAN, SNAPSHOT, STUDY, mark
 from confide.budget.journal import Journal
 from confide.budget.ledger import Entry, Growth, Head, Spent
@@ -57,12 +60,14 @@ class LedgerReading:
     def beside(self, number: int, *, window: str) -> tuple[Entry, ...]:
         """See :meth:`Ledger.beside`."""
         with self._journal.transaction():
-            return tuple(self._journal.book.beside(number, window=window))
+            return tuple(_beside(self._journal.book, number, window=window))
 
     def lost_beside(self, number: int, *, window: str) -> int:
         """See :meth:`Ledger.lost_beside`."""
         with self._journal.transaction():
-            return self._journal.book.lost_beside(number, window=window)
+            this = self._journal.held(number)
+            account = self._journal.book.account(this.entry.lineage)
+            return account.lost_beside(window, when=this.when)
 
     def growths(self, lineage: str) -> tuple[Growth, ...]:
         """See :meth:`Ledger.growths`."""
@@ -80,3 +85,16 @@ class LedgerReading:
             self._journal.book.account(lineage)
             found = self._journal.book.requests.marked(mark(what, lineage, *names))
             return tuple(each.entry for each in found)
+
+
+def _beside(book: Book, number: int, *, window: str) -> Iterator[Entry]:
+    """Yield the other requests of a lineage that count with one in a window, oldest first."""
+    this = book.requests[number]
+    account = book.account(this.entry.lineage)
+    here = counter_name(window, when=account.counts_with(this.when))
+    for other in book.requests.all():
+        if other.entry.lineage != this.entry.lineage or other.entry.number == number:
+            continue
+        name = counter_name(window, when=account.counts_with(other.when))
+        if name == here and not account.has_left(name, when=other.when):
+            yield other.entry

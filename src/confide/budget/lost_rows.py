@@ -30,10 +30,12 @@ class Branch:
 
     Attributes:
         fork: Number of the last row before them that the ledger has.
+        after: That of the last such row that has a line; more, where lines are out of order.
         heads: One at least.
     """
 
     fork: int
+    after: int
     heads: tuple[SignedHead, ...]
 
 
@@ -50,7 +52,12 @@ class Granted:
     anyone: Raised = field(default_factory=dict)
 
 
-def lost_branch(lines: Sequence[SignedHead | None], *, hashes: Sequence[str]) -> Branch | None:
+def lost_branch(
+    lines: Sequence[SignedHead | None],
+    *,
+    hashes: Sequence[str],
+    earlier: Sequence[SignedHead | None] = (),
+) -> Branch | None:
     """Return what the anchor alone knows since an officer last went on; None if that is nothing.
 
     A line that was there before does not count again.
@@ -58,9 +65,10 @@ def lost_branch(lines: Sequence[SignedHead | None], *, hashes: Sequence[str]) ->
     Args:
         lines: Of the anchor.
         hashes: Of the rows of the chain, by number.
+        earlier: Lines of before an officer last went on.
     """
     place = {digest: number for number, digest in enumerate(hashes)}
-    seen: set[str] = set()
+    seen = {head.hash for head in earlier if head is not None}
     fork, lost = 0, []
     for head in lines:
         if head is None or head.hash in seen:
@@ -72,7 +80,7 @@ def lost_branch(lines: Sequence[SignedHead | None], *, hashes: Sequence[str]) ->
             fork = place[head.hash]
     if not lost:
         return None
-    return Branch(fork=max(0, min(fork, lost[0].number - 1)), heads=tuple(lost))
+    return Branch(fork=max(0, min(fork, lost[0].number - 1)), after=fork, heads=tuple(lost))
 
 
 def granted_since(branch: Branch, *, fork: Book, counted: Collection[str]) -> Granted:
@@ -160,8 +168,8 @@ def named_officers(
 
 def awaited_policies(
     heads: Sequence[SignedHead], *, signed: Callable[[SignedHead], Collection[str]], book: Book
-) -> dict[str, tuple[int, str]]:
-    """Return the newest version of a policy that lost rows let hold, and its SHA-256, by lineage.
+) -> dict[str, tuple[tuple[int, str], ...]]:
+    """Return the versions of a policy that lost rows let hold, with their SHA-256, by lineage.
 
     Of lines that a key of this ledger signed, since a stranger could name what nobody can adopt;
     none that is no newer than the version in force.
@@ -171,15 +179,14 @@ def awaited_policies(
         signed: Returns the keys under which a line is accepted.
         book: The ledger as it is.
     """
-    found: dict[str, tuple[int, str]] = {}
+    found: dict[str, set[tuple[int, str]]] = {}
     for head in heads:
         account = book.accounts.get(head.lineage)
         if head.adopted is None or account is None or not is_signed(head, keys=signed(head)):
             continue
-        present = 0 if account.policy is None else account.policy.policy.version
-        if head.adopted[0] > max(present, found.get(head.lineage, (0, ""))[0]):
-            found[head.lineage] = head.adopted
-    return found
+        if account.policy is None or head.adopted[0] > account.policy.policy.version:
+            found.setdefault(head.lineage, set()).add(head.adopted)
+    return {lineage: tuple(sorted(versions)) for lineage, versions in found.items()}
 
 
 def book_at(store: Store, *, number: int) -> Book:

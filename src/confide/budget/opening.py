@@ -39,7 +39,7 @@ def look(
             and anchor.count() - heads[-1].number == basis.fields["beyond"]
             and _is_whole(store, found, key=public_key)
         )
-    except (LedgerFrozenError, ValueError, KeyError, TypeError, AttributeError):
+    except (LedgerFrozenError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None  # a full inspection says what is wrong
     except store.failures:
         return None

@@ -21,7 +21,8 @@ from confide.budget.ledger import (
 )
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Policy, Window
-from confide.budget.workflow.acts import ADOPTED, OFFICER, officers, silent, unsigned
+from confide.budget.workflow.acts import ADOPTED, OFFICER, Officers, silent, unsigned
+from confide.budget.workflow.acts import officers as officers_of
 from confide.budget.workflow.rules import Refused
 from confide.errors import (
     ApprovalMissingError,
@@ -108,11 +109,12 @@ def is_policys(account: Account, *, terms: LedgerTerms, charged: bool) -> bool:
 def uncapped(account: Account) -> PolicyError:
     """Return the refusal of a lineage for which nothing was decided, or not again."""
     lineage = account.terms.lineage
-    if account.awaited:
+    if account.awaited.versions:
+        version, digest = account.awaited.versions[-1]
         return PolicyError(
-            f"Version {account.awaited[0]} of the policy of lineage {lineage!r} was in rows of the "
-            f"ledger that are lost (sha256 {account.awaited[1][:16]}): nothing may be spent until "
-            "it is adopted again.",
+            f"Version {version} of the policy of lineage {lineage!r} was in rows of the ledger "
+            f"that are lost (sha256 {digest[:16]}): nothing may be spent until it is adopted "
+            "again.",
             hint="Put that version of the policy file in place, and run: "
             "confide ledger adopt --reason ...",
         )
@@ -294,10 +296,30 @@ def require_policy_terms(terms: LedgerTerms, *, policy: Policy) -> None:
             )
 
 
-def require_officers(kind: str, policies: Iterable[Policy], *, keys: frozenset[str]) -> None:
+def require_act(
+    kind: str,
+    policies: Iterable[Policy],
+    *,
+    named: Iterable[Collection[str]],
+    officers: Officers,
+) -> None:
+    """Refuse an act without the signatures that it takes.
+
+    Args:
+        kind: Of its row.
+        policies: An officer of each signs.
+        named: Groups of keys that lost rows name; one of each signs.
+        officers: Keys of those who do it.
+    """
+    keys = frozenset(officer.public_key.hex() for officer in officers)
+    _require_officers(kind, policies, keys=keys)
+    _require_named(named, keys=keys)
+
+
+def _require_officers(kind: str, policies: Iterable[Policy], *, keys: frozenset[str]) -> None:
     """Refuse an officer's act that no officer of a policy in force signs."""
     for policy in unsigned(policies, keys=keys):
-        people = officers(policy)
+        people = officers_of(policy)
         names = ", ".join(person.name for person in people)
         raise ApprovalMissingError(
             f"This is an officer's act ({kind}), and policy {policy.id!r}, version "
@@ -309,7 +331,7 @@ def require_officers(kind: str, policies: Iterable[Policy], *, keys: frozenset[s
         )
 
 
-def require_named(groups: Iterable[Collection[str]], *, keys: frozenset[str]) -> None:
+def _require_named(groups: Iterable[Collection[str]], *, keys: frozenset[str]) -> None:
     """Refuse to go on from an older ledger without those whom the rows that were lost name."""
     for group in silent(groups, keys=keys):
         names = ", ".join(f"ed25519:{key}" for key in group)

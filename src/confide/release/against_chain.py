@@ -36,7 +36,7 @@ def read_chain(path: Path) -> tuple[tuple[Event, ...], tuple[SignedHead, ...]]:
     """
     rows, heads = [], []
     try:
-        for line in read_text(path, largest=None).splitlines():
+        for line in read_text(path, largest=None).split("\n"):  # texts hold other ends of lines
             value = json.loads(line) if line.strip() else None
             match value:
                 case None:
@@ -52,7 +52,7 @@ def read_chain(path: Path) -> tuple[tuple[Event, ...], tuple[SignedHead, ...]]:
                     heads.append(head_of(value))
                 case _:
                     raise VerificationError(f"{path.name} holds a line that is no row and no head.")
-    except (OSError, ValueError, TypeError, RecursionError) as broken:
+    except (OSError, ValueError, TypeError, OverflowError, RecursionError) as broken:
         if isinstance(broken, VerificationError):
             raise
         raise VerificationError(
@@ -151,15 +151,16 @@ def _unlike(certificate: Json, accounting: Json, *, fields: Json) -> str:
 def _charge(charge: Json) -> Json:
     per_one = ATTO if charge["scope"] == Scope.LIFETIME_DELTA.value else NANO
     names = ("amount", "before", "after", "cap")
-    return {"scope": charge["scope"]} | {
-        name: decimal_text(int(charge[name]), per_one=per_one) for name in names
-    }
+    amounts = {name: decimal_text(int(charge[name]), per_one=per_one) for name in names}
+    named = {"id": charge["id"]} if "id" in charge else {}
+    return {"scope": charge["scope"], **amounts, **named}
 
 
 def _head_problem(accounting: Json, *, heads: Sequence[SignedHead], key: str) -> str:
-    head = next((each for each in heads if each.number == accounting.get("entry")), None)
-    if head is None:
+    named = [each for each in heads if each.number == accounting.get("entry")]
+    if not named:
         return f"no head has the number {accounting.get('entry')}"
+    head = named[-1]  # of lines of rows that were lost, and of those in their place, the newest
     if head.hash != accounting.get("hash"):
         return "accounting.hash is not that of the signed head: it is of another history"
     if not is_signed(head, keys=(key.partition(":")[2],)):

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from confide.budget.ledger import Ledger
-from confide.budget.per_patient.store import forget_people
+from confide.budget.per_patient.store_folder import forget_people
 from confide.budget.per_patient.withdrawn import (
     FOLDER,
     Withdrawn,

@@ -138,7 +138,7 @@ def test_an_act_on_the_whole_ledger_is_every_officers_whatever_data_set_its_row_
         for hand in ((), ("--officer", clinic.keys["bo"])):
             rotate = ("ledger", "rotate-keys", clinic.dataset, "--reason", "mine", *hand)
             assert confide(*rotate, "--json").code == 4
-        forged.setattr("confide.budget.journal.require_officers", lambda *_, **__: None)
+        forged.setattr("confide.budget.journal.require_act", lambda *_, **__: None)
         assert confide(*rotate, "--json").json["error"] == "LedgerFrozenError"
     said = {"reason": "mine", "findings": [], "raised": {}, "burned": [], "lineage": lineage}
     with open_ledger(clinic.dataset) as (held, _):
@@ -297,3 +297,31 @@ def test_one_key_under_two_names_is_no_policy(plain):
     refused = confide("policy", "check", plain.folder / "policy.yaml", "--json")
     assert refused.code == 7
     assert "the same key stands twice" in refused.json["message"]
+
+
+def test_a_cap_above_what_a_counter_holds_is_kept_and_counts(clinic):
+    policy, most = clinic.folder / "policy.yaml", 2**62 / 10**9
+    year = 'window: calendar-year, limit: {epsilon: "1.2"}'
+    assert year in policy.read_text()
+    wide = year.replace('{epsilon: "1.2"}', '{rho: "99999999999999"}')
+    policy.write_text(policy.read_text().replace(year, wide))
+    assert run(clinic, "first").code == 0
+    (shown,) = (cap for cap in caps(clinic) if "ethics-year" in cap["cap"])
+    assert float(shown["limit"]) == pytest.approx(most)
+    assert float(shown["spent"]) > 0
+    assert confide("ledger", "verify", clinic.dataset).code == 0
+
+
+def test_an_act_that_nobody_signed_makes_no_hash_key(plain):
+    """One that is missing is made anew when an officer goes on, and not when a stranger tries."""
+    assert run(plain, "first").code == 0
+    key = plain.folder / ".confide" / "hash.key"
+    kept = key.read_bytes()
+    key.unlink()
+    go_on = ("ledger", "unfreeze", plain.dataset, "--reason", "mine")
+    for hand in ((), ("--officer", plain.keys["bo"])):
+        assert confide(*go_on, *hand).code == 4
+        assert not key.exists()
+    key.write_bytes(kept)
+    key.chmod(0o600)
+    assert confide("ledger", "verify", plain.dataset).code == 0

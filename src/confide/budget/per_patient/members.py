@@ -30,6 +30,7 @@ class Members:
         paid: Numbers of those who pay by their own norm too, each once; shape (paid,).
         spends: What they paid for it, in 1e-15; 0 where they are left out; shape (paid,).
         left_out: Numbers of those who were left out, and paid nothing, each once.
+        rolled: Digest over who the patients were; "" in files of earlier versions.
     """
 
     everybody: int
@@ -37,6 +38,7 @@ class Members:
     paid: NDArray[np.integer]
     spends: NDArray[np.int64]
     left_out: NDArray[np.integer]
+    rolled: str = ""
 
 
 def members_path(folder: Path, *, number: int) -> Path:
@@ -55,6 +57,7 @@ def write_members(folder: Path, members: Members, *, entry: Entry, nonce: bytes,
         "nonce": nonce.hex(),
         "everybody": str(members.everybody),
         "people": members.people,
+        "rolled": members.rolled,
     }
     columns = {
         "paid": members.paid.astype("<u4", copy=False),
@@ -83,5 +86,6 @@ def read_members(folder: Path, *, entry: Entry, key: bytes) -> tuple[Members, st
         paid=found.columns["paid"],
         spends=found.columns["spends"],
         left_out=found.columns["left_out"],
+        rolled=found.fields.get("rolled", ""),
     )
     return members, found.tag

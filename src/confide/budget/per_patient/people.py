@@ -2,12 +2,14 @@
 
 Numbers count up in the order in which patients were met, through snapshots and preparations of one
 lineage, and are never given again.  New patients come in a segment of their own, a sealed file that
-is durable before any record names them.
+is durable before any record names them.  Each segment names its lineage and those before it, and
+records name the segments that they number by, so that one of another history is not taken for it.
 
 *Privacy:* numbers and hashes are for the store alone.  The same id is the same patient as long as
 the hash key is; under another key every patient would look new, so it is refused.
 """
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.budget.per_patient.sealed import (
+    Sealed,
     changed,
     read_sealed,
     rewrite_sealed,
@@ -27,6 +30,7 @@ from confide.regular_file import sync_folder
 
 KIND = "people"
 UNKNOWN = -1
+_NONCE = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +61,9 @@ def roster_of(name: str, numbers: NDArray[np.int64]) -> Roster:
 class People:
     """The patients of one lineage, in a folder of segments."""
 
-    def __init__(self, folder: Path, *, key: bytes) -> None:
-        self._folder, self._key = folder, key
+    def __init__(self, folder: Path, *, lineage: str, key: bytes) -> None:
+        self.folder, self._lineage, self._key = folder, lineage, key
+        self._rolled = {0: ""}  # over the segments up to so many patients
         self._high = self._low = np.empty(0, dtype=np.uint64)
         self._order: NDArray[np.int64] | None = None
         if not folder.exists():
@@ -71,6 +76,10 @@ class People:
         """How many patients there are."""
         return int(self._high.size)
 
+    def rolled(self, count: int) -> str:
+        """Return a digest over the segments of the first so many; "" where none of them ends."""
+        return self._rolled.get(count, "")
+
     def refresh(self) -> None:
         """Read the segments that other processes added.
 
@@ -79,10 +88,15 @@ class People:
         """
         while (path := self._path(self.count)).exists():
             found = read_sealed(path, key=self._key, kind=KIND)
-            if found.fields["start"] != self.count:
+            place = (found.fields["start"], *map(found.fields.get, ("lineage", "before")))
+            before = (self._lineage, self._rolled[self.count])
+            if place not in {
+                (self.count, *before),
+                (self.count, None, None),
+            }:  # of earlier versions
                 raise changed(path)
-            self._add(found.columns["high"], found.columns["low"])
-        later = [p for p in self._folder.glob("*.people") if int(p.stem) > self.count]
+            self._add(found.columns["high"], found.columns["low"], named=_name(found))
+        later = [p for p in self.folder.glob("*.people") if int(p.stem) > self.count]
         if later:
             raise changed(self._path(self.count))
 
@@ -127,9 +141,10 @@ class People:
             raise InvalidParameterError("Expected each patient once.")
         found[new] = self.count + np.arange(new.size)  # neighbours stay neighbours: fewer misses
         columns = {"high": high, "low": low}
-        fields: dict[str, Any] = {"kind": KIND, "start": self.count}
+        fields: dict[str, Any] = {"kind": KIND, "start": self.count, "lineage": self._lineage}
+        fields |= {"before": self._rolled[self.count], "named": os.urandom(_NONCE).hex()}
         write_sealed(self._path(self.count), key=self._key, fields=fields, columns=columns)
-        self._add(columns["high"], columns["low"])
+        self._add(columns["high"], columns["low"], named=fields["named"])
         return found
 
     def forget(self, identities: NDArray[np.uint64]) -> None:
@@ -143,7 +158,7 @@ class People:
         """
         gone = np.unique(self.numbers(identities))
         gone = gone[gone != UNKNOWN]
-        for path in sorted(self._folder.glob("*.people")):
+        for path in sorted(self.folder.glob("*.people")):
             found = read_sealed(path, key=self._key, kind=KIND)
             start = found.fields["start"]
             inside = gone[(gone >= start) & (gone < start + found.columns["high"].size)] - start
@@ -152,14 +167,18 @@ class People:
             columns = {name: each.copy() for name, each in found.columns.items()}
             for each in columns.values():
                 each[inside] = np.frombuffer(os.urandom(8 * inside.size), dtype=np.uint64)
-            rewrite_sealed(path, key=self._key, fields=found.fields, columns=columns)
+            fields = {**found.fields, "named": _name(found)}  # records name it so
+            rewrite_sealed(path, key=self._key, fields=fields, columns=columns)
         self._high = self._low = np.empty(0, dtype=np.uint64)
+        self._rolled = {0: ""}
         self.refresh()
 
-    def _add(self, high: NDArray[np.uint64], low: NDArray[np.uint64]) -> None:
+    def _add(self, high: NDArray[np.uint64], low: NDArray[np.uint64], *, named: str) -> None:
+        before = self._rolled[self.count]
         self._high = np.concatenate([self._high, high])
         self._low = np.concatenate([self._low, low])
         self._order = None
+        self._rolled[self.count] = hashlib.sha256(f"{before}{named}".encode("ascii")).hexdigest()
 
     def _sorted(self) -> NDArray[np.int64]:
         if self._order is None:
@@ -167,7 +186,12 @@ class People:
         return self._order
 
     def _path(self, start: int) -> Path:
-        return self._folder / f"{start:010d}.people"
+        return self.folder / f"{start:010d}.people"
+
+
+def _name(segment: Sealed) -> str:
+    """Return what a segment is called, also after it forgot somebody; once, that was its tag."""
+    return str(segment.fields.get("named", segment.tag))
 
 
 def _order(high: NDArray[np.uint64], low: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from confide.budget.entry import Entry, State
 from confide.budget.per_patient.members import SUFFIX, Members, members_path, read_members
+from confide.budget.per_patient.people import People
 from confide.budget.per_patient.sealed import changed, read_tag
 from confide.budget.per_patient.tally import Counted
 from confide.errors import LedgerFrozenError
@@ -73,18 +74,20 @@ class Records:
         if path.exists():
             raise unexplained(path)
 
-    def read(self, entry: Entry, *, people: int) -> Members:
+    def read(self, entry: Entry, *, people: People) -> Members:
         """Return a membership that is what the ledger says and names patients that are known.
 
         Raises:
             LedgerFrozenError: If it is not.
         """
         members, tag = read_members(self.folder, entry=entry, key=self.key)
-        if (entry.state in _HELD and tag != entry.members) or members.people > people:
+        if (entry.state in _HELD and tag != entry.members) or members.people > people.count:
             raise changed(members_path(self.folder, number=entry.number))
+        if members.rolled and members.rolled != people.rolled(members.people):
+            raise changed(people.folder)
         return members
 
-    def paid(self, entry: Entry, *, patient: int, people: int) -> int | None:
+    def paid(self, entry: Entry, *, patient: int, people: People) -> int | None:
         """Return what one patient paid for a charge, in 1e-15; None where they were left out."""
         if not entry.filtered or not read_tag(members_path(self.folder, number=entry.number)):
             return whole(entry)

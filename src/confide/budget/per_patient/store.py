@@ -27,12 +27,10 @@ References:
 """
 
 import contextlib
-import fcntl
 import hashlib
-import hmac
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,11 +42,11 @@ from confide.budget.per_patient.members import Members, write_members
 from confide.budget.per_patient.people import People, Roster, roster_of
 from confide.budget.per_patient.records import Records
 from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
+from confide.budget.per_patient.store_folder import KIND, MARK, alone, store_key
 from confide.budget.per_patient.tally import Counted, Tally, tally_of
 from confide.errors import LedgerFrozenError
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow
-from confide.regular_file import descriptor
 
 LOST = 0
 """Stands for the rows that were lost, among numbers of entries."""
@@ -71,7 +69,7 @@ class PatientStore:
         with alone(self._folder):
             self._found()
             self._records.folder.mkdir(mode=0o700, exist_ok=True)
-            self._people = People(self._folder / "people", key=self._key)
+            self._people = People(self._folder / "people", lineage=lineage, key=self._key)
         self._tallies: dict[CapWindow, Tally] = {}
         self._roster: Roster | None = None
         self._changed: set[CapWindow] = set()
@@ -135,6 +133,7 @@ class PatientStore:
                 paid=mine,
                 spends=_without(bill.losses, out, afters=afters),
                 left_out=left_out,
+                rolled=self._people.rolled(self._people.count),
             )
             tag = write_members(
                 self._records.folder, members, entry=entry, nonce=nonce, key=self._key
@@ -171,7 +170,7 @@ class PatientStore:
             identities=identities,
         )
         with alone(self._folder):
-            members = self._records.read(opened, people=self._people.count)
+            members = self._records.read(opened, people=self._people)
             numbers = self._roster_of(bill).numbers
             out = np.zeros(self._people.count, dtype=bool)
             out[members.left_out] = True
@@ -191,9 +190,8 @@ class PatientStore:
             entries = ledger.entries(self._lineage)
             self._records.require_explained(entries)
             counted = self._records.counted(entries)
-            people = self._people.count
             return tuple(
-                (entry, self._records.paid(entry, patient=number, people=people))
+                (entry, self._records.paid(entry, patient=number, people=self._people))
                 for entry in entries
                 if entry.number in counted
             )
@@ -205,7 +203,7 @@ class PatientStore:
             LedgerFrozenError: If one is missing, was changed, or belongs to no entry.
         """
         with alone(self._folder):
-            self._people = People(self._folder / "people", key=self._key)
+            self._people = People(self._folder / "people", lineage=self._lineage, key=self._key)
             entries = ledger.entries(self._lineage)
             self._records.require_explained(entries)
             counted = self._records.counted(entries)
@@ -225,7 +223,7 @@ class PatientStore:
                 write_sealed(
                     path,
                     key=self._key,
-                    fields={"kind": "tally", **tally.header()},
+                    fields={"kind": "tally", **self._sealed_for(window, tally), **tally.header()},
                     columns={"own": tally.own},
                 )
         self._changed = set()
@@ -239,17 +237,20 @@ class PatientStore:
             return self._roster
         path = self._folder / f"{bill.roster}.roster"
         if bill.roster and path.exists():
-            with contextlib.suppress(LedgerFrozenError):  # only a cache
-                stored = read_sealed(path, key=self._key, kind="roster").columns["number"]
-                self._roster = roster_of(bill.roster, stored.astype(np.int64))
-                return self._roster
+            with contextlib.suppress(LedgerFrozenError, KeyError):  # only a cache
+                stored = read_sealed(path, key=self._key, kind="roster")
+                if stored.fields.items() >= self._roster_fields(bill, stored.fields).items():
+                    numbers = stored.columns["number"].astype(np.int64)
+                    self._roster = roster_of(bill.roster, numbers)
+                    return self._roster
         found = roster_of(bill.roster, self._people.met(bill.identities()))
         if bill.roster:
             self._roster = found
             for old in self._folder.glob("*.roster"):
                 old.unlink()
             column = {"number": found.numbers.astype("<u4")}
-            write_sealed(path, key=self._key, fields={"kind": "roster"}, columns=column)
+            fields = self._roster_fields(bill, {"people": self._people.count})
+            write_sealed(path, key=self._key, fields=fields, columns=column)
         return found
 
     # --- what was spent ---
@@ -266,7 +267,7 @@ class PatientStore:
         lost = ledger.lost_beside(entry.number, window=window.value)
         if lost:
             wanted[LOST] = Counted(everybody=lost * (FEMTO // NANO))
-        tally = self._tallies.get(window) or self._cached(window)
+        tally = self._tallies.get(window) or self._cached(window, known=known)
         if any(wanted.get(n, has).tag != has.tag for n, has in tally.counted.items()):
             tally = Tally()
         self._tallies[window] = tally
@@ -290,13 +291,35 @@ class PatientStore:
         """Return the membership behind a charge; None where everybody paid the whole loss."""
         if not counted.tag or entry is None:
             return None
-        return self._records.read(entry, people=self._people.count)
+        return self._records.read(entry, people=self._people)
 
-    def _cached(self, window: CapWindow) -> Tally:
+    def _cached(self, window: CapWindow, *, known: Mapping[int, Entry]) -> Tally:
+        """Return the tally that was kept, if it is of this window, these people and these files.
+
+        One of rows that were lost counts under their numbers what the ledger has under it no more.
+        """
         with contextlib.suppress(LedgerFrozenError, KeyError, ValueError):  # built anew
             found = read_sealed(self._cache(window), key=self._key, kind="tally")
-            return tally_of(found.fields, found.columns["own"])
+            tally = tally_of(found.fields, found.columns["own"])
+            counted = [known[number] for number in tally.counted if number != LOST]
+            now = {number: each.paid for number, each in self._records.counted(counted).items()}
+            had = {number: each.paid for number, each in tally.counted.items() if number != LOST}
+            sealed = self._sealed_for(window, tally)
+            is_known = bool(sealed["rolled"]) or not tally.own.size
+            if is_known and had == now and found.fields.items() >= sealed.items():
+                return tally
         return Tally()
+
+    def _sealed_for(self, window: CapWindow, tally: Tally) -> dict[str, str]:
+        """Return of what a tally is: kept in its file, so that no other is taken for it."""
+        rolled = self._people.rolled(tally.own.size)
+        return {"lineage": self._lineage, "window": window.value, "rolled": rolled}
+
+    def _roster_fields(self, bill: Bill, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the file of a roster says of it: its name, and whom it numbers by."""
+        count = stored["people"]
+        rolled = self._people.rolled(count)
+        return {"kind": "roster", "name": bill.roster, "people": count, "rolled": rolled}
 
     def _cache(self, window: CapWindow) -> Path:
         return self._folder / f"{window.value}.tally"
@@ -305,54 +328,18 @@ class PatientStore:
 
     def _found(self) -> None:
         """Make the store, or make sure that it was made under this key and for this lineage."""
-        path, fields = self._folder / "store.sealed", {"kind": "store", "lineage": self._lineage}
+        path, fields = self._folder / MARK, {"kind": KIND, "lineage": self._lineage}
         if not path.exists():
             write_sealed(path, key=self._key, fields=fields, columns={})
             return
         try:
-            read_sealed(path, key=self._key, kind="store")
+            read_sealed(path, key=self._key, kind=KIND)
         except LedgerFrozenError:
             raise LedgerFrozenError(
                 "The patients' records were made under another hash.key: every patient would look "
                 "new, with a budget of their own.",
                 hint="Restore hash.key from its backup.",
             ) from None
-
-
-def store_key(hash_key: bytes) -> bytes:
-    """Return what the files of a store are sealed with."""
-    return hmac.new(hash_key, b"confide patient store 1", hashlib.sha256).digest()
-
-
-@contextlib.contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Let one process at a time decide in the folder of a store; a killed one lets go."""
-    file = descriptor(folder / "lock", os.O_RDWR | os.O_CREAT)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(file)
-
-
-def forget_people(folder: Path, identities: NDArray[np.uint64], *, hash_key: bytes) -> None:
-    """Break the link between some patients and their numbers, in the stores of every lineage.
-
-    What was charged stands, under numbers that are nobody's: a charge is never taken back.
-
-    Args:
-        folder: Of all stores.
-        identities: Shape (persons, 2).
-        hash_key: Of the site.
-
-    Raises:
-        LedgerFrozenError: If a store was made under another hash key, or is not whole.
-    """
-    for people in sorted(folder.glob("*/people")):
-        with alone(people.parent):
-            People(people, key=store_key(hash_key)).forget(identities)
-            for cache in people.parent.glob("*.roster"):
-                cache.unlink()
 
 
 def _without(

@@ -30,6 +30,11 @@ class Counted:
     tag: str = ""
     stamp: tuple[int, int] = (0, 0)
 
+    @property
+    def paid(self) -> tuple[int, str]:
+        """What it says that was paid, however often its file was touched."""
+        return self.everybody, self.tag
+
 
 @dataclass(slots=True)
 class Tally:

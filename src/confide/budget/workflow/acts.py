@@ -174,13 +174,20 @@ def silent(groups: Iterable[Collection[str]], *, keys: frozenset[str]) -> Iterat
     return (group for group in groups if not keys & frozenset(group))
 
 
-def require_signed(fields: Mapping[str, Any], event: Event, *, policies: Sequence[Policy]) -> None:
+def require_signed(
+    fields: Mapping[str, Any],
+    event: Event,
+    *,
+    policies: Sequence[Policy],
+    named: Sequence[Collection[str]],
+) -> None:
     """Check that a row of the chain is the word of whom it has to be, as far as acts go.
 
     Args:
         fields: Of the row.
         event: The row.
         policies: That it has to be signed under, if it is an act.
+        named: Groups of officers' keys, named by lost rows, that have to sign it as well.
 
     Raises:
         LedgerFrozenError: If it is an act that no officer of one of them signed, or of no kind.
@@ -194,7 +201,7 @@ def require_signed(fields: Mapping[str, Any], event: Event, *, policies: Sequenc
         return
     message = act_message(kind, fields, number=number, previous=event.previous)
     keys = signers_of(fields, message=message)
-    for _ in silent(fields.get(NAMED, ()), keys=keys):
+    for _ in silent(named, keys=keys):
         raise LedgerFrozenError(
             f"Row {number} is an officer's act ({kind}) that no officer signed whom lost rows name."
         )

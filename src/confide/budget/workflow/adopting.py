@@ -7,7 +7,8 @@ rest:
   leaving rows out instead of by refusing; a δ raised; a change of who decides.
 - *A signature of those in force.*  Once a policy names people, its next version is endorsed by a
   privacy officer of the present one (by anybody who may approve, if none has that role).  Otherwise
-  whoever can edit the file could name themselves and approve their own requests.
+  whoever can edit the file could name themselves and approve their own requests.  A signature grows
+  old like an approval.
 - *The strictest approvals of the policy in force*, for a cap that stands for a law or a promise
   (``basis: legal``, or priority 1): as many of the roles of its most demanding tier as that tier
   asks for, each filled by another person who may approve, two at least, one a privacy officer.  A
@@ -116,20 +117,18 @@ def adoption_problem(
     return _signatures_problem(old.policy, relaxed, told, endorsed=endorsed, askers=askers)
 
 
-def awaited_problem(awaited: tuple[int, str] | None, new: Adopted) -> Problem | None:
-    """Return why another policy than the one that lost rows let hold cannot be adopted.
-
-    The versions before it may be adopted on the way, as they once were.
+def awaited_problem(awaited: Sequence[tuple[int, str]], new: Adopted) -> Problem | None:
+    """Return why another policy than those that lost rows let hold cannot be adopted.
 
     Args:
-        awaited: Version and SHA-256 of that one; None if there is none.
+        awaited: Their versions and SHA-256; none if nothing is awaited.
         new: To be adopted.
     """
-    if awaited is None or new.digest == awaited[1] or new.policy.version < awaited[0]:
+    if not awaited or new.digest in {digest for _, digest in awaited}:
         return None
+    lost = ", ".join(f"version {version} (sha256 {digest[:16]})" for version, digest in awaited)
     return Problem(
-        message=f"Version {awaited[0]} was in force in rows of the ledger that are lost (sha256 "
-        f"{awaited[1][:16]}), and this is another.",
+        message=f"Rows of the ledger that are lost let {lost} hold, and this is another policy.",
         hint="Put that version of the policy file back, and adopt it first, after those before it; "
         "or restore a backup that holds it: confide ledger restore FOLDER.",
     )

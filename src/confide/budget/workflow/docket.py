@@ -50,19 +50,25 @@ class Docket:
 
     Attributes:
         submissions: By number.
-        endorsed: Keys that signed a policy, by lineage and its digest.
+        endorsed: Keys that signed a policy, by lineage and its digest; with the number of the last
+            row in which they did, and what the clock showed.
     """
 
     submissions: Submissions = field(default_factory=Submissions)
-    endorsed: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    endorsed: dict[tuple[str, str], dict[str, tuple[int, str]]] = field(default_factory=dict)
 
     def of(self, lineage: str) -> Iterator[Submission]:
         """Yield the requests of a lineage, oldest first."""
         return (each for each in self.submissions.values() if each.asked.lineage == lineage)
 
-    def endorsers(self, lineage: str, *, policy: str) -> frozenset[str]:
-        """Return the keys that signed a policy to be adopted."""
-        return self.endorsed.get((lineage, policy), frozenset())
+    def endorsers(self, lineage: str, *, policy: str, days: int, now: Moment) -> frozenset[str]:
+        """Return the keys that signed a policy to be adopted, no longer ago than so many days."""
+        signed = self.endorsed.get((lineage, policy), {}).items()
+        return frozenset(
+            key
+            for key, (number, given) in signed
+            if not now.is_past(number=number, given=given, days=days)
+        )
 
     def admit(
         self,
@@ -165,7 +171,9 @@ class Docket:
         message = in_its_place(message, fields, number=number)
         _require_signed(person, message=message, signature=fields["signature"], number=number)
 
-    def endorse(self, fields: Mapping[str, Any], event: Event, *, adopted: Adopted) -> None:
+    def endorse(
+        self, fields: Mapping[str, Any], event: Event, *, adopted: Adopted, now: Moment
+    ) -> None:
         """Take in a signature under a policy that is to be adopted."""
         lineage, digest = fields["lineage"], fields["policy-sha256"]
         message = act_message(fields["kind"], fields, number=event.number, previous=event.previous)
@@ -174,8 +182,8 @@ class Docket:
             raise LedgerFrozenError(f"Row {event.number} signs no policy that may take force.")
         for key in keys:
             person = _person(adopted, key)
-            known = self.endorsers(lineage, policy=digest)
-            self.endorsed[lineage, digest] = known | {person.key}
+            known = self.endorsed.setdefault((lineage, digest), {})
+            known[person.key] = (event.number, now.reading)
 
     def askers(
         self, lineage: str, *, charged_under: Callable[[int], Entry | None]

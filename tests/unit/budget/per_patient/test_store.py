@@ -354,7 +354,7 @@ def test_the_file_of_a_lost_entry_is_not_that_of_a_new_one(tmp_path, window):
 def test_a_lost_entrys_file_is_not_read_as_that_of_a_new_one(tmp_path):
     site, held = ledger_alone_put_back(tmp_path)
     with pytest.raises(LedgerFrozenError, match="was changed"):
-        site.store._records.read(held.entry, people=9)
+        site.store._records.read(held.entry, people=site.store._people)
     site.close()
 
 
