@@ -12,6 +12,7 @@ saw: it may lack the rows of others, which the host adds when it next looks, and
 with its ledger shows nothing: known-weakness, and the reason for a second place.
 """
 
+import functools
 import json
 import os
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from confide.errors import LedgerFrozenError
 from confide.regular_file import descriptor, read_bytes, reading, sync_folder, write_all
 
 _BLOCK = 65_536
+_KINDS = frozenset(KINDS)
 
 
 class Anchor:
@@ -107,15 +109,27 @@ def _parse(line: bytes) -> SignedHead | None:
     here could otherwise write one that no ledger can take up, and nobody would get it going again.
     """
     try:
-        head = head_of(json.loads(line))
-        kinds = {kind_of(scope): year_of(scope) for scope in head.spent}
-        head.message()  # what has no form was never signed
+        text = line.decode()
+        head = head_of(json.loads(text))
+        is_known = _are_known(tuple(head.spent))
+        if "\\" in text:  # half a character can be written in no other way
+            head.message()  # what has no form was never signed
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     texts = (head.hash, head.kind, head.lineage, head.key, head.signature)
     fits = all(0 <= units <= LARGEST for units in head.spent.values())
     fits = fits and all(isinstance(text, str) for text in texts)
-    return head if fits and kinds.keys() <= set(KINDS) else None
+    return head if fits and is_known else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _are_known(scopes: tuple[str, ...]) -> bool:
+    """Return whether these are names of counters.
+
+    Raises:
+        ValueError: If one that is by year names none.
+    """
+    return {kind_of(scope): year_of(scope) for scope in scopes}.keys() <= _KINDS
 
 
 def _complete(text: bytes) -> bytes:

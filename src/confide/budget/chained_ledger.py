@@ -14,11 +14,11 @@ from pathlib import Path
 
 from confide.budget.account_record import caps_json
 from confide.budget.amount import Amount
-from confide.budget.book import FORWARD, OVER
 from confide.budget.chain import Chain, Signer
 from confide.budget.counters import Occasion, shares
 from confide.budget.dead import end_the_dead
 from confide.budget.desk import Desk
+from confide.budget.entry import FORWARD, OVER
 from confide.budget.file_caps import is_raised
 from confide.budget.held import Held, key_of
 from confide.budget.identity import Site

@@ -121,7 +121,7 @@ class Journal:
         audit = self._keeper.audit(key=self.public_key)
         found = self.inspect(watch=audit.see)
         self._require_whole()
-        if unsigned := tuple(unsigned_lines(found, signer=self.signer)):
+        if unsigned := unsigned_lines(found, signer=self.signer):
             raise _frozen(unsigned, hint=_ACCEPT)
         if wrong := tuple(audit.problems()):
             with self.store.turn():
