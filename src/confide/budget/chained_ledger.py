@@ -225,9 +225,9 @@ class ChainedLedger(LedgerReading):
             events = tuple(self._journal.store.events_after(0))
             return Chain(head=self._journal.signed_head(), events=events)
 
-    def verify_chain(self) -> None:
+    def verify_chain(self, *, progress: Callable[[str], None] = lambda _: None) -> None:
         """See :meth:`Ledger.verify_chain`."""
-        self._journal.verify()
+        self._journal.verify(progress)
 
     def unfreeze(self, reason: str, *, officers: Officers = ()) -> None:
         """See :meth:`Ledger.unfreeze`."""

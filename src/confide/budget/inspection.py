@@ -33,6 +33,9 @@ from confide.budget.store import Store
 from confide.budget.workflow.acts import officer_keys
 from confide.errors import ConfideError, LedgerFrozenError
 
+TOLD = 10_000
+"""Rows after which somebody who waits is told."""
+
 
 @dataclass(slots=True)
 class Inspection:
@@ -123,6 +126,19 @@ def inspect(
     )
     check_charges(found, found.book.requests.all(), recompute=recompute)
     return found
+
+
+def told(
+    watch: Callable[[Book], None], *, progress: Callable[[str], None]
+) -> Callable[[Book], None]:
+    """Return what watches a book, and says now and then how far it is."""
+
+    def look(book: Book) -> None:
+        watch(book)
+        if book.number % TOLD == 0:
+            progress(f"row {book.number}")
+
+    return look
 
 
 def unsigned_head(book: Book, *, key: str) -> SignedHead:

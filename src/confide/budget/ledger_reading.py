@@ -7,6 +7,7 @@ so what a plan needs to know takes as long with a hundred releases as with a hun
 from itertools import islice
 
 from confide.budget.held import GROWTH, PLAN, SNAPSHOT, STUDY, mark
+from confide.budget.identity import Identity
 from confide.budget.journal import Journal
 from confide.budget.ledger import Entry, Growth, Head, Spent
 
@@ -74,6 +75,11 @@ class LedgerReading:
         """See :meth:`Ledger.head`."""
         with self._journal.transaction():
             return self._journal.book.head()
+
+    def identity(self) -> Identity:
+        """Return which ledger this is, as its rows say."""
+        with self._journal.transaction():
+            return self._journal.book.identity
 
     def _marked(self, what: str, lineage: str, *names: str) -> tuple[Entry, ...]:
         with self._journal.transaction():

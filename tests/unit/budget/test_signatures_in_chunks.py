@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from confide.budget import signatures
+from confide.budget import inspection, signatures
 from confide.budget.chain import is_valid
 from confide.budget.workflow.submission import Verdict
 from confide.errors import LedgerFrozenError, VerificationError
@@ -183,6 +183,15 @@ def test_where_no_process_starts_everything_is_checked_here(folder, helper, monk
     with pytest.raises(LedgerFrozenError, match="Line 4 of the anchor is not signed"):
         ledger.verify_chain()
     ledger.close()
+
+
+def test_whoever_waits_is_told_how_far_it_is(folder, monkeypatch):
+    ledger = filled(folder)
+    monkeypatch.setattr(inspection, "TOLD", 5)
+    heard: list[str] = []
+    ledger.verify_chain(progress=heard.append)
+    ledger.close()
+    assert heard == ["row 5", "row 10", "the anchor's signatures"]
 
 
 def test_every_signature_is_answered_for_in_its_own_place():
