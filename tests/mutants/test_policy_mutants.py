@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from confide.budget import signatures
 from confide.budget.account import Account
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import StoredRelease
@@ -69,8 +70,8 @@ def about_any_tier(submission, claim):
         ("test_an_approval_expires", rules, "_is_expired", lambda *_: False),
         (
             "test_a_decision_that_its_person_did_not_sign_is_never_taken_in",
-            docket,
-            "is_signature",
+            signatures,
+            "is_valid",
             lambda *_, **__: True,
         ),
         (

@@ -12,6 +12,7 @@ saw: it may lack the rows of others, which the host adds when it next looks, and
 with its ledger shows nothing: known-weakness, and the reason for a second place.
 """
 
+import functools
 import json
 import os
 import re
@@ -27,6 +28,7 @@ from confide.regular_file import descriptor, read_bytes, reading, sync_folder, w
 _BLOCK = 65_536
 _LONGEST_NAME = 1536  # of a counter, in bytes: more than any has, and what PostgreSQL indexes
 _HASH = re.compile(r"[0-9a-f]{64}")
+_KINDS = frozenset(KINDS)
 
 
 class Anchor:
@@ -110,19 +112,32 @@ def _parse(line: bytes) -> SignedHead | None:
     here could otherwise write one that no ledger can take up, and nobody would get it going again.
     """
     try:
-        head = head_of(json.loads(line))
-        kinds = {kind_of(scope): year_of(scope) for scope in head.spent}
-        head.message()  # what has no form was never signed
+        text = line.decode()
+        head = head_of(json.loads(text))
+        is_known = _are_known(tuple(head.spent))
+        if "\\" in text:  # half a character can be written in no other way
+            head.message()  # what has no form was never signed
     except (ValueError, RecursionError):
         return None
     fits = all(0 <= units <= LARGEST for units in head.spent.values())
     fits = fits and all(map(_is_name, (head.kind, head.lineage, *head.spent)))
-    return head if fits and kinds.keys() <= set(KINDS) and _HASH.fullmatch(head.hash) else None
+    return head if fits and is_known and _HASH.fullmatch(head.hash) else None
 
 
+@functools.lru_cache(maxsize=1024)
 def _is_name(text: str) -> bool:
     """Return whether every store can hold a text as the name of a counter."""
     return text.isprintable() and len(text.encode()) <= _LONGEST_NAME
+
+
+@functools.lru_cache(maxsize=1024)
+def _are_known(scopes: tuple[str, ...]) -> bool:
+    """Return whether these are names of counters.
+
+    Raises:
+        ValueError: If one that is by year names none.
+    """
+    return {kind_of(scope): year_of(scope) for scope in scopes}.keys() <= _KINDS
 
 
 def _complete(text: bytes) -> bytes:

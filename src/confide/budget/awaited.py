@@ -7,11 +7,13 @@ the word of the officers whom the lost rows name too: nobody else decides in bet
 *Privacy:* a policy of strangers, adopted in that moment, would leave the right one to nobody.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from confide.budget.workflow.acts import ADOPTED, OF_ALL, is_act
+from confide.budget.chain import Event
+from confide.budget.policy.policy import Policy
+from confide.budget.workflow.acts import ADOPTED, NAMED, OF_ALL, is_act, require_signed
 
 Groups = tuple[tuple[str, ...], ...]
 
@@ -67,3 +69,29 @@ def guards_of(fields: Mapping[str, Any], *, awaited: Mapping[str, Awaited]) -> G
         is_own = fields["policy-sha256"] in {digest for _, digest in own.versions}
         return () if is_own else guards(awaited)
     return own.officers if lineage in awaited and kind not in OF_ALL else guards(awaited)
+
+
+def require_word(
+    fields: Mapping[str, Any],
+    event: Event,
+    *,
+    policies: Callable[[str, str], Sequence[Policy]],
+    awaited: Callable[[], Mapping[str, Awaited]],
+) -> None:
+    """Check that a row is the word of whom it has to be, as far as acts go.
+
+    Args:
+        fields: Of the row.
+        event: The row.
+        policies: Returns those whose word a row of a kind and lineage takes.
+        awaited: Returns what each lineage waits for.
+
+    Raises:
+        LedgerFrozenError: If it is an act that one of them did not sign, or of no kind.
+    """
+    named: Sequence[Collection[str]] = ()
+    under: Sequence[Policy] = ()
+    if is_act(fields["kind"]):
+        under = policies(fields["kind"], fields.get("lineage", ""))
+        named = (*fields.get(NAMED, ()), *guards_of(fields, awaited=awaited()))
+    require_signed(fields, event, policies=under, named=named)

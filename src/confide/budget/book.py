@@ -14,8 +14,9 @@ from typing import Any
 
 from confide.budget.account import Account
 from confide.budget.account_record import caps_of, charges_json
-from confide.budget.awaited import Awaited, guards_of
+from confide.budget.awaited import Awaited, require_word
 from confide.budget.chain import GENESIS, Event, check_link
+from confide.budget.entry import FORWARD, OVER, entry_with
 from confide.budget.file_caps import is_raised
 from confide.budget.growth import Growth
 from confide.budget.held import Held, Requests, entry_of, key_of
@@ -25,7 +26,8 @@ from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
 from confide.budget.policy.adoption import Adopted, adopted_of
 from confide.budget.policy.policy import Policy
 from confide.budget.readings import Moment, Readings, moment_of
-from confide.budget.workflow.acts import NAMED, require_signed, whose_word
+from confide.budget.signatures import Require, at_once
+from confide.budget.workflow.acts import NAMED, whose_word
 from confide.budget.workflow.adopting import Problem, adoption_problem, awaited_problem
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.rules import Claim, Refused, audience_of
@@ -34,15 +36,7 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 
-FORWARD: Mapping[str, tuple[State, State]] = {
-    "reading": (State.RESERVED, State.READING),
-    "cancelled": (State.RESERVED, State.CANCELLED),
-    "committed": (State.READING, State.COMMITTED),
-    "burned": (State.READING, State.BURNED),
-    "published": (State.COMMITTED, State.PUBLISHED),
-}
-TOO_MUCH = (OverflowError, RecursionError)  # numbers without end, lists without end
-OVER = frozenset({State.CANCELLED, State.REFUSED})  # the key may be used again
+_TOO_MUCH = (OverflowError, RecursionError)  # numbers without end, lists without end
 
 
 @dataclass(slots=True)
@@ -91,8 +85,12 @@ class Book:
         charged = account is not None and account.charged
         return charged or any(self.spent(lineage).values())
 
-    def follow(self, event: Event) -> None:
+    def follow(self, event: Event, *, require: Require = at_once) -> None:
         """Take in the next row.
+
+        Args:
+            event: The row.
+            require: Checks a person's signature; nothing may come of the book before it has.
 
         Raises:
             LedgerFrozenError: If it is not the next row, or the rules do not allow it.
@@ -103,18 +101,18 @@ class Book:
             fields = check_link(event, number=self.number + 1, previous=self.hash)
             self.identity = self.identity.following(fields)
             now = moment_of(fields, last=self.at, readings=self.readings)
-            self._apply(fields, event, now=now)
-        except (LookupError, ValueError, TypeError, AttributeError, *TOO_MUCH) as error:
+            self._apply(fields, event, now=now, require=require)
+        except (LookupError, ValueError, TypeError, AttributeError, *_TOO_MUCH) as error:
             raise LedgerFrozenError(f"Row {event.number} of the ledger makes no sense.") from error
         self.number, self.hash, self.at = event.number, event.hash, fields["at"]
         self.kind, self.trail[event.number] = fields["kind"], event.hash
         self.readings.add(event.number, now.reading)
 
-    def _apply(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
+    def _apply(
+        self, fields: Mapping[str, Any], event: Event, *, now: Moment, require: Require
+    ) -> None:
         self.lineage = fields.get("lineage", "")
-        policies = self.policies(fields["kind"], self.lineage)
-        named = (*fields.get(NAMED, ()), *guards_of(fields, awaited=self.awaited()))
-        require_signed(fields, event, policies=policies, named=named)
+        require_word(fields, event, policies=self.policies, awaited=self.awaited)
         match fields["kind"]:
             case "registered":
                 self._register(fields)
@@ -125,7 +123,7 @@ class Book:
             case "policy-adopted":
                 self._adopt(fields, event, now=now)
             case "policy-endorsed" | "submitted" | "decided" | "withheld":
-                self._decide(fields, event, now=now)
+                self._decide(fields, event, now=now, require=require)
             case "reserved" | "refused":
                 self._request(fields, event, now=now)
             case "reading" | "cancelled" | "committed" | "burned" | "published":
@@ -212,33 +210,37 @@ class Book:
             askers=self.docket.askers(lineage, charged_under=self.charged_under),
         )
 
-    def _decide(self, fields: Mapping[str, Any], event: Event, *, now: Moment) -> None:
+    def _decide(
+        self, fields: Mapping[str, Any], event: Event, *, now: Moment, require: Require
+    ) -> None:
         """Take in what somebody asked, decided, or signed."""
         adopted, number = self.accounts[self.lineage].policy, event.number
         if adopted is None:
             raise LedgerFrozenError(f"Row {number} decides without a policy.")
+        said: dict[str, Any] = {"number": number, "adopted": adopted, "require": require}
         match fields["kind"]:
             case "policy-endorsed":
                 self.docket.endorse(fields, event, adopted=adopted, now=now)
             case "submitted":
-                self.docket.submit(fields, number=number, digest=event.hash, adopted=adopted)
+                self.docket.submit(fields, digest=event.hash, **said)
             case "decided":
                 entry = self.charged_under(int(fields["request"]))
-                self.docket.decide(fields, number=number, adopted=adopted, entry=entry, now=now)
+                self.docket.decide(fields, entry=entry, now=now, **said)
             case _:
                 held = self.requests[int(fields["entry"])]
                 if held.entry.lineage != self.lineage or not held.entry.payload_sha256:
                     raise LedgerFrozenError(f"Row {number} withholds what there is not.")
-                self.docket.withhold(fields, number=number, adopted=adopted, entry=held.entry)
-                entry = replace(held.entry, withheld=True)
-                self.requests[entry.number] = replace(held, entry=entry)
+                self.docket.withhold(fields, entry=held.entry, **said)
+                entry = entry_with(held.entry, withheld=True)
+                self.requests[entry.number] = Held(entry, held.owner, held.when, held.events_json)
                 if entry.step is not None:
                     grown = self.growth_of(entry).withhold(entry.step)
                     self.growths[grown.opened] = grown
 
     def charged_under(self, number: int) -> Entry | None:
         """Return the entry that was charged under a request, unless it was given back."""
-        entry = self.requests.get(self.docket.submissions[number].entry)
+        charged = self.docket.submissions[number].entry
+        entry = self.requests.get(charged) if charged else None
         if entry is None or entry.entry.state is State.CANCELLED:
             return None
         return entry.entry
@@ -285,7 +287,7 @@ class Book:
             charges = account.charges(entry.amount, when=when)
             if charges_json(charges) != fields["charges"]:
                 raise LedgerFrozenError(f"The charges of row {event.number} do not add up.")
-            entry = replace(entry, charges=charges)
+            entry = entry_with(entry, charges=charges)
             self._grant(entry)
             self._grow(entry)
             account.add(entry.amount, when=when)
@@ -386,8 +388,8 @@ class Book:
     def _set(self, number: int, **changes: Any) -> None:
         """Change what is known of a request."""
         held = self.requests[number]
-        entry = replace(held.entry, **changes)
-        self.requests[number] = replace(held, entry=entry)
+        entry = entry_with(held.entry, **changes)
+        self.requests[number] = Held(entry, held.owner, held.when, held.events_json)
         if entry.state not in {State.RESERVED, State.READING}:
             self.open.discard(number)
         self._follow_growth(entry)

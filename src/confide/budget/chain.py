@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 GENESIS = "0" * 64
 _DOMAIN = b"confide ledger head 1\n"  # a signature of a head is a signature of nothing else
+_decode = json.JSONDecoder().raw_decode  # what json.loads does beside looking for spaces
+_quick = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
 class Signer(Protocol):
@@ -49,7 +51,11 @@ class Event:
 
     def fields(self) -> dict[str, Any]:
         """Return the body as JSON."""
-        return dict(json.loads(self.body))
+        try:
+            found, end = _decode(self.body)
+        except ValueError:
+            end = -1
+        return dict(found if end == len(self.body) else json.loads(self.body))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +128,7 @@ def canonical(fields: Mapping[str, Any]) -> str:
         '{"amount":"500000000","scope":"lifetime"}'
     """
     if _is_text(fields):
-        text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        text = _quick(fields)
         if text.isascii():  # then this is the canonical form, and many times faster
             return text
     import rfc8785
@@ -134,7 +140,10 @@ def _is_text(value: Any) -> bool:
     """Return whether JSON holds texts alone, in lists and under names; numbers have other forms."""
     kind = type(value)
     if kind is dict:
-        return all(type(name) is str and _is_text(held) for name, held in value.items())
+        for name, held in value.items():
+            if type(name) is not str or (type(held) is not str and not _is_text(held)):
+                return False
+        return True
     if kind is list or kind is tuple:
         return all(map(_is_text, value))
     return kind is str or value is None or kind is bool

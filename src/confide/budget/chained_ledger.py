@@ -14,11 +14,11 @@ from pathlib import Path
 
 from confide.budget.account_record import caps_json
 from confide.budget.amount import Amount
-from confide.budget.book import FORWARD, OVER
 from confide.budget.chain import Chain, Signer
 from confide.budget.counters import Occasion, shares
 from confide.budget.dead import end_the_dead
 from confide.budget.desk import Desk
+from confide.budget.entry import FORWARD, OVER
 from confide.budget.file_caps import is_raised
 from confide.budget.held import Held, key_of
 from confide.budget.identity import Site
@@ -225,9 +225,9 @@ class ChainedLedger(LedgerReading):
             events = tuple(self._journal.store.events_after(0))
             return Chain(head=self._journal.signed_head(), events=events)
 
-    def verify_chain(self) -> None:
+    def verify_chain(self, *, progress: Callable[[str], None] = lambda _: None) -> None:
         """See :meth:`Ledger.verify_chain`."""
-        self._journal.verify()
+        self._journal.verify(progress)
 
     def unfreeze(self, reason: str, *, officers: Officers = ()) -> None:
         """See :meth:`Ledger.unfreeze`."""

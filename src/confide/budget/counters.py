@@ -101,11 +101,13 @@ def kind_of(name: str) -> str:
     return first
 
 
+@functools.lru_cache(maxsize=4096)
 def window_of(kind: str) -> str:
     """Return the window of a kind."""
     return kind.rpartition("/")[2]
 
 
+@functools.lru_cache(maxsize=4096)
 def year_of(name: str) -> int | None:
     """Return the year of a counter; None of one that is not by year."""
     kind = kind_of(name)
@@ -133,10 +135,15 @@ def shares(amount: Amount, *, when: Occasion) -> dict[str, int]:
         >>> added["analyst/lifetime/ada"]
         100000000
     """
-    return {
-        counter_name(kind, when=when): amount.delta_atto if kind == DELTA else amount.nano
-        for kind in KINDS
-    }
+    found = dict.fromkeys(_names(when), amount.nano)
+    found[DELTA] = amount.delta_atto
+    return found
+
+
+@functools.lru_cache(maxsize=4096)
+def _names(when: Occasion) -> tuple[str, ...]:
+    """Return every counter to which a charge is added."""
+    return tuple(counter_name(kind, when=when) for kind in KINDS)
 
 
 def kind_of_cap(cap: PolicyCap) -> str:

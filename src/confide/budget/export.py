@@ -15,7 +15,6 @@ from typing import Any
 from confide.budget.amount import Amount
 from confide.budget.book import Book
 from confide.budget.chain import Chain, Event, SignedHead, canonical, head_of, is_signed
-from confide.budget.identity import Identity
 from confide.budget.inspection import Inspection, check_charges, heads_of
 from confide.errors import LedgerFrozenError, VerificationError
 
@@ -88,14 +87,6 @@ def check_chain(
     if found.findings():
         raise VerificationError(" ".join(found.findings()))
     return book
-
-
-def identity_of(chain: Chain) -> Identity:
-    """Return which ledger a chain is of, as its rows say."""
-    found = Identity()
-    for event in chain.events:
-        found = found.following(event.fields())
-    return found
 
 
 def unlike(chain: Chain, noted: Sequence[SignedHead | None], *, keys: Iterable[str]) -> list[str]:

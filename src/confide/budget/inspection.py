@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from confide.budget.amount import LARGEST, Amount
 from confide.budget.anchor import Anchor
 from confide.budget.awaited import guards
-from confide.budget.book import OVER, Book
-from confide.budget.chain import SignedHead, Signer, is_signed
+from confide.budget.book import Book
+from confide.budget.chain import Event, SignedHead, Signer, is_signed
 from confide.budget.counters import group_of, shares
+from confide.budget.entry import OVER
 from confide.budget.held import Held
 from confide.budget.lost_rows import (
     NAMED_ROWS,
@@ -28,9 +29,13 @@ from confide.budget.lost_rows import (
     named_officers,
     units_in,
 )
+from confide.budget.signatures import Gathered, Signature
 from confide.budget.store import Store
 from confide.budget.workflow.acts import officer_keys
 from confide.errors import ConfideError, LedgerFrozenError
+
+TOLD = 10_000
+"""Rows after which somebody who waits is told."""
 
 
 @dataclass(slots=True)
@@ -87,20 +92,18 @@ def inspect(
     heads, hashes, accepted, counted = anchor.heads(), [""], set(), set()
     anchored = heads[-1].number if heads and heads[-1] is not None else 0
     try:
-        for event in store.events_after(-1):
-            found.book.follow(event)
-            hashes.append(event.hash)
-            watch(found.book)
-            if found.book.kind == "unfrozen":
-                accepted.add(event.hash)
-                counted.update(event.fields().get("lost", ()))
-            if event.number > anchored:
-                found.missing.append(unsigned_head(found.book, key=public_key))
+        with Gathered() as signatures:
+            for event in _followed(store, found, watch=watch, signatures=signatures):
+                hashes.append(event.hash)
+                if found.book.kind == "unfrozen":
+                    accepted.add(event.hash)
+                    counted.update(event.fields().get("lost", ()))
+                if event.number > anchored:
+                    found.missing.append(unsigned_head(found.book, key=public_key))
+        if found.damage:
+            return found
         found.damage.extend(store.damage(found.book))
         found.differences.extend(store.differences(found.book))
-    except LedgerFrozenError as error:
-        found.damage.append(str(error))
-        return found
     except store.failures:
         found.damage.append("The ledger's tables cannot be read.")
         return found
@@ -124,6 +127,19 @@ def inspect(
     )
     check_charges(found, found.book.requests.all(), recompute=recompute)
     return found
+
+
+def told(
+    watch: Callable[[Book], None], *, progress: Callable[[str], None]
+) -> Callable[[Book], None]:
+    """Return what watches a book, and says now and then how far it is."""
+
+    def look(book: Book) -> None:
+        watch(book)
+        if book.number % TOLD == 0:
+            progress(f"row {book.number}")
+
+    return look
 
 
 def unsigned_head(book: Book, *, key: str) -> SignedHead:
@@ -172,19 +188,40 @@ def is_head_signed(store: Store, book: Book, *, public_key: str) -> bool:
     )
 
 
-def unsigned_lines(found: Inspection, *, signer: Signer) -> Iterator[str]:
-    """Yield a finding for each line not signed by the key of its row's time or a later one.
-
-    A signature is a function of key and message, and signing is faster than verifying.
-    """
+def unsigned_lines(found: Inspection, *, signer: Signer) -> tuple[str, ...]:
+    """Return a finding for each line not signed by the key of its row's time or a later one."""
     ours = signer.public_key.hex()
-    for head in found.lines:
-        if head is not None:
-            if head.key == ours and head.signature == signer.sign(head.message()).hex():
-                continue
-            keys = _keys_for(found.book, (head,), public_key=ours)
-            if not is_signed(head, keys=keys):
-                yield f"Line {head.number} of the anchor is not signed by the key of its time."
+    with Gathered(signer=signer) as signatures:
+        for head in found.lines:
+            if head is not None:
+                keys = _keys_for(found.book, (head,), public_key=ours)
+                wrong = f"Line {head.number} of the anchor is not signed by the key of its time."
+                key = head.key if head.key in keys else ""
+                signatures(Signature(key, head.message(), head.signature, wrong))
+        return tuple(signatures.wrong())
+
+
+def _followed(
+    store: Store,
+    found: Inspection,
+    *,
+    watch: Callable[[Book], None],
+    signatures: Gathered,
+) -> Iterator[Event]:
+    """Take in every row, and yield it; what does not hold first is damage, and ends it.
+
+    A row that a person did not sign is known when all were taken in; it comes before any other that
+    does not hold, since those after that were not taken in.
+    """
+    broken = []
+    try:
+        for event in store.events_after(-1):
+            found.book.follow(event, require=signatures)
+            watch(found.book)
+            yield event
+    except LedgerFrozenError as error:
+        broken.append(str(error))
+    found.damage.extend([*signatures.wrong(), *broken][:1])
 
 
 def _keys_for(book: Book, heads: Sequence[SignedHead | None], *, public_key: str) -> frozenset[str]:

@@ -30,6 +30,7 @@ from confide.budget.inspection import (
     current_head,
     inspect,
     is_head_signed,
+    told,
     unsigned_head,
     unsigned_lines,
 )
@@ -106,13 +107,14 @@ class Journal:
         """Release the store."""
         self.store.close()
 
-    def verify(self) -> None:
+    def verify(self, progress: Callable[[str], None]) -> None:
         """Inspect everything again, every signature of the anchor too, and raise what was found."""
         self._require_process()
         audit = self._keeper.audit(key=self.public_key)
-        found = self.inspect(watch=audit.see)
+        found = self.inspect(watch=told(audit.see, progress=progress))
         self._require_whole()
-        if unsigned := tuple(unsigned_lines(found, signer=self.signer)):
+        progress("the anchor's signatures")
+        if unsigned := unsigned_lines(found, signer=self.signer):
             raise _frozen(unsigned, hint=_ACCEPT)
         if wrong := tuple(audit.problems()):
             with self.store.turn():

@@ -22,6 +22,7 @@ References:
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -314,11 +315,15 @@ class Ledger(Protocol):
     def chain(self) -> Chain:
         """Return every row, without answers, and the signed head over them."""
 
-    def verify_chain(self) -> None:
+    def verify_chain(self, *, progress: Callable[[str], None] = lambda _: None) -> None:
         """Check every row, copy, payload and anchored head again.
+
+        Args:
+            progress: Is told how far it is, where it takes long.
 
         Raises:
             LedgerFrozenError: With everything that was found.
+            VerificationError: If a process that was to check a part of it ended before it had.
         """
 
     def unfreeze(self, reason: str, *, officers: "Officers" = ()) -> None:

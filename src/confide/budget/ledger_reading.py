@@ -10,6 +10,7 @@ from itertools import islice
 from confide.budget.book import Book
 from confide.budget.counters import counter_name
 from confide.budget.held import GROWTH, PLAN, SNAPSHOT, STUDY, mark
+from confide.budget.identity import Identity
 from confide.budget.journal import Journal
 from confide.budget.ledger import Entry, Growth, Head, Spent
 
@@ -79,6 +80,11 @@ class LedgerReading:
         """See :meth:`Ledger.head`."""
         with self._journal.transaction():
             return self._journal.book.head()
+
+    def identity(self) -> Identity:
+        """Return which ledger this is, as its rows say."""
+        with self._journal.transaction():
+            return self._journal.book.identity
 
     def _marked(self, what: str, lineage: str, *names: str) -> tuple[Entry, ...]:
         with self._journal.transaction():

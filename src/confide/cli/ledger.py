@@ -74,7 +74,12 @@ def verify_ledger(
     """Check every row of the chain, every copy and every signed head."""
     from confide.cli.upkeep.verify import exported, held
 
-    body = held(dataset, anchor=anchor) if export is None else exported(export, key=key)
+    output = Output(json=as_json, quiet=quiet)
+    if export is None:
+        with output.stages({}) as progress:
+            body = held(dataset, anchor=anchor, progress=progress)
+    else:
+        body = exported(export, key=key)
     pinned = {
         True: f" Signed by {body['signer']}, which you have pinned.",
         False: f" Signed by {body['signer']}, which you have not pinned.",
@@ -83,7 +88,7 @@ def verify_ledger(
     show += f", ledger {body['ledger']}." if body["ledger"] else "."
     if export is not None:
         show += pinned[body["pinned"]]
-    Output(json=as_json, quiet=quiet).result("ledger-verify", body, show=lambda: say(show))
+    output.result("ledger-verify", body, show=lambda: say(show))
 
 
 @ledger.command("unfreeze")

@@ -94,9 +94,13 @@ def officers(policy: Policy) -> tuple[Person, ...]:
     return found or deciders(policy)
 
 
+ACTS = frozenset(kind for kind, word in WORDS.items() if word is Word.OFFICER) | {ADOPTED}
+"""Kinds of row that carry signatures of officers."""
+
+
 def is_act(kind: str) -> bool:
     """Return whether a row of a kind carries signatures of officers."""
-    return WORDS[kind] is Word.OFFICER or kind == ADOPTED
+    return kind in ACTS
 
 
 def whose_word(

@@ -14,6 +14,7 @@ from confide.budget.ledger import Entry
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Person
 from confide.budget.readings import Moment
+from confide.budget.signatures import Require, Signature
 from confide.budget.workflow.acts import act_message, signers_of
 from confide.budget.workflow.filed import Submissions
 from confide.budget.workflow.rules import (
@@ -38,7 +39,6 @@ from confide.budget.workflow.submission import (
     asked_of,
     decision_message,
     in_its_place,
-    is_signature,
     request_message,
 )
 from confide.errors import LedgerFrozenError
@@ -90,7 +90,13 @@ class Docket:
             self.submissions[number] = replace(self.submissions[number], entry=entry)
 
     def submit(
-        self, fields: Mapping[str, Any], *, number: int, digest: str, adopted: Adopted
+        self,
+        fields: Mapping[str, Any],
+        *,
+        number: int,
+        digest: str,
+        adopted: Adopted,
+        require: Require,
     ) -> None:
         """Take in a new request."""
         asked = asked_of(dict(fields))
@@ -100,7 +106,7 @@ class Docket:
             raise LedgerFrozenError(f"Row {number}: {problem.message}")
         message = request_message(asked, requester=person.name, policy=adopted.digest)
         message = in_its_place(message, fields, number=number)
-        _require_signed(person, message=message, signature=fields["signature"], number=number)
+        require(_signature(person, message=message, fields=fields, number=number))
         self.submissions[number] = Submission(
             number=number,
             hash=digest,
@@ -119,6 +125,7 @@ class Docket:
         adopted: Adopted,
         entry: Entry | None,
         now: Moment,
+        require: Require,
     ) -> None:
         """Take in a decision about a request."""
         submission = self.submissions[int(fields["request"])]
@@ -144,7 +151,7 @@ class Docket:
             reason=reason,
         )
         message = in_its_place(message, fields, number=number)
-        _require_signed(person, message=message, signature=fields["signature"], number=number)
+        require(_signature(person, message=message, fields=fields, number=number))
         made = Decision(
             person=person.name,
             role=role,
@@ -159,7 +166,13 @@ class Docket:
         )
 
     def withhold(
-        self, fields: Mapping[str, Any], *, number: int, adopted: Adopted, entry: Entry
+        self,
+        fields: Mapping[str, Any],
+        *,
+        number: int,
+        adopted: Adopted,
+        entry: Entry,
+        require: Require,
     ) -> None:
         """Check a decision not to deliver an answer."""
         person = _person(adopted, fields["key"])
@@ -169,7 +182,7 @@ class Docket:
             entry, person=person, role=fields["role"], reason=fields["reason"]
         )
         message = in_its_place(message, fields, number=number)
-        _require_signed(person, message=message, signature=fields["signature"], number=number)
+        require(_signature(person, message=message, fields=fields, number=number))
 
     def endorse(
         self, fields: Mapping[str, Any], event: Event, *, adopted: Adopted, now: Moment
@@ -249,6 +262,13 @@ def _person(adopted: Adopted, key: str) -> Person:
     return person
 
 
-def _require_signed(person: Person, *, message: bytes, signature: str, number: int) -> None:
-    if not is_signature(person.key, message=message, signature=signature):
-        raise LedgerFrozenError(f"Row {number} is not signed by {person.name}.")
+def _signature(
+    person: Person, *, message: bytes, fields: Mapping[str, Any], number: int
+) -> Signature:
+    """Return what must hold for a row to be a person's word."""
+    return Signature(
+        key=person.key.removeprefix("ed25519:"),
+        message=message,
+        signature=str(fields["signature"]),
+        wrong=f"Row {number} is not signed by {person.name}.",
+    )

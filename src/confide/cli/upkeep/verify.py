@@ -1,5 +1,6 @@
 """What ``confide ledger verify`` checks: the ledger that is here, or a chain that was exported."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ from confide.errors import ContractError, VerificationError
 from confide.regular_file import read_bytes
 
 
-def held(dataset: Path, *, anchor: Path | None) -> dict[str, Any]:
+def held(dataset: Path, *, anchor: Path | None, progress: Callable[[str], None]) -> dict[str, Any]:
     """Check the ledger of a data set, against noted heads too if a file of them is named.
 
     Raises:
@@ -15,15 +16,16 @@ def held(dataset: Path, *, anchor: Path | None) -> dict[str, Any]:
         VerificationError: If it is not what was noted.
     """
     from confide.budget.anchor import Anchor
-    from confide.budget.export import identity_of, unlike
+    from confide.budget.export import unlike
     from confide.files.private_places import WORKSPACE
     from confide.release.keys import retired_keys
     from confide.workspace import open_ledger
 
     with open_ledger(dataset) as (ledger, declared):
-        ledger.verify_chain()
-        chain, key = ledger.chain(), ledger.signer.public_key.hex()
-    if anchor is not None:
+        ledger.verify_chain(progress=progress)
+        head, identity, key = ledger.head(), ledger.identity(), ledger.signer.public_key.hex()
+        chain = None if anchor is None else ledger.chain()
+    if anchor is not None and chain is not None:
         heads = Anchor(anchor).heads()
         if not heads:
             raise ContractError(
@@ -36,12 +38,11 @@ def held(dataset: Path, *, anchor: Path | None) -> dict[str, Any]:
                 f"The ledger is not what was noted. {' '.join(found)}",
                 hint="An older copy may have been put back together with its anchor.",
             )
-    head = chain.head
     return {
         "holds": True,
         "rows": head.number,
         "head": head.hash,
-        "ledger": identity_of(chain).ledger,
+        "ledger": identity.ledger,
         "signer": f"ed25519:{key}",
         "pinned": False,
     }

@@ -1,0 +1,25 @@
+"""A process that checks signatures for another: ``python -m confide.budget.signature_worker``.
+
+It reads questions from standard input and writes answers to standard output until there are no
+more; it opens no file and holds no key.
+"""
+
+import sys
+
+from confide.budget.signatures import READY, answered, read_frame, write_frame
+
+
+def main() -> None:
+    """Answer until the questions end."""
+    asks, answers = sys.stdin.buffer, sys.stdout.buffer
+    write_frame(answers, READY)
+    while True:
+        try:
+            asked = read_frame(asks)
+        except EOFError:
+            return
+        write_frame(answers, answered(asked))
+
+
+if __name__ == "__main__":
+    main()

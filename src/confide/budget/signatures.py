@@ -1,0 +1,293 @@
+"""Signatures of a whole ledger: gathered while its rows are read, checked in chunks.
+
+Checking one takes a tenth of a millisecond or more, and a long ledger has several for each release.
+It is pure: a key, a message and a signature are valid together or not.  So many are handed to other
+processes of this program (:mod:`confide.budget.signature_worker`), and the rest is checked here
+meanwhile; a short ledger starts no process.
+
+*Privacy:* nothing passes unchecked.  A chunk counts as checked when there is one answer for each of
+its signatures, and as nothing else: a process that ends before that, or answers anything else, is
+an error.  Only public keys, messages and signatures leave this process, and no answer is believed
+but of a process that this one started.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import IO, Self, TypeAlias
+
+from confide.budget.chain import Signer, is_valid
+from confide.errors import LedgerFrozenError, VerificationError
+
+FEW = 2_000
+"""So many signatures are checked here; from then on, other processes help."""
+
+CHUNK = 1_000
+_WAITING = 16  # chunks, so that messages do not fill the memory
+_MOST = 8  # processes
+_SIZE = 8  # bytes that say how long what follows is
+WORKER = (sys.executable, "-P", "-m", "confide.budget.signature_worker")
+READY = b"confide signature worker 1"
+VALID, INVALID = b"+", b"-"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One signature that must hold.
+
+    Attributes:
+        key: Public key in hexadecimal; "" of none, under which nothing is valid.
+        message: What is signed.
+        signature: In hexadecimal.
+        wrong: What to say if it is not valid.
+    """
+
+    key: str
+    message: bytes
+    signature: str
+    wrong: str
+
+
+Require: TypeAlias = Callable[[Signature], None]
+"""Takes a signature that must hold: now, or before the ledger is called whole."""
+
+
+def at_once(one: Signature) -> None:
+    """Check a signature.
+
+    Raises:
+        LedgerFrozenError: If it is not valid.
+    """
+    if not is_valid(one.key, message=one.message, signature=one.signature):
+        raise LedgerFrozenError(one.wrong)
+
+
+@dataclass(slots=True)
+class _Chunk:
+    held: list[Signature] = field(default_factory=list)
+    wrong: tuple[str, ...] | None = None  # None until each of them was checked
+
+
+class Gathered:
+    """Signatures that are being gathered; call it with each, and then ask what is ``wrong``."""
+
+    def __init__(self, *, signer: Signer | None = None, workers: int | None = None) -> None:
+        """Gather none yet.
+
+        Args:
+            signer: Whose own signatures are checked by making them again, which is faster.
+            workers: Processes that help; as many as there are processors beside this one if None.
+        """
+        self._signer = signer
+        self._ours = "" if signer is None else signer.public_key.hex()
+        self._most = workers_here() if workers is None else workers
+        self._chunks: list[_Chunk] = []
+        self._waiting: deque[_Chunk] = deque()
+        self._open = _Chunk()
+        self._workers: list[_Worker] = []
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End every process that was started."""
+        self._waiting.clear()
+        for worker in self._workers:
+            worker.end()
+
+    def __call__(self, one: Signature) -> None:
+        """Take a signature that must hold."""
+        self._open.held.append(one)
+        if len(self._open.held) == CHUNK:
+            self._put()
+
+    def wrong(self) -> list[str]:
+        """Return what is to be said of each signature that is not valid, in their order.
+
+        Raises:
+            VerificationError: If a process that was to check some of them did not.
+        """
+        self._put()
+        while self._check_here():
+            pass
+        for worker in self._workers:
+            worker.wait()
+        found: list[str] = []
+        for chunk in self._chunks:
+            if chunk.wrong is None:
+                raise _unanswered()
+            found.extend(chunk.wrong)
+        self._chunks = []
+        return found
+
+    def _put(self) -> None:
+        chunk, self._open = self._open, _Chunk()
+        self._chunks.append(chunk)
+        self._waiting.append(chunk)
+        if len(self._chunks) * CHUNK >= FEW and not self._workers:
+            self._workers = [_Worker(self._waiting) for _ in range(self._most)]
+        for worker in self._workers:
+            worker.wake()
+        if self._workers and len(self._waiting) > _WAITING:
+            self._check_here()
+
+    def _check_here(self) -> bool:
+        """Check the newest chunk that waits; the others begin with the oldest."""
+        try:
+            chunk = self._waiting.pop()
+        except IndexError:
+            return False
+        chunk.wrong = tuple(one.wrong for one in chunk.held if not self._is_valid(one))
+        chunk.held = []
+        return True
+
+    def _is_valid(self, one: Signature) -> bool:
+        """Return whether a signature is valid; what our key signs is a function of the message."""
+        if self._signer is not None and one.key == self._ours:
+            return self._signer.sign(one.message).hex() == one.signature or is_valid(
+                one.key, message=one.message, signature=one.signature
+            )
+        return is_valid(one.key, message=one.message, signature=one.signature)
+
+
+class _Worker:
+    """One process, and the thread that hands it chunks and takes its answers."""
+
+    def __init__(self, waiting: deque[_Chunk]) -> None:
+        self._waiting = waiting
+        self._more = threading.Event()
+        self._over = False
+        self._failed: Exception | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Let it look for chunks."""
+        self._more.set()
+
+    def wait(self) -> None:
+        """Wait until it has answered all that it took.
+
+        Raises:
+            VerificationError: If it did not.
+        """
+        self._over = True
+        self._more.set()
+        self._thread.join()
+        if self._failed is not None:
+            raise _unanswered() from self._failed
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        self._over = True
+        self._more.set()
+        if self._process is not None:
+            self._process.kill()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._process = _started()
+            if self._process is not None:
+                with self._process as process:
+                    self._serve(process)
+        except Exception as error:  # noqa: BLE001 - told to whoever waits
+            self._failed = error
+
+    def _serve(self, process: "subprocess.Popen[bytes]") -> None:
+        if process.stdin is None or process.stdout is None:
+            raise ValueError
+        while True:
+            try:
+                chunk = self._waiting.popleft()
+            except IndexError:
+                if self._over:
+                    return
+                self._more.wait()
+                self._more.clear()
+                continue
+            write_frame(process.stdin, question(chunk.held))
+            answer = read_frame(process.stdout)
+            if len(answer) != len(chunk.held) or answer.strip(VALID + INVALID):
+                raise ValueError
+            pairs = zip(chunk.held, answer, strict=True)
+            chunk.wrong = tuple(one.wrong for one, said in pairs if said != VALID[0])
+            chunk.held = []
+
+
+def workers_here() -> int:
+    """Return how many processes help: one for each processor beside the one that reads the rows."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    count = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    return min(_MOST, count - 1)
+
+
+def question(held: Iterable[Signature]) -> bytes:
+    """Return what a worker is asked."""
+    return json.dumps([[one.key, one.signature, one.message.decode()] for one in held]).encode()
+
+
+def answered(asked: bytes) -> bytes:
+    """Return what a worker answers: one sign for each signature."""
+    held: Sequence[tuple[str, str, str]] = json.loads(asked)
+    return b"".join(
+        VALID if is_valid(key, message=message.encode(), signature=signature) else INVALID
+        for key, signature, message in held
+    )
+
+
+def write_frame(file: IO[bytes], text: bytes) -> None:
+    """Write a text with its length."""
+    file.write(len(text).to_bytes(_SIZE, "big") + text)
+    file.flush()
+
+
+def read_frame(file: IO[bytes]) -> bytes:
+    """Return the next text.
+
+    Raises:
+        EOFError: If there is none, or it is cut off.
+    """
+    size = file.read(_SIZE)
+    text = file.read(int.from_bytes(size, "big"))
+    if len(size) != _SIZE or len(text) != int.from_bytes(size, "big"):
+        raise EOFError
+    return text
+
+
+def _started() -> "subprocess.Popen[bytes] | None":
+    """Return a process that is ready; None where none can be started, which checks nothing."""
+    try:
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except OSError:
+        return None
+    try:
+        if process.stdout is not None and read_frame(process.stdout) == READY:
+            return process
+    except EOFError:
+        pass
+    process.kill()
+    process.communicate()
+    return None
+
+
+def _unanswered() -> VerificationError:
+    return VerificationError(
+        "A process that was to check signatures ended before it had checked them.",
+        hint="Nothing was found out about the ledger. Run it again; was there too little memory?",
+    )
