@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from confide.budget import book, inspection, journal, lost_rows
+from confide.budget import awaited, book, inspection, journal, lost_rows
 from confide.budget.account import Account
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.counters import kind_of, year_of
@@ -173,7 +173,7 @@ WHOSE_WORD = {
     ),
     "nobody's word in between": (
         lambda patch: [
-            patch.setattr(place, "guards_of", lambda *_, **__: ()) for place in (book, journal)
+            patch.setattr(place, "guards_of", lambda *_, **__: ()) for place in (awaited, journal)
         ],
         policies.nobody_else_decides_until_lost_policies_hold_again,
     ),
