@@ -42,6 +42,7 @@ from confide.release.job_gate import JobGate, job_request
 from confide.release.passage import Answer
 from confide.release.quiet import no_warnings
 from confide.release.seal import sealed, stop_of
+from confide.release.snapshot import RESUMED
 from confide.rows.records import RecordRows
 
 Files = Mapping[str, bytes]
@@ -129,6 +130,8 @@ def _released(
     )
     stored = gate.keep(opening, answer=_answer(plan, runner.opened()), progress=progress)
     opened, rows = stored.entry.number, None
+    if 1 < _growth(gate, plan, opened=opened).position <= runner.parts:
+        progress(RESUMED)
     while (growth := _growth(gate, plan, opened=opened)).position <= runner.parts:
         if growth.closed:
             raise BurnedError(

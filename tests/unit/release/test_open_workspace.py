@@ -12,13 +12,14 @@ import pytest
 import confide
 from confide.errors import ContractError
 from confide.files.private_places import WORKSPACE
-from confide.learning.running import planned, run_job
+from confide.learning.running import planned, run_in_parts, run_job
+from confide.release import job_rounds
 from confide.release.against_ledger import ledger_checks
 from confide.release.snapshot import Snapshot, source_state
 from confide.rows.prepared import build
 from confide.rows.sources.fingerprint import SourceState
 from confide.workspace import Workspace, preparation
-from counting_job import Counting
+from counting_job import Counting, ThreeParts
 
 DATASET = """\
 dataset: {{id: d, lineage: d, snapshot: "1"}}
@@ -131,6 +132,43 @@ def test_a_job_reads_and_commits_to_the_files_as_they_are_when_it_runs(kind, tmp
             progress=lambda at: site.replace(MANY) if at == "read" else None,
         )
         assert "commitment" not in other.certificate["data"]
+
+
+def gone_on_with(site):
+    """Return the certificate of a job that was stopped, and went on when most patients were gone."""
+
+    def stopped(at):
+        nonlocal worked
+        worked += at == "working"
+        if worked == 2:
+            raise KeyboardInterrupt
+
+    worked, job = 0, ThreeParts()
+    with confide.open(site.dataset) as ws:
+        given = {"plan": planned(ws, job), "runner": job}
+        with pytest.raises(KeyboardInterrupt):
+            run_in_parts(ws, job, progress=stopped, **given)
+        site.replace(FEW)
+        done = run_in_parts(ws, job, **given)
+        again = run_in_parts(ws, job, **given)
+        assert again.certificate == done.certificate
+        return done.certificate
+
+
+def test_a_job_that_goes_on_is_not_committed_to_the_files_of_its_last_part(tmp_path):
+    assert "commitment" not in gone_on_with(Site(tmp_path, "csv"))["data"]
+
+
+def test_a_job_in_parts_that_never_stopped_is_committed_to(tmp_path):
+    site, job = Site(tmp_path, "csv"), ThreeParts()
+    with confide.open(site.dataset) as ws:
+        done = run_in_parts(ws, job, plan=planned(ws, job), runner=job)
+        assert site.opens_to_what_lies_there(ws, done.certificate)
+
+
+def test_a_job_that_forgets_that_it_goes_on_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(job_rounds, "RESUMED", "")
+    assert "commitment" in gone_on_with(Site(tmp_path, "csv"))["data"]
 
 
 def test_asking_again_gives_the_stored_answer_with_the_commitment_it_had(tmp_path):
