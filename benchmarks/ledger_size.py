@@ -113,26 +113,35 @@ def build(folder: Path, *, url: str, entries: int, approvals: bool) -> None:
     ledger.close()
 
 
+def processor() -> float:
+    """Return seconds of the processor of this process and of those that it waited for."""
+    helped = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + helped.ru_utime + helped.ru_stime
+
+
 def timed(what: str, act) -> object:
     """Do something, and say how long it took."""
-    start = time.perf_counter()
+    start, used, own = time.perf_counter(), processor(), time.process_time()
     found = act()
-    print(f"  {what}: {time.perf_counter() - start:.2f} s", flush=True)
+    took, used, own = time.perf_counter() - start, processor() - used, time.process_time() - own
+    print(f"  {what}: {took:.2f} s, processor {used:.2f} s, {own:.2f} s of it here", flush=True)
     return found
 
 
 def charges(ledger, *, entries: int, approvals: bool) -> None:
     """Time charges of a ledger that is open."""
-    took = []
+    took, used = [], []
     for number in range(entries, entries + CHARGES):
         if approvals:
             submit(ledger, number)
-        start = time.perf_counter()
+        start, begun = time.perf_counter(), time.process_time()
         held = ledger.reserve(asked(number, approvals=approvals))
         took.append(1000 * (time.perf_counter() - start))
+        used.append(1000 * (time.process_time() - begun))
         ledger.start_reading(held)
         ledger.publish(ledger.commit(held, payload=b"x" * 500))
     print(f"  a charge: median {statistics.median(took):.1f} ms, worst {max(took):.1f} ms")
+    print(f"  … processor: median {statistics.median(used):.1f} ms, worst {max(used):.1f} ms")
 
 
 def measure(folder: Path, *, url: str, entries: int, approvals: bool) -> None:

@@ -76,7 +76,9 @@ def rolled_over(before: str, *parts: bytes) -> str:
     """Return the hash over the lines of checkpoints, part by part, and all that came before."""
     rolled = before
     for lines in parts:
-        rolled = hashlib.sha256(rolled.encode("ascii") + lines).hexdigest()
+        both = hashlib.sha256(rolled.encode("ascii"))
+        both.update(lines)
+        rolled = both.hexdigest()
     return rolled
 
 
