@@ -103,6 +103,7 @@ def rich(folder):
     entry = publish(ledger, routine, members="m" * 64)
     ledger.desk.withhold(entry.number, signer=CY, reason="too early")
     ledger.desk.withhold(opened, signer=CY, reason="bins")
+    ledger.desk.consent.note_withdrawal(LINEAGE, tag="e" * 64, by="cy")
     ledger.desk.endorse(LINEAGE, policy=replace(policy, version=2), signer=CY)
     ledger.rotate_key(SiteKey(b"n" * 32), reason="yearly", officers=(CY,))
     ledger.reserve(asked("last", analyst="ed"))
@@ -172,4 +173,4 @@ def test_every_field_was_used_so_that_one_that_is_forgotten_shows(ledger_and_boo
 def test_new_fields_are_a_new_format():
     names = [f"{kind.__name__}.{each.name}" for kind in KINDS for each in fields(kind)]
     digest = hashlib.sha256(" ".join(sorted(names)).encode()).hexdigest()[:16]
-    assert (checkpoint.FORMAT, digest) == (5, "c217f078e7d0e882")
+    assert (checkpoint.FORMAT, digest) == (6, "5d0e44971451e9a2")
