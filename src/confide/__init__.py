@@ -106,4 +106,8 @@ def __getattr__(name: str) -> object:
     if name not in _WHERE:
         raise AttributeError(f"module 'confide' has no attribute {name!r}")
     module, attribute = _WHERE[name]
+    if module == "confide.workspace":
+        from confide.regular_file import require_posix
+
+        require_posix()
     return getattr(importlib.import_module(module), attribute)

@@ -8,6 +8,7 @@ keep data behind them, but not in a folder that other users may write to.
 Every other room opens files by these functions alone (tests/architecture/test_regular_files.py).
 """
 
+import importlib.util
 import io
 import os
 import stat
@@ -16,12 +17,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from confide.errors import NotAFileError
+from confide.errors import NotAFileError, UnsupportedError
 
 LARGEST = 256 * 2**20
 """Bytes of the largest text or certificate that is read as a whole."""
 
-_NEVER_WAITING = os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_FLAGS = ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")  # Windows has the last alone
+_NEVER_WAITING = sum(getattr(os, flag, 0) for flag in _FLAGS)
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a named pipe"),
@@ -30,6 +32,20 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
     (stat.S_ISLNK, "a symbolic link"),
 )
+
+
+def require_posix() -> None:
+    """Refuse to go on where files cannot be locked, owned and opened as ledger and keys ask for.
+
+    Raises:
+        UnsupportedError: On Windows.
+    """
+    if importlib.util.find_spec("fcntl") is None:
+        raise UnsupportedError(
+            "Confide needs the locks and owners of files that Linux and macOS have, and this "
+            "system has none.",
+            hint="Run it on Linux, on macOS or in WSL 2. `confide verify` works here too.",
+        )
 
 
 def require_regular(path: Path) -> os.stat_result:

@@ -154,7 +154,7 @@ class OfficersContract(abc.ABC):
                 LINEAGE, day=day, reason="monthly", officers=by
             ),
             "patient-shown": lambda by: desk.note_access(LINEAGE, **seen, officers=by),
-            "consent-lists-lost": lambda by: desk.note_lists_lost(
+            "consent-lists-lost": lambda by: desk.consent.note_lists_lost(
                 LINEAGE, by="cy", reason="the disk burned", officers=by
             ),
             "unfrozen": unfreeze,

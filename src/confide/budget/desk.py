@@ -8,6 +8,7 @@ confirms, after which rolling windows let go of what they no longer hold.
 """
 
 from confide.budget.chain import Signer
+from confide.budget.consent_desk import ConsentDesk
 from confide.budget.journal import Journal
 from confide.budget.ledger import Entry
 from confide.budget.lengths import require_reason
@@ -44,6 +45,7 @@ class Desk:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
+        self.consent = ConsentDesk(journal)
 
     def policy(self, lineage: str) -> Adopted | None:
         """Return the policy in force; None where caps of dataset.yaml hold, or nothing does."""
@@ -170,42 +172,6 @@ class Desk:
             self._journal.book.account(lineage)
             said = {"lineage": lineage, "patient": patient, "officer": officer, "reason": reason}
             self._journal.append("patient-shown", officers, **said)
-
-    def note_withdrawal(self, lineage: str, *, tag: str, by: str) -> int:
-        """Record that patients withdrew consent, and by which list; return the number of the row.
-
-        No officer signs it: nobody's approval is needed to take a patient out.
-
-        Args:
-            lineage: Of the data.
-            tag: Of the sealed list, a keyed hash over a fresh nonce: it says nothing of whom.
-            by: Login of who did it.
-        """
-        with self._journal.transaction():
-            self._journal.book.account(lineage)
-            said = {"lineage": lineage, "by": by, "list": tag}
-            return self._journal.append("consent-withdrawn", **said).number
-
-    def note_lists_lost(
-        self, lineage: str, *, by: str, reason: str, officers: Officers = ()
-    ) -> None:
-        """Record that the lists of withdrawn patients are lost, and no longer asked for.
-
-        An officer's act: whoever is not listed again is counted again.
-        """
-        require_reason(reason, what="going on without a list of withdrawn patients")
-        with self._journal.transaction():
-            self._journal.book.account(lineage)
-            said = {"lineage": lineage, "by": by, "reason": reason}
-            self._journal.append("consent-lists-lost", officers, **said)
-
-    def withdrawals(self, lineage: str) -> frozenset[str]:
-        """Return the tags of the lists that were recorded under the hash key of now."""
-        with self._journal.transaction():
-            book = self._journal.book
-            account, key = book.accounts.get(lineage), book.identity.order_key
-            held = {} if account is None else account.withdrawn
-            return frozenset(tag for tag, under in held.items() if under == key)
 
     def submit(self, asked: Asked, *, signer: Signer) -> Submission:
         """Ask for approval of a plan; signed by whoever asks.

@@ -63,6 +63,10 @@ def confide(
         write(f"confide {__version__}\n")
     elif context.invoked_subcommand is None:
         write(f"{context.get_help()}\n")
+    elif context.invoked_subcommand != verify.__name__:
+        from confide.regular_file import require_posix
+
+        require_posix()
 
 
 PREPARE, RELEASE, CHECK = "Prepare", "Release", "Check and understand"

@@ -8,7 +8,7 @@ import typer
 
 from confide.cli.output import Json, Output, Quiet, say
 from confide.errors import VerificationError
-from confide.regular_file import read_bytes, read_text
+from confide.regular_file import read_bytes, read_text, require_posix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,6 +48,8 @@ def verify(  # noqa: PLR0913 - one for each option
     from confide.release.verify import read_certificate
     from confide.release.verify import verify as check
 
+    if ledger is not None:
+        require_posix()
     path = certificate_path(certificate)
     held = read_certificate(path)
     pinned = None if key is None else _pinned(key, held)

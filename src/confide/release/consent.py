@@ -65,7 +65,7 @@ def who_withdrew(folder: Path, *, ledger: Ledger | None, lineage: str) -> Withdr
     """
     found = withdrawn(folder / FOLDER, hash_key=read_order_key(folder))
     if ledger is not None:
-        require_listed(found, noted=ledger.desk.withdrawals(lineage))
+        require_listed(found, noted=ledger.desk.consent.withdrawals(lineage))
     return found
 
 
@@ -124,5 +124,5 @@ def withdraw(
     tag = list_withdrawn(folder / FOLDER, identities, hash_key=key)
     copies = delete_copies(folder / PREPARED)
     forget_people(folder / PATIENTS, identities, hash_key=key)
-    row = ledger.desk.note_withdrawal(dataset.lineage, tag=tag, by=login())
+    row = ledger.desk.consent.note_withdrawal(dataset.lineage, tag=tag, by=login())
     return Forgotten(patients=len(words), copies=copies, row=row)

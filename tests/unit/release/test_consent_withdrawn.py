@@ -11,7 +11,7 @@ import pytest
 
 import confide
 from command_line import confide as run
-from confide.budget.desk import Desk
+from confide.budget.consent_desk import ConsentDesk
 from confide.budget.per_patient.withdrawn import Withdrawn
 from confide.errors import ContractError, LedgerFrozenError
 from confide.workspace import open_workspace, preparation
@@ -261,7 +261,7 @@ def test_a_crash_before_the_row_leaves_the_person_out_and_the_same_again_ends_it
     hospital, monkeypatch
 ):
     with monkeypatch.context() as broken, open_workspace(hospital) as at:
-        broken.setattr(Desk, "note_withdrawal", dies)
+        broken.setattr(ConsentDesk, "note_withdrawal", dies)
         with pytest.raises(KeyboardInterrupt):
             at.forget([CANARY])
     with open_workspace(hospital) as at:

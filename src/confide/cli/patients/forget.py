@@ -43,7 +43,7 @@ def forget_patients(
     with open_workspace(dataset) as site:
         if lists_lost:
             of = site.declared.dataset
-            site.ledger.desk.note_lists_lost(
+            site.ledger.desk.consent.note_lists_lost(
                 of.lineage, by=login(), reason=lists_lost, officers=officers
             )
         done = site.forget(given)
