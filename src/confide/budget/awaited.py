@@ -63,7 +63,7 @@ def guards_of(fields: Mapping[str, Any], *, awaited: Mapping[str, Awaited]) -> G
     """
     kind, lineage = fields["kind"], fields.get("lineage", "")
     own = awaited.get(lineage, NOTHING)
-    if not is_act(kind):
+    if not any(each.versions for each in awaited.values()) or not is_act(kind):
         return ()
     if kind == ADOPTED:
         is_own = fields["policy-sha256"] in {digest for _, digest in own.versions}

@@ -358,11 +358,11 @@ class Journal:
 
     def _accept(self, found: Inspection, *, reason: str, officers: Officers) -> SignedHead:
         """Record what an officer accepts; nothing that was seen spent is given back."""
-        lost, kind = under_way(self.book), "unfrozen"
+        lost, policies = under_way(self.book), self.book.policies("unfrozen")
         named = (*found.named, *guards(self.book.awaited()))  # before a hash key is made
-        require_act(kind, self.book.policies(kind), named=named, officers=officers)
+        require_act("unfrozen", policies, named=named, officers=officers)
         fields = acceptance(found, book=self.book, lost=lost, site=self._site, key=self.public_key)
-        self.append(kind, officers, reason=reason, **fields)
+        self.append("unfrozen", officers, reason=reason, **fields)
         burn(lost, store=self.store)
         self.store.write_counters(self.book)
         return self._sign()
