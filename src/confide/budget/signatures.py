@@ -168,7 +168,7 @@ class _Worker:
     def __init__(self, waiting: deque[_Chunk]) -> None:
         self._waiting = waiting
         self._more = threading.Event()
-        self._over = False
+        self._over = self._ready = False
         self._failed: Exception | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -186,6 +186,8 @@ class _Worker:
         """
         self._over = True
         self._more.set()
+        if self._process is not None and not self._ready:  # it took none, and there are no more
+            self._process.kill()
         self._thread.join()
         if self._failed is not None:
             raise _unanswered() from self._failed
@@ -200,10 +202,14 @@ class _Worker:
 
     def _run(self) -> None:
         try:
-            self._process = _started()
+            self._process = _process()
             if self._process is not None:
                 with self._process as process:
-                    self._serve(process)
+                    self._ready = not self._over and _is_ready(process)
+                    if self._ready:
+                        self._serve(process)
+                    else:
+                        process.kill()
         except Exception as error:  # noqa: BLE001 - told to whoever waits
             self._failed = error
 
@@ -229,7 +235,9 @@ class _Worker:
 
 
 def workers_here() -> int:
-    """Return how many processes help: one for each processor beside the one that reads the rows."""
+    """Return how many processes help: one for each processor but that which reads the rows."""
+    if not sys.executable or getattr(sys, "frozen", False):
+        return 0  # there is no interpreter to start
     affinity = getattr(os, "sched_getaffinity", None)
     count = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
     return min(_MOST, count - 1)
@@ -268,22 +276,22 @@ def read_frame(file: IO[bytes]) -> bytes:
     return text
 
 
-def _started() -> "subprocess.Popen[bytes] | None":
-    """Return a process that is ready; None where none can be started, which checks nothing."""
+def _process() -> "subprocess.Popen[bytes] | None":
+    """Return a new process; None where none can be started, which checks nothing."""
     try:
-        process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+        return subprocess.Popen(  # noqa: S603 - our own interpreter and module
             WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
     except OSError:
         return None
+
+
+def _is_ready(process: "subprocess.Popen[bytes]") -> bool:
+    """Wait for the greeting of a process; one that ends without it has taken nothing."""
     try:
-        if process.stdout is not None and read_frame(process.stdout) == READY:
-            return process
+        return process.stdout is not None and read_frame(process.stdout) == READY
     except EOFError:
-        pass
-    process.kill()
-    process.communicate()
-    return None
+        return False
 
 
 def _unanswered() -> VerificationError:

@@ -33,6 +33,7 @@ HONEST = "write_frame(answers, answered(asked))"
 DIES = "break"
 SHORT = "write_frame(answers, answered(asked)[1:])"
 ODD = "write_frame(answers, b'?' * len(answered(asked)))"
+HANGS = "import time; time.sleep(600)"
 YES = "write_frame(answers, b'+' * len(answered(asked)))"
 
 
@@ -172,7 +173,9 @@ def test_a_process_that_does_not_answer_for_each_signature_is_an_error(folder, h
 
 
 @pytest.mark.parametrize(
-    "command", [("/nowhere/at-all",), (sys.executable, "-c", "")], ids=["none", "silent"]
+    "command",
+    [("/nowhere/at-all",), (sys.executable, "-c", ""), (sys.executable, "-c", HANGS)],
+    ids=["none", "silent", "hangs"],
 )
 def test_where_no_process_starts_everything_is_checked_here(folder, helper, monkeypatch, command):
     helper(HONEST)
