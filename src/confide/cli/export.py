@@ -109,6 +109,7 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Pa
 def _written(
     held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Path | None
 ) -> str:
+    from confide.release.cuts import estimates_of
     from confide.release.noisy import read_payload
     from confide.release.release import Release
     from confide.report.methods import methods
@@ -116,7 +117,9 @@ def _written(
     from confide.report.words import load_words
 
     noisy = read_payload(_payload(folder, payload))
-    release = Release(noisy=noisy, estimates=noisy.estimates(), certificate=held)
+    release = Release(
+        noisy=noisy, estimates=estimates_of(noisy, certificate=held), certificate=held
+    )
     words = load_words("en")
     if form is Form.METHODS:
         return methods(release, words=words)

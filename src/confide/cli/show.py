@@ -24,6 +24,7 @@ def show(
 ) -> None:
     """Print the tables of a release, with whether it verifies."""
     from confide.errors import ContractError, UnknownNameError, VerificationError
+    from confide.release.cuts import cut_notes_of
     from confide.release.verify import read_certificate, verify
     from confide.release.verify_job import is_job
 
@@ -48,7 +49,7 @@ def show(
     if statistic and statistic not in known:
         raise UnknownNameError("statistic", statistic, known=known)
     tables = [
-        {**each, "notes": _left_out(certificate, statistic=each["id"])}
+        {**each, "notes": list(cut_notes_of(certificate, statistic=each["id"]))}
         for each in tables
         if not statistic or each["id"] == statistic
     ]
@@ -61,17 +62,6 @@ def show(
 def _tables(certificate: Any, directory: Path) -> list[dict[str, Any]]:
     statistics, estimates = _published(certificate, directory)
     return [_table(each, [e for e in estimates if e.statistic == each.id]) for each in statistics]
-
-
-def _left_out(certificate: Any, *, statistic: str) -> list[str]:
-    """Return what a certificate says of bounds that may have left something out of a table."""
-    bounds = certificate["guarantee"].get("contribution-bounds", [])
-    return [
-        f"{each['bound']}. {each['left-out']['en']}"
-        for each in bounds
-        if "left-out" in each
-        and any(name.partition("/")[0] == statistic for name in each["measurements"])
-    ]
 
 
 def _printed(certificate: Any, directory: Path) -> list[dict[str, Any]]:
@@ -92,6 +82,7 @@ def _published(
     certificate: Any, directory: Path
 ) -> "tuple[tuple[Statistic, ...], tuple[Estimate, ...]]":
     """Return what a folder published, recomputed from its noisy numbers."""
+    from confide.release.cuts import estimates_of
     from confide.release.noisy import read_payload
     from confide.release.verify_reuse import is_reuse, read_reused
 
@@ -99,7 +90,7 @@ def _published(
         reused = read_reused(certificate, folder=directory)
         return reused.statistics, reused.estimates()
     noisy = read_payload(read_bytes(directory / "noisy.json", largest=None))
-    return noisy.plan.statistics, noisy.estimates()
+    return noisy.plan.statistics, estimates_of(noisy, certificate=certificate)
 
 
 def _table(statistic: "Statistic", estimates: "list[Estimate]") -> dict[str, Any]:
@@ -147,7 +138,7 @@ def _show(tables: list[dict[str, Any]]) -> None:
         ends = (*head, *(["noise alone"] if both else []), "unit", "flags")
         table(ends, shown, title=each["title"], right=(len(groups) + 1,))
         for note in each["notes"]:
-            say(f"  {note[:1].upper()}{note[1:]}")
+            say(f"  {note}")
 
 
 def _short(number: str) -> str:

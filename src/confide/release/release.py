@@ -9,6 +9,7 @@ from confide.plans.estimates import Estimate
 from confide.plans.plan import Plan, Statistic
 from confide.release.authority import NO_AUTHORITY, Authority
 from confide.release.certificate import Issuer, certificate
+from confide.release.cuts import with_cuts
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.release.software import software
@@ -57,7 +58,7 @@ def certified(
 ) -> Release:
     """Return a stored answer with its estimates and its signed certificate."""
     noisy = read_payload(stored.payload)
-    estimates = noisy.estimates()
+    estimates = with_cuts(noisy.estimates(), plan=noisy.plan)
     return Release(
         noisy=noisy,
         estimates=estimates,

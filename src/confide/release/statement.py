@@ -19,17 +19,11 @@ from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Mechanism, Plan, Study
 from confide.plans.small_cells import counts_cells, expectations
 from confide.release.columns import columns
+from confide.release.cuts import CUT_IN_WORDS, LEFT_OUT
 from confide.release.equivalents import equivalents
 from confide.release.in_words import in_words, not_protected
 from confide.release.query_words import bounds_text, query_text
 
-LEFT_OUT = "left-out"
-CUT_IN_WORDS = {
-    "en": "What a patient has beyond this is left out: counts may be too low, other numbers may "
-    "differ from those of all records, and no interval covers that.",
-    "zh": "患者超出此上限的部分不计入：计数可能偏低，其他数值可能与全部记录所得的不同，"
-    "且任何区间都不涵盖这一偏差。",
-}
 TUNING = "none: bounds, cells and budget follow from public facts"
 
 
@@ -75,14 +69,6 @@ def promised(plan: Plan, *, tells_cuts: bool) -> dict[str, Json]:
         "not-protected": not_protected(plan),
         "in-words": in_words(plan),
     }
-
-
-def tells_cuts(certificate: Json) -> bool:
-    """Return whether a certificate says which bounds may leave something out."""
-    try:
-        return any(LEFT_OUT in part for part in certificate["guarantee"]["contribution-bounds"])
-    except (KeyError, TypeError):
-        return False
 
 
 def stated_noise(noise: Mechanism) -> dict[str, str]:

@@ -36,12 +36,12 @@ from confide.release.checks import (
     plan_checks,
     signature_check,
 )
+from confide.release.cuts import estimates_of, tells_cuts
 from confide.release.form import VERSION
 from confide.release.form_check import form_problem
 from confide.release.lines import differences, told
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.release.software import software
-from confide.release.statement import tells_cuts
 from confide.release.verify_job import ReadSpec, is_job, job_checks
 from confide.release.verify_reuse import is_reuse, reuse_checks
 
@@ -150,7 +150,7 @@ def _checks(
         return
     yield Check(name="noisy payload", holds=True)
     yield from plan_checks(noisy.plan)
-    estimates = noisy.estimates()
+    estimates = estimates_of(noisy, certificate=certificate)
     follows = (
         derived(
             noisy,

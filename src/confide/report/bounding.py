@@ -73,6 +73,9 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
     sentences = [kept_text(measurements[0].aggregate.bounds, words=words)]
     if plan.dataset.table(relation.table).one_row_per_patient and relation.where != Everything():
         sentences.append(words.say("bounded.before"))
+    for accepted in plan.dataset.table(relation.table).only:
+        codes = words.listed([clean(code) for code in accepted.codes], joint="or")
+        sentences.append(words.say("bounded.only", column=label(accepted.source), codes=codes))
     for use in _uses(measurements):
         match use.source:
             case ColumnOf():
@@ -219,7 +222,22 @@ def _column(column: Column, *, role: _Role, words: Words) -> list[str]:
             )
         case _:
             assert_never(column.kind)
-    return [sentence, _nulls(column, role=role, words=words)]
+    return [sentence, *_units(column, words=words), _nulls(column, role=role, words=words)]
+
+
+def _units(column: Column, *, words: Words) -> list[str]:
+    """Return in which units a number is read, where it stands in several."""
+    if column.units is None:
+        return []
+    known = dict.fromkeys(clean(words.unit(each.unit)) for each in column.units.known)
+    return [
+        words.say(
+            "bounded.units",
+            column=label(column.name),
+            unit=clean(words.unit(column.unit)),
+            known=words.listed(list(known), joint="or"),
+        )
+    ]
 
 
 def _after_a_number(unit: str, *, words: Words) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from confide.plans.estimates import Covers, Estimate
+from confide.release.cuts import CUT
 from confide.release.noisy import MAY_BE_LOW
 from confide.report.numbers import clean
 from confide.report.words import Words
@@ -28,7 +29,7 @@ class Cell:
         level: Coverage of both.
         covers: Which randomness the outer interval covers.
         unit: UCUM code, "persons" or "rows".
-        flags: As published, but for what is said of every number of a release.
+        flags: As published, but for what is said of every number of a statistic.
     """
 
     key: tuple[str, ...]
@@ -71,7 +72,7 @@ def _merged(group: Sequence[Estimate]) -> Cell:
         level=outer.level,
         covers=outer.covers,
         unit=outer.unit,
-        flags=tuple(flag for flag in outer.flags if flag != MAY_BE_LOW),  # every number has it
+        flags=tuple(flag for flag in outer.flags if flag not in (MAY_BE_LOW, CUT)),  # all have it
     )
 
 

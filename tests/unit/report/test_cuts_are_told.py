@@ -9,8 +9,9 @@ import pytest
 from command_line import confide
 from confide.plans.contribution import question
 from confide.plans.cuts import may_cut
-from confide.release.statement import tells_cuts
-from confide.release.verify import verify
+from confide.release.cuts import CUT as FLAG
+from confide.release.cuts import tells_cuts
+from confide.release.verify import read_certificate, verify
 from confide.rows.duckdb import open_engine
 from confide.tables.aggregate import Aggregate, Ones
 from confide.tables.bound_contributions import CellBound, RowBound
@@ -19,6 +20,7 @@ from issued import issue, signed
 from rows_world import KEY, ask, col, dataset, menu, random_database, val
 from small_clinic import DATASET, make_clinic
 
+GOLDEN = Path(__file__).parents[2] / "golden"
 LEFT_OUT = "what is beyond is left out"
 CUT = {
     "visits": {"kind": "count", "table": "visits", "count": "events", "per-patient": {"rows": 2}},
@@ -103,6 +105,7 @@ def told_of(released):
             "table": any(LEFT_OUT in note for note in notes),
             "certificate": name in certified,
             "screen": bool(screen[name]),
+            "file": FLAG in (out / "tables" / f"{name}.csv").read_text("utf-8"),
             "forecast": any(LEFT_OUT in note for note in expected[name]),
             "methods": LEFT_OUT in line,
         }
@@ -137,18 +140,24 @@ def test_the_certificate_tells_of_cuts_in_two_languages_and_verifies(released):
     assert verify(certificate, folder=out).holds
 
 
-def test_a_certificate_from_before_cuts_were_told_still_verifies_and_a_false_one_does_not(tmp_path):
+def test_a_certificate_from_before_cuts_were_told_still_verifies():
+    """Made by the version before: two rows of each of a hundred patients, bounded to one."""
+    folder = GOLDEN / "certificate-2" / "bounded"
+    certificate = read_certificate(folder / "certificate.json")
+    assert not tells_cuts(certificate)
+    assert all(check.holds for check in verify(certificate, folder=folder).checks)
+    (table,) = confide("show", folder, "--json").json["tables"]
+    assert table["notes"] == []
+
+
+def test_a_certificate_that_tells_of_cuts_falsely_does_not_verify(tmp_path):
     more = (
         "  - {id: stays, kind: count, table: visits, count: events, per-patient: {rows: 2},\n"
         "     error: {within: 60}}\n"
     )
     found = issue(tmp_path, more=more)
     assert tells_cuts(found.certificate)
-    before, false = found.certificate, found.certificate
-    for each in before["guarantee"]["contribution-bounds"]:
-        each.pop("left-out", None)
-    held = verify(signed(before, found.signer), folder=found.out)
-    assert held.holds, [check for check in held.checks if not check.holds]
+    false = found.certificate
     for each in false["guarantee"]["contribution-bounds"]:
         each["left-out"] = {"en": "Nothing is left out.", "zh": "无"}
     assert not verify(signed(false, found.signer), folder=found.out).holds

@@ -129,6 +129,13 @@ def test_the_certificate_says_which_codes_units_and_factors_were_read(released):
     assert facts["drug_exposure.concept"] == "no value is public; missing where [0]; 1 codes named"
 
 
+def test_the_report_says_which_concept_and_units_a_table_is_made_of(released):
+    folder, _ = released
+    page = (folder / "out" / "report.html").read_text("utf-8")
+    assert "made of the records whose measurement concept id is 3004501." in page
+    assert "Records in any other unit, or in none, are not part of the table." in page
+
+
 def test_rows_in_no_known_unit_are_counted_for_the_steward_and_change_no_plan(released, tmp_path):
     folder, _ = released
     facts = confide("prepare", folder / "dataset.yaml", "--json", "--quiet").json["tables"]
