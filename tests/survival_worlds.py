@@ -55,10 +55,14 @@ def simulated(
     return exits
 
 
-def grouped_survival(*, hazard: float, censoring: float, bins: int) -> NDArray[np.float64]:
-    """Return what Kaplan–Meier in bins estimates: censoring in a bin counts after its events."""
-    rate = hazard + censoring
-    return np.cumprod(np.full(bins, 1 - hazard / rate * -np.expm1(-rate)))
+def true_survival(*, hazard: float, bins: int) -> NDArray[np.float64]:
+    """Return who are without the event at the end of each bin, of all there ever will be."""
+    return np.exp(-hazard * np.arange(1, bins + 1))
+
+
+def true_mean(*, hazard: float, bins: int, step: int = 30) -> float:
+    """Return the mean time without the event up to the horizon, in steps of the grid."""
+    return float(np.exp(-hazard / step * np.arange(1, bins * step + 1)).sum())
 
 
 def laplace_noise(shape: tuple[int, ...], *, scale: int, seed: int) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ import functools
 import math
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -163,6 +163,8 @@ CASES: tuple[Statistic, ...] = (
     Series(id="series", table=TABLE, column="pressure", over="month"),
     RunningCounts(id="running-counts", table=TABLE, over="month", rolling=3),
 )
+FINE = 360
+"""Bins of two grid steps: curves of the population are those of its times, not of wide bins."""
 WITHOUT_INTERVALS = {TopCategory, TopFeatures}
 ELSEWHERE = {
     KeySelection: "its counts are those of a count: the same noise, the same interval",
@@ -313,6 +315,9 @@ def of_population(statistic: Statistic, setting: Setting, *, blocks: int) -> dic
     worlds = [exact_worlds(statistic, block, to=whole)[0] for block in people_of]
     added = {name: tuple(np.sum([w[name] for w in worlds], axis=0).tolist()) for name in worlds[0]}
     found = truths(statistic, added, to=whole)
+    if isinstance(statistic, Survival) and statistic.bins != FINE:
+        by_time = of_population(replace(statistic, bins=FINE), setting, blocks=blocks)
+        found = {name: by_time[name] for name in found if name in by_time}
     if isinstance(statistic, Quantiles | TableOne):
         real = quantiles_of(statistic, joined(people_of), 0)
         found |= {(*key, c.value): v for key, v in real.items() for c in Covers}

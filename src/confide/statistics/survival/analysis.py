@@ -105,8 +105,8 @@ def _errors(table: ExitTable, slopes: Array, *, axes: int = 2) -> Errors:
 def survival_band(table: ExitTable, *, level: float) -> Banded:
     """Return the share of each arm without any event to the end of each bin, (..., arms, bins)."""
     with np.errstate(invalid="ignore", over="ignore"):
-        slopes = survival_slopes(table.exits)
-        curve, of = survival(table.exits), _errors(table, slopes)
+        slopes = table.by_cells(survival_slopes(table.grouped))
+        curve, of = survival(table.grouped), _errors(table, slopes)
         risk = table.at_risk
         turned = given_shown(table, slopes, of, level=level)
         ends = share_interval(
@@ -118,8 +118,8 @@ def survival_band(table: ExitTable, *, level: float) -> Banded:
 def hazard_band(table: ExitTable, *, level: float) -> Banded:
     """Return the cumulative hazard of any event, (..., arms, bins)."""
     with np.errstate(invalid="ignore", over="ignore"):
-        curve = cumulative_hazard(table.exits)
-        slopes = hazard_slopes(table.exits)
+        curve = cumulative_hazard(table.grouped, early=table.early)
+        slopes = table.by_cells(hazard_slopes(table.grouped, early=table.early))
         of = _errors(table, slopes)
         risk = table.at_risk
         turned = given_shown(table, slopes, of, level=level)
@@ -132,8 +132,8 @@ def hazard_band(table: ExitTable, *, level: float) -> Banded:
 def incidence_band(table: ExitTable, *, cause: int, level: float) -> Banded:
     """Return the share with one cause, others competing, (..., arms, bins)."""
     with np.errstate(invalid="ignore", over="ignore"):
-        curve = cumulative_incidence(table.exits)[..., cause]
-        slopes = incidence_slopes(table.exits, cause=cause)
+        curve = cumulative_incidence(table.grouped)[..., cause]
+        slopes = table.by_cells(incidence_slopes(table.grouped, cause=cause))
         of = _errors(table, slopes)
         risk = table.at_risk
         turned = given_shown(table, slopes, of, level=level)
@@ -182,9 +182,10 @@ def mean_band(table: ExitTable, *, level: float) -> Banded:
 
 def _means(table: ExitTable) -> tuple[Array, Errors]:
     with np.errstate(invalid="ignore", over="ignore"):
-        of = _errors(table, survival_slopes(table.exits) @ mean_weights(table.widths))
+        slopes = table.by_cells(survival_slopes(table.grouped))
+        of = _errors(table, slopes @ mean_weights(table.widths))
         whole = np.where(table.usable().all(axis=-1), 0.0, np.nan)
-        found = restricted_mean(survival(table.exits), widths=table.widths)
+        found = restricted_mean(survival(table.grouped), widths=table.widths)
         return float(table.edges[0]) + found + whole, of
 
 
@@ -312,9 +313,9 @@ def _enough_events(table: ExitTable, kept: Array) -> Array:
 def log_rank(table: ExitTable) -> Array:
     """Return the log-rank χ² with the noise in its covariance, (...)."""
     kept = table.usable_together()
-    exits = table.until(kept)
+    exits = table.group(table.until(kept))
     scores = totals(slopes_coupled(log_rank_terms, exits), kept=kept[..., None, :])
-    slopes = noise_slopes(scores, mixing=table.mixing)
+    slopes = noise_slopes(table.by_cells(scores), mixing=table.mixing)
     noise = table.noise.variance * np.einsum("c...a,c...b->...ab", slopes, slopes)
     return quadratic_form(log_rank_scores(exits), log_rank_covariance(exits) + noise)
 

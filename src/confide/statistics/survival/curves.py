@@ -75,9 +75,29 @@ def survival(exits: Array) -> Array:
     return found
 
 
-def cumulative_hazard(exits: Array) -> Array:
-    """Return the Nelson–Aalen cumulative hazard of any event, (..., bins)."""
-    found: Array = np.cumsum(hazards(exits).sum(axis=-1), axis=-1)
+def cumulative_hazard(exits: Array, *, early: Array | float = 0.0) -> Array:
+    """Return the Nelson–Aalen cumulative hazard of any event, (..., bins).
+
+    Args:
+        exits: Shape (..., bins + 1, causes + 1).
+        early: λ of each bin, of those with an event too (:mod:`.grouping`).
+    """
+    rate = rate_of(exits[..., :-1, :], at_risk(exits)[..., :-1], early=early)
+    found: Array = np.cumsum(rate, axis=-1)
+    return found
+
+
+def rate_of(leaving: Array, risk: Array, *, early: Array | float) -> Array:
+    """Return events per patient who is there, who have the event for a part of their bin alone.
+
+    Args:
+        leaving: Who leave in each bin, (..., bins, causes + 1).
+        risk: Who are at risk in it, (..., bins).
+        early: λ of each bin, (bins,).
+    """
+    events = leaving[..., :-1].sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Array = events / (risk - early * events)
     return found
 
 

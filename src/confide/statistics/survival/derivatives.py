@@ -20,11 +20,12 @@ References:
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
-from confide.statistics.survival.curves import Array, at_risk, hazards_of
+from confide.statistics.survival.curves import Array, at_risk, hazards_of, rate_of
 
 Term: TypeAlias = Callable[[Array, Array], Array]
 """φ, (..., bins), from who leave in a bin, (..., arms, bins, ways), and who are at risk in it,
@@ -92,9 +93,9 @@ def totals(of: Slopes, *, kept: Array) -> Array:
     return found
 
 
-def hazard_slopes(exits: Array) -> Array:
+def hazard_slopes(exits: Array, *, early: Array | float = 0.0) -> Array:
     """Return the derivatives of the cumulative hazard, (cells, ..., arms, bins)."""
-    return _running(slopes_apart(_hazard, exits))
+    return _running(slopes_apart(partial(rate_of, early=early), exits))
 
 
 def survival_slopes(exits: Array) -> Array:

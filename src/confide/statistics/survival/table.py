@@ -13,6 +13,7 @@ import numpy as np
 
 from confide.plans.intervals import Component
 from confide.statistics.survival.curves import Array, at_risk
+from confide.statistics.survival.grouping import by_cells, early_shares, moved
 from confide.statistics.survival.uncertainty import noise_slopes
 
 LEAST_AT_RISK = 7.0
@@ -46,6 +47,24 @@ class ExitTable:
     def at_risk(self) -> Array:
         """Noisy number at risk at each edge, (..., arms, bins + 1)."""
         return at_risk(self.exits)
+
+    @property
+    def early(self) -> Array:
+        """Return which share of a bin somebody who leaves in it is not there, (bins,)."""
+        return early_shares(self.edges)
+
+    @property
+    def grouped(self) -> Array:
+        """Exits of which curves are made: who is censored inside a bin is there for half of it."""
+        return self.group(self.exits)
+
+    def group(self, exits: Array) -> Array:
+        """Return exits in these bins as curves take them."""
+        return moved(exits, early=self.early)
+
+    def by_cells(self, slopes: Array) -> Array:
+        """Return derivatives by the cells from those by the cells of ``grouped``."""
+        return by_cells(slopes, early=self.early, ways=self.exits.shape[-1])
 
     def count_deviation(self, *, of: Array) -> Array:
         """Return the noise's standard deviation of sums of cells of one arm.

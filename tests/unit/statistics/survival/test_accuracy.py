@@ -28,14 +28,15 @@ from confide.statistics.survival.comparison import (
     log_rank_scores,
     quadratic_form,
 )
-from confide.statistics.survival.curves import falling, restricted_mean, survival
+from confide.statistics.survival.curves import falling, survival
 from confide.statistics.survival.table import ExitTable, point_mixing
 from survival_worlds import (
     component,
-    grouped_survival,
     laplace_noise,
     noisy_table,
     simulated,
+    true_mean,
+    true_survival,
 )
 
 BINS, LEVEL = 24, 0.95
@@ -190,12 +191,7 @@ def test_curves_means_and_medians_are_covered(patients, scale, censoring, hazard
         patients, runs=runs, ratio=ratio, censoring=censoring, hazard=hazard, seed=30 + scale
     )
     table = noisy_table(exits, scale=scale, seed=31)
-    true = np.stack(
-        [
-            grouped_survival(hazard=h, censoring=censoring, bins=BINS)
-            for h in (hazard, hazard * ratio)
-        ]
-    )
+    true = np.stack([true_survival(hazard=h, bins=BINS) for h in (hazard, hazard * ratio)])
     band = survival_band(table, level=LEVEL)
     for arm in (0, 1):
         for place in (0, 5, 11, 17, 23):
@@ -204,7 +200,7 @@ def test_curves_means_and_medians_are_covered(patients, scale, censoring, hazard
                 known = ~np.isnan(band.value[:, arm, place])
                 most = 0.985 if place == 0 else 0.975  # few events, on a lattice
                 assert_covers(inside[known, arm, place].mean(), runs=runs, most=most)
-    means = np.array([restricted_mean(curve, widths=table.widths) for curve in true])
+    means = np.array([true_mean(hazard=h, bins=BINS) for h in (hazard, hazard * ratio)])
     assert_covers(covered(mean_band(table, level=LEVEL), means), runs=2 * runs)
     difference = mean_difference(table, level=LEVEL)
     assert_covers(covered(difference, means[1] - means[0]), runs=runs)
@@ -217,6 +213,16 @@ def test_curves_means_and_medians_are_covered(patients, scale, censoring, hazard
         open_end = median.upper >= table.edges[-1]
         inside = (median.lower <= times) & ((times <= median.upper + 1) | open_end)
         assert_covers(inside[~np.isnan(median.value)].mean(), runs=runs, most=0.98)
+
+
+def every_day(hazard: float, *, ratio: float, censoring: float):
+    """Return exits of many patients of two arms, by the day and not by bins of 30."""
+    rng, days = np.random.default_rng(42), 30 * BINS
+    rates = [(h / 30, censoring / 30) for h in (hazard, hazard * ratio)]
+    arms = [
+        simulated(200_000, runs=1, bins=days, hazard=h, censoring=c, rng=rng)[0] for h, c in rates
+    ]
+    return np.stack(arms)
 
 
 @pytest.mark.parametrize(("patients", "scale", "censoring", "hazard", "ratio"), SETTINGS)
@@ -232,8 +238,7 @@ def test_hazard_ratios_and_c_statistics_are_covered(
     assert (~np.isnan(found.value)).mean() > 0.5
     assert_covers(covered(found, ratio), runs=runs)
     assert abs(np.nanmedian(found.value) / ratio - 1) < 0.05
-    large = two_arms(200_000, runs=1, ratio=ratio, censoring=censoring, hazard=hazard, seed=42)
-    true = float(concordance(large[0]))
+    true = float(concordance(every_day(hazard, ratio=ratio, censoring=censoring)))
     assert_covers(covered(concordance_band(table, level=LEVEL), true), runs=runs, most=0.975)
 
 
@@ -251,17 +256,15 @@ def test_competing_incidences_and_hazards_are_covered(runs):
         causes=(0.7, 0.3),
     )
     table = noisy_table(exits[:, None], scale=1, seed=51)
-    after = grouped_survival(hazard=hazard, censoring=censoring, bins=BINS)
-    before = np.r_[1.0, after[:-1]]
-    each = 1 - after / before
+    after = true_survival(hazard=hazard, bins=BINS)
     for cause, share in enumerate((0.7, 0.3)):
-        true = np.cumsum(before * each) * share
+        true = (1 - after) * share
         band = incidence_band(table, cause=cause, level=LEVEL)
         for place in (3, 11, 23):
             inside = (band.lower <= true) & (true <= band.upper)
             assert_covers(inside[:, 0, place].mean(), runs=runs, most=0.975)
     band = hazard_band(table, level=LEVEL)
-    true = np.cumsum(each)
+    true = -np.log(after)
     for place in (3, 11, 23):
         inside = (band.lower <= true) & (true <= band.upper)
         assert_covers(inside[:, 0, place].mean(), runs=runs, most=0.975)
@@ -298,7 +301,7 @@ def test_a_curve_from_counts_per_time_point_is_covered_too(runs):
         noise=component(BINS),
         mixing=mixing,
     )
-    true = grouped_survival(hazard=hazard, censoring=0.0, bins=BINS)
+    true = true_survival(hazard=hazard, bins=BINS)
     band = survival_band(table, level=LEVEL)
     assert (~np.isnan(band.value)).all()
     for place in (5, 11, 23):
@@ -312,7 +315,7 @@ def test_an_interval_without_the_noise_would_be_found():
     exits = two_arms(250, runs=1000, ratio=1.0, censoring=0.02, hazard=0.03, seed=80)
     noisy = noisy_table(exits, scale=2, seed=81)
     table = ExitTable(exits=noisy.exits, edges=noisy.edges, noise=component(1))
-    true = grouped_survival(hazard=0.03, censoring=0.02, bins=BINS)
+    true = true_survival(hazard=0.03, bins=BINS)
     band = survival_band(table, level=LEVEL)
     inside = (band.lower <= true) & (true <= band.upper)
     with pytest.raises(AssertionError):

@@ -89,6 +89,16 @@ def test_slopes_of_curves_are_those_of_the_formulas(lead):
         close(incidence_slopes(exits, cause=cause), expected)
 
 
+def test_slopes_hold_where_those_who_leave_are_there_for_a_part_of_their_bin():
+    table = cut(tables(4))
+
+    def rates(exits):
+        return cumulative_hazard(table.group(exits), early=table.early)
+
+    found = hazard_slopes(table.grouped, early=table.early)
+    close(table.by_cells(found), derivative(rates, table.exits, axes=2))
+
+
 def test_slopes_hold_where_an_event_meets_everyone_at_risk():
     exits = np.array([[[3.0, 1.0, 2.0], [4.0, 0.0, 0.0], [0.0, 0.0, 0.0]]])
     found, expected = survival_slopes(exits), derivative(survival, exits, axes=2)
@@ -137,7 +147,7 @@ def test_errors_are_those_of_derivatives_taken_cell_by_cell(points):
         slopes = derivative(estimate, exits, axes=axes)
         return propagate(slopes, exits, axes=axes, noise=NOISE, mixing=mixing)
 
-    mean = of(lambda t: restricted_mean(survival(t), widths=table.widths), 2)
+    mean = of(lambda t: restricted_mean(survival(table.group(t)), widths=table.widths), 2)
     found = _means(table)[1]
     close(found.sampling, mean.sampling)
     close(found.noise, mean.noise)
@@ -173,9 +183,11 @@ def test_intervals_of_comparisons_are_those_of_derivatives_taken_cell_by_cell():
     assert found.error == pytest.approx(np.exp(log) * error, rel=1e-9)
 
     together = table.usable_together()
-    slopes = derivative(lambda t: log_rank_scores(cut(t).until(together)), table.exits, axes=3)
+    slopes = derivative(
+        lambda t: log_rank_scores(table.group(cut(t).until(together))), table.exits, axes=3
+    )
     felt = noise_slopes(slopes, mixing=mixing)
-    shown = table.until(together)
+    shown = table.group(table.until(together))
     covariance = log_rank_covariance(shown) + NOISE.variance * felt.T @ felt
     expected = quadratic_form(log_rank_scores(shown), covariance)
     assert log_rank(table) == pytest.approx(expected, rel=1e-9)
