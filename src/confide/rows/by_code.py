@@ -15,6 +15,7 @@ from confide.rows.build import (
     aliased,
     case,
     cast,
+    negated,
     plus,
     present,
     select,
@@ -59,7 +60,11 @@ def read_value(column: Column, *, located: Located) -> exp.Expr:
 
 def conditions(table: Table, *, located: Located) -> list[exp.Expr]:
     """Return what a row of the source must satisfy, to be a row of the table."""
-    return [_is_one_of(located.columns[each.source], each.codes) for each in table.conditions]
+    without = (_is_one_of(located.columns[each.source], each.codes) for each in table.without)
+    return [
+        *(_is_one_of(located.columns[each.source], each.codes) for each in table.conditions),
+        *(negated(found) for found in without),
+    ]
 
 
 def narrowing(table: Table, *, layout: Layout) -> tuple[exp.Select, exp.Select, exp.Select]:
