@@ -27,6 +27,7 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.release.certificate import Issuer, certificate
+from confide.release.cuts import with_cuts
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates
 from confide.release.release import Release
@@ -629,7 +630,7 @@ def certificate_of(noisy: NoisyAggregates, *, number: int = 7) -> Json:
     }
     return certificate(
         noisy,
-        estimates=noisy.estimates(),
+        estimates=with_cuts(noisy.estimates(), plan=noisy.plan),
         entry=entry_of(noisy, number=number),
         issuer=Issuer(organisation="North Hospital", contact="dpo@north.example"),
         software=software,
@@ -644,6 +645,6 @@ def release_of(
     noisy = noisy_of(plan, answers=answers)
     return Release(
         noisy=noisy,
-        estimates=noisy.estimates(),
+        estimates=with_cuts(noisy.estimates(), plan=noisy.plan),
         certificate=certificate_of(noisy, number=number),
     )

@@ -168,7 +168,10 @@ class Reference:
         if self.flaw != "rows of other units":
             units = [c.units for c in table.columns if c.units is not None]
             asked += [(each.source, each.codes) for each in units]
-        return all(as_text(raw.get(source)) in normal(codes) for source, codes in asked)
+        refused = [] if self.flaw == "rows of no concept" else table.without
+        return all(
+            as_text(raw.get(source)) in normal(codes) for source, codes in asked
+        ) and not any(as_text(raw.get(each.source)) in normal(each.codes) for each in refused)
 
     def cell(self, raw, column):
         """A cell in the unit of its column; None where a code says that it is missing."""

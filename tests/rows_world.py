@@ -120,6 +120,7 @@ CODED = Table(
     name="coded",
     source="events",
     only=(Accepted(source="code", codes=(E_ACUTE_NFD, "a", "ß")),),
+    without=(Accepted(source="whole", codes=("7",)), Accepted(source="typed", codes=("nan", "12"))),
     columns=(
         number(
             "pressure",

@@ -58,6 +58,7 @@ FLAWS = [
     "rows in load order",
     "rows of other codes",
     "rows of other units",
+    "rows of no concept",
     "units as they are",
     "codes of nothing",
 ]

@@ -22,7 +22,7 @@ from confide.errors import (
 from confide.files.private_places import PrivatePlaces
 from confide.files.public_table import public_table
 from confide.files.texts import Bound, Counting, Positive, Section, beside
-from confide.files.units import UnitsSection, read_only, read_units
+from confide.files.units import UnitsSection, read_codes, read_units
 from confide.regular_file import reading_text
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
@@ -60,6 +60,7 @@ class TableSection(Section):
     rows_per_patient: Literal["1", 1] | None = None
     weight: str = ""
     only: dict[str, list[str]] = Field(default_factory=dict)
+    without: dict[str, list[str]] = Field(default_factory=dict)
     usual_rows: dict[Counting, Positive] = Field(default_factory=dict)
     columns: dict[str, ColumnSection]
 
@@ -140,7 +141,8 @@ def read_table(name: str, section: TableSection) -> Table:
         id_column=section.id,
         weight=section.weight,
         other_id=section.other_id,
-        only=read_only(section.only),
+        only=read_codes(section.only),
+        without=read_codes(section.without),
         usual_rows=_shares(section.usual_rows),
     )
 

@@ -50,9 +50,10 @@ def _table(table: Table) -> Iterator[str]:
     if table.usual_rows:
         pairs = ", ".join(f"{rows}: {_decimal(share)}" for rows, share in table.usual_rows)
         yield f"    usual-rows: {{{pairs}}}"
-    if table.only:
-        yield "    only:"
-        for each in table.only:
+    for word, codes in (("only", table.only), ("without", table.without)):
+        if codes:
+            yield f"    {word}:"
+        for each in codes:
             yield f"      {each.source}: [{', '.join(map(_text, each.codes))}]"
     yield "    columns:"
     for column in table.columns:

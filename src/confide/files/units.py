@@ -27,8 +27,8 @@ class UnitsSection(Section):
     analyte: str = ""
 
 
-def read_only(section: Mapping[str, list[str]]) -> tuple[Accepted, ...]:
-    """Return the codes that a row of a table must have, by column of the data.
+def read_codes(section: Mapping[str, list[str]]) -> tuple[Accepted, ...]:
+    """Return the codes that a row of a table must have, or must not, by column of the data.
 
     Raises:
         ContractError: If a list is empty or says a code twice.

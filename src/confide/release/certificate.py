@@ -95,7 +95,7 @@ def certificate(
 
     Args:
         noisy: The payload.
-        estimates: ``noisy.estimates()``, made once because they take longest.
+        estimates: As published (:func:`.cuts.with_cuts`), made once because they take longest.
         entry: Of the ledger.
         issuer: Who signs.
         software: What made the release.
@@ -149,7 +149,7 @@ def derived(
 
     Args:
         noisy: The payload.
-        estimates: ``noisy.estimates()``, made once because they take longest.
+        estimates: As published (:func:`.cuts.with_cuts`), made once because they take longest.
         scopes: Names of the caps that were charged, as the ledger holds them.
         commitment: As stated; only whether there is one counts for the rest.
         tells_cuts: Whether it says which bounds may leave something out; the first ones did not.

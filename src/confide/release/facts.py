@@ -42,10 +42,11 @@ def _table(table: Table) -> list[Json]:
     only = [
         {
             "name": f"{table.name}: rows",
-            "value": f"{each.source} in [{', '.join(each.codes)}]",
+            "value": f"{each.source} {word} [{', '.join(each.codes)}]",
             "source": DECLARED,
         }
-        for each in table.only
+        for word, codes in (("in", table.only), ("not in", table.without))
+        for each in codes
     ]
     return [*only, *(_column(table.name, column) for column in table.columns)]
 

@@ -76,6 +76,9 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
     for accepted in plan.dataset.table(relation.table).only:
         codes = words.listed([clean(code) for code in accepted.codes], joint="or")
         sentences.append(words.say("bounded.only", column=label(accepted.source), codes=codes))
+    for refused in plan.dataset.table(relation.table).without:
+        codes = words.listed([clean(code) for code in refused.codes], joint="or")
+        sentences.append(words.say("bounded.without", column=label(refused.source), codes=codes))
     for use in _uses(measurements):
         match use.source:
             case ColumnOf():

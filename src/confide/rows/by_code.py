@@ -12,6 +12,7 @@ from confide.rows.build import (
     NULL,
     case,
     cast,
+    negated,
     plus,
     present,
     string,
@@ -55,7 +56,11 @@ def read_value(column: Column, *, located: Located) -> exp.Expr:
 
 def conditions(table: Table, *, located: Located) -> list[exp.Expr]:
     """Return what a row of the source must satisfy, to be a row of the table."""
-    return [_is_one_of(located.columns[each.source], each.codes) for each in table.conditions]
+    without = (_is_one_of(located.columns[each.source], each.codes) for each in table.without)
+    return [
+        *(_is_one_of(located.columns[each.source], each.codes) for each in table.conditions),
+        *(negated(found) for found in without),
+    ]
 
 
 def _is_one_of(found: Found, codes: tuple[str, ...]) -> exp.Expr:

@@ -126,7 +126,7 @@ class Layout:
                 f"Table {table.name!r} has no column names: its header was loaded as a row.",
                 hint="Load it again with its header, or leave the table out of dataset.yaml.",
             )
-        for column in (*table.columns, *map(_of_codes, table.conditions)):
+        for column in (*table.columns, *map(_of_codes, (*table.conditions, *table.without))):
             _readable(column, table=table, located=found)
         return found
 

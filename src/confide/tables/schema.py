@@ -224,6 +224,7 @@ class Table:
         weight: Number column that holds the survey weight of a row; "" where there is none.
         other_id: Column that identifies a second person: then a row is a contact of the two.
         only: Codes that a row of the source must have, to be a row of the table.
+        without: Codes that a row of the source must not have, such as that of no drug.
         usual_rows: Pairs (rows, share of the patients with so many), from public knowledge; for
             planning, and enforced by nothing.
     """
@@ -236,6 +237,7 @@ class Table:
     weight: str = ""
     other_id: str = ""
     only: tuple[Accepted, ...] = ()
+    without: tuple[Accepted, ...] = ()
     usual_rows: tuple[tuple[int, Fraction], ...] = ()
 
     def __post_init__(self) -> None:
@@ -254,7 +256,7 @@ class Table:
     def sources(self) -> frozenset[str]:
         """Return the columns of the source that the table is made of."""
         read = {column.source for column in self.columns}
-        return frozenset(read | {each.source for each in self.conditions})
+        return frozenset(read | {each.source for each in (*self.conditions, *self.without)})
 
     def column(self, name: str) -> Column:
         """Return a declared column.

@@ -119,6 +119,15 @@ def test_concept_0_is_no_drug_and_codes_carry_their_names(released):
     )
 
 
+def test_exposures_to_concept_0_are_not_counted(tmp_path):
+    count = {
+        "id": "n", "kind": "count", "table": "drug_exposure", "count": "events",
+        "per-patient": {"rows": 5},
+    }  # fmt: skip
+    value = float(shown(warehouse(tmp_path / "cdm"), count)["n"]["rows"][0][1])
+    assert abs(value - PATIENTS) < 20
+
+
 def test_the_certificate_says_which_codes_units_and_factors_were_read(released):
     folder, _ = released
     certificate = json.loads((folder / "out" / "certificate.json").read_text())

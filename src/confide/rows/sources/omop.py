@@ -189,7 +189,17 @@ def omop_tables(*, since: dt.date, until: dt.date) -> tuple[Table, ...]:
             columns=(day("date", "death_date"),),
             one_row_per_patient=True,
         ),
-        *(Table(name=name, source=name, columns=columns) for name, columns in events.items()),
+        *(
+            Table(name=name, source=name, columns=columns, without=_no_concept(columns))
+            for name, columns in events.items()
+        ),
+    )
+
+
+def _no_concept(columns: Sequence[Column]) -> tuple[Accepted, ...]:
+    """Return that rows of no concept are none of a table: they are no drug and no diagnosis."""
+    return tuple(
+        Accepted(source=column.source, codes=column.absent) for column in columns if column.absent
     )
 
 
