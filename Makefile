@@ -24,7 +24,7 @@ SOURCES := pyproject.toml constraints.txt
 TESTS := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check static audit bench docs sbom clean
+.PHONY: help demo test check static audit bench docs floors sbom clean
 .DELETE_ON_ERROR:
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo 'make audit             the long suite: samplers, black-box attacks, crash tests'
 	@echo 'make bench             benchmarks; peers are installed apart, in .venv-bench-*'
 	@echo 'make docs              write the generated pages: schemas, help of every command'
+	@echo 'make floors            the demo and a few tests with the lowest versions that pyproject.toml allows'
 	@echo 'make sbom              the bill of materials (CycloneDX) of what EXTRAS brings, in sbom.cdx.json'
 	@echo 'make clean             remove .venv, .venv-bench-* and caches'
 
@@ -89,6 +90,28 @@ bench: $(call stamp,$(EXTRAS))
 docs: $(call stamp,$(EXTRAS))
 	$(BIN)/python docs/generate.py
 
+# Another environment, of the lowest direct versions.  PyTorch is left out: its oldest wheels bring
+# gigabytes of accelerator libraries.  Warnings of old libraries about new ones are no errors here, and
+# tests that make frames as old libraries cannot are left out.
+FLOORS := .venv-floors
+FLOOR_EXTRAS := accounting,demo,frames,maps,postgres,sklearn
+FLOOR_TESTS := tests/unit/cli/test_commands.py tests/unit/rows/test_frames.py tests/unit/rows/test_omop.py \
+	tests/unit/report/test_chart.py tests/unit/report/test_maps.py tests/oracles/test_accounting_oracles.py \
+	tests/unit/learning/test_callers.py
+
+floors:
+	@test -n '$(PYTHON)' || { echo 'Confide needs Python 3.11 or newer.' >&2; exit 1; }
+	@rm -rf $(FLOORS) && $(PYTHON) -m venv $(FLOORS)/tool && $(PYTHON) -m venv $(FLOORS)/low
+	@$(FLOORS)/tool/bin/python -m pip --disable-pip-version-check --quiet install uv==0.13.9
+	@$(FLOORS)/tool/bin/uv pip install --quiet --python $(FLOORS)/low/bin/python \
+	  --resolution lowest-direct '.[$(FLOOR_EXTRAS)]'
+	@$(FLOORS)/tool/bin/uv pip install --quiet --python $(FLOORS)/low/bin/python \
+	  'pytest>=9' 'pytest-xdist>=3.6' 'hypothesis>=6.120' 'jsonschema>=4.23'
+	$(FLOORS)/low/bin/confide demo --quiet --out $(FLOORS)/demo-out
+	$(FLOORS)/low/bin/python -m pytest -n $(WORKERS) -o filterwarnings=default \
+	  -k 'not unwilling and not halffloat' -m 'not audit' $(FLOOR_TESTS)
+	@rm -rf $(FLOORS)
+
 # Two environments, so that the tool does not list itself; neither is the one that tests run in.
 sbom:
 	@test -n '$(PYTHON)' || { echo 'Confide needs Python 3.11 or newer.' >&2; exit 1; }
@@ -104,4 +127,4 @@ sbom:
 	@echo 'Written: sbom.cdx.json'
 
 clean:
-	rm -rf $(VENV) .venv-sbom .venv-bench-* .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-sbom $(FLOORS) .venv-bench-* .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -14,8 +14,10 @@ from confide.cli.output import Json, Output, Period, Quiet, say, table
 from confide.errors import ContractError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from confide.budget.ledger import ScopeSpent, Spent
-    from confide.plans.estimates import PartForecast
+    from confide.plans.estimates import Forecast, PartForecast
     from confide.plans.plan import Measurement, Plan
     from confide.report.words import Words
     from confide.workspace import Workspace
@@ -32,14 +34,23 @@ def plan(
     quiet: Quiet = False,
 ) -> None:
     """Show what a study would measure, how well, and what it would cost; reads no data."""
+    from confide.cli.plan_alone import plan_alone, why_alone
+    from confide.files.study import read_study
     from confide.workspace import open_study
 
     output = Output(json=as_json, quiet=quiet)
-    workspace, declared = open_study(study, period=period)
-    with workspace:
-        planned = declared.plan()
-        body = describe_plan(planned, workspace=workspace)
+    read = read_study(study, period=period)
+    why = why_alone(read.declared.base)
+    if why:
+        body = plan_alone(read, read.plan(), why=why)
+    else:
+        workspace, declared = open_study(study, period=period)
+        with workspace:
+            planned = declared.plan()
+            body = describe_plan(planned, workspace=workspace)
     output.result("plan", body, show=lambda: show_plan(body))
+    if why:
+        output.note(body["unknown"])
     if body["grows-from"] is not None:
         output.note(
             f"The release of ledger entry {body['grows-from']} was charged for these periods: "
@@ -47,7 +58,7 @@ def plan(
         )
     elif body["released-as"]:
         output.note("This study is released already: running it again costs nothing.")
-    elif not body["fits"]:
+    elif body["fits"] is False:
         output.note("It does not fit: a cap would be passed.")
         raise typer.Exit(OVER)
 
@@ -80,8 +91,8 @@ def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
         "dataset": dataset.id,
         "digest": planned.digest(),
         "loss": loss_body(planned),
-        "measurements": [_measurement(each, planned=planned) for each in planned.measurements],
-        "statistics": _statistics(planned, workspace=workspace),
+        "measurements": [measurement_body(each, planned=planned) for each in planned.measurements],
+        "statistics": statistics_body(workspace.forecast(planned)),
         "caps": caps,
         "fits": all(cap["fits"] for cap in caps),
         "released-as": released,
@@ -124,7 +135,8 @@ def _reading(planned: "Plan", *, workspace: "Workspace") -> list[str]:
         return [str(missing)]
 
 
-def _measurement(each: "Measurement", *, planned: "Plan") -> dict[str, Any]:
+def measurement_body(each: "Measurement", *, planned: "Plan") -> dict[str, Any]:
+    """Return what is measured, how far one person moves it, and its noise."""
     from confide.report.bounding import law_text, measured_text
     from confide.report.grid import grid_of, moved_text
     from confide.report.words import load_words
@@ -149,13 +161,14 @@ def _measurement(each: "Measurement", *, planned: "Plan") -> dict[str, Any]:
     }
 
 
-def _statistics(planned: "Plan", *, workspace: "Workspace") -> list[dict[str, Any]]:
+def statistics_body(forecasts: "Mapping[str, Forecast | str]") -> list[dict[str, Any]]:
+    """Return what each statistic will be like, or why that cannot be said."""
     from confide.report.numbers import significant
     from confide.report.words import load_words
 
     words = load_words("en")
     found = []
-    for name, forecast in workspace.forecast(planned).items():
+    for name, forecast in forecasts.items():
         entry: dict[str, Any] = {"id": name}
         if isinstance(forecast, str):
             entry["unknown"] = forecast
@@ -272,7 +285,7 @@ def show_plan(body: dict[str, Any]) -> None:
         title="Budget",
         right=(1, 2, 3, 4),
     )
-    if not body["approval"]["admitted"]:
+    if body["approval"] is not None and not body["approval"]["admitted"]:
         say(f"Not yet: {body['approval']['message']} {body['approval']['hint']}", style="yellow")
     if body["published-before"]:
         say(f"{body['published-before']} Run it with --again.", style="yellow")
@@ -314,7 +327,8 @@ def _plus_minus(forecast: dict[str, Any], *, measured: str) -> str:
 
 def _cap_row(cap: dict[str, Any]) -> tuple[str, ...]:
     def amount(name: str) -> str:
-        return "–" if cap[name] is None else f"{float(cap[name]):.4g}"
+        unknown = "not known" if cap["fits"] is None else "–"
+        return unknown if cap[name] is None else f"{float(cap[name]):.4g}"
 
     limit = "no cap" if cap["limit"] is None else f"{cap['letter']} {amount('limit')}"
     return (cap["cap"], limit, amount("spent"), amount("this"), amount("free-after"))

@@ -15,7 +15,7 @@ from confide.learning import (
     TemporaryLedger,
 )
 
-pytest.importorskip("sklearn", reason="pip install 'confide[sklearn]'")
+pytest.importorskip("sklearn", reason="pip install '.[sklearn]'")
 
 from sklearn import model_selection
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline

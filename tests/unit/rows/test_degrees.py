@@ -2,6 +2,7 @@
 
 import itertools
 import unicodedata
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ from confide.errors import ContractError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
 from confide.rows.degrees import degree_vector, projected_degrees
+from confide.rows.duckdb import open_engine
 from confide.tables.degrees import How, degree_sensitivity
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
 from confide.tables.relation import Relation
+from confide.tables.source import Source, SourceKind
 from networks import KEY, asked, by_engine, frames, histogram, network
 from reference_engine import Reference
 
@@ -158,3 +161,26 @@ def test_a_projection_keeps_what_one_edge_after_another_keeps():
                 kept[[a, b]] += 1
         counts = np.bincount(kept[1:], minlength=at_most + 1)
         assert degree_vector(asked(at_most), contacts) == tuple(counts.tolist())
+
+
+@pytest.mark.parametrize("entity", [Entity.PATIENT, Entity.EDGE])
+def test_a_contact_is_left_out_when_either_end_withdrew_consent(entity):
+    pairs = [(1, 2, "home"), (2, 3, "home"), (3, 4, "work"), (4, 5, "work"), (5, 1, "home")]
+    people = [1, 2, 3, 4, 5]
+    of, wanted = (
+        network(entity),
+        asked(3, how=How.CAPPED if entity is Entity.EDGE else How.PROJECTED),
+    )
+    with open_engine(
+        Source(kind=SourceKind.FRAMES), base=Path(), dataset=of, hash_key=KEY,
+        frames=frames(pairs, people),
+    ) as engine:  # fmt: skip
+        high, low = engine.identity("3")
+    with open_engine(
+        Source(kind=SourceKind.FRAMES), base=Path(), dataset=of, hash_key=KEY,
+        frames=frames(pairs, people), withdrawn=(f"{high:016x}{low:016x}",),
+    ) as engine:  # fmt: skip
+        (found,) = engine.aggregate((wanted,), dataset=of).reveal_to_gate()
+    left = [pair for pair in pairs if 3 not in pair]
+    assert found == by_engine(frames(left, [1, 2, 4, 5]), wanted, of=of)
+    assert found != by_engine(frames(pairs, people), wanted, of=of)
