@@ -90,27 +90,8 @@ bench: $(call stamp,$(EXTRAS))
 docs: $(call stamp,$(EXTRAS))
 	$(BIN)/python docs/generate.py
 
-# Another environment, of the lowest direct versions.  PyTorch is left out: its oldest wheels bring
-# gigabytes of accelerator libraries.  Warnings of old libraries about new ones are no errors here, and
-# tests that make frames as old libraries cannot are left out.
-FLOORS := .venv-floors
-FLOOR_EXTRAS := accounting,demo,frames,maps,postgres,sklearn
-FLOOR_TESTS := tests/unit/cli/test_commands.py tests/unit/rows/test_frames.py tests/unit/rows/test_omop.py \
-	tests/unit/report/test_chart.py tests/unit/report/test_maps.py tests/oracles/test_accounting_oracles.py \
-	tests/unit/learning/test_callers.py
-
 floors:
-	@test -n '$(PYTHON)' || { echo 'Confide needs Python 3.11 or newer.' >&2; exit 1; }
-	@rm -rf $(FLOORS) && $(PYTHON) -m venv $(FLOORS)/tool && $(PYTHON) -m venv $(FLOORS)/low
-	@$(FLOORS)/tool/bin/python -m pip --disable-pip-version-check --quiet install uv==0.13.9
-	@$(FLOORS)/tool/bin/uv pip install --quiet --python $(FLOORS)/low/bin/python \
-	  --resolution lowest-direct '.[$(FLOOR_EXTRAS)]'
-	@$(FLOORS)/tool/bin/uv pip install --quiet --python $(FLOORS)/low/bin/python \
-	  'pytest>=9' 'pytest-xdist>=3.6' 'hypothesis>=6.120' 'jsonschema>=4.23'
-	$(FLOORS)/low/bin/confide demo --quiet --out $(FLOORS)/demo-out
-	$(FLOORS)/low/bin/python -m pytest -n $(WORKERS) -o filterwarnings=default \
-	  -k 'not unwilling and not halffloat' -m 'not audit' $(FLOOR_TESTS)
-	@rm -rf $(FLOORS)
+	@PYTHON='$(PYTHON)' WORKERS='$(WORKERS)' .ci/floors
 
 # Two environments, so that the tool does not list itself; neither is the one that tests run in.
 sbom:
@@ -127,4 +108,4 @@ sbom:
 	@echo 'Written: sbom.cdx.json'
 
 clean:
-	rm -rf $(VENV) .venv-sbom $(FLOORS) .venv-bench-* .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-sbom .venv-floors .venv-bench-* .mypy_cache .ruff_cache .import_linter_cache .hypothesis
