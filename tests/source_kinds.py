@@ -133,8 +133,8 @@ def _in_duckdb(
 def _column(name: str, of: str, generated: bool) -> str:
     if not generated:
         return f"{_quoted(name)} {of}"
-    given = _quoted(f"{name} as given")
-    return f"{given} {of}, {_quoted(name)} {of} GENERATED ALWAYS AS ({given}) VIRTUAL"
+    given, plain = _quoted(f"{name} as given"), of.partition(" COLLATE")[0]  # which is that given
+    return f"{given} {of}, {_quoted(name)} {plain} GENERATED ALWAYS AS ({given}) VIRTUAL"
 
 
 def _quoted(name: str) -> str:
