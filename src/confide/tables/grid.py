@@ -37,8 +37,8 @@ def on_grid(physical: Fraction, *, of: Domain, name: str) -> int:
         return int(steps)
     raise ContractError(
         f"{name}: {in_words(physical)} is not on the grid of steps of {in_words(of.scale)}.",
-        hint=f"Write step: {in_words(_finer(physical, of=of))} for the column in dataset.yaml (values "
-        "are rounded to steps), or a number on the grid.",
+        hint=f"Write step: {in_words(_finer(physical, of=of))} for the column in dataset.yaml "
+        "(values are rounded to steps), or a number on the grid.",
     )
 
 

@@ -75,7 +75,7 @@ def test_bins_between_two_steps_are_refused_with_the_step_to_write(tmp_path):
 
 def test_a_condition_of_a_per_patient_value_is_on_the_grid_too(tmp_path):
     value = "  high: {any: p, where: {crea: {from: 1.2}}}"
-    with pytest.raises(ContractError, match="'high': crea: 1.2 .*step: 0.1 "):
+    with pytest.raises(ContractError, match=r"'high': crea: 1.2 .*step: 0.1 "):
         opened(tmp_path, derived=value)
 
 
