@@ -146,6 +146,26 @@ class Layout:
             return str(error)
         return ""
 
+    def unlike_ids(self, dataset: Dataset) -> tuple[str, ...]:
+        """Return a remark if ids are text in one table and numbers in another, from types alone."""
+        if dataset.unit.entity is Entity.EVENT or self.ids is not Ids.TEXT:
+            return ()
+        whole: list[str] = []
+        texts: list[str] = []
+        for table in dataset.tables:
+            located = self.tables.get(table.name)
+            name = id_column(table, dataset=dataset)
+            found = None if located is None else located.columns.get(name)
+            if found is not None:
+                (whole if found.physical in _NUMERIC else texts).append(repr(table.name))
+        if not whole or not texts:
+            return ()
+        said = (
+            f"Person ids are numbers in {', '.join(whole)} and text in {', '.join(texts)}: they "
+            "are compared as text, where 12 is '12' and neither '00012' nor '12 '."
+        )
+        return (said,)
+
     def id_of(self, table: Table, *, dataset: Dataset) -> Found:
         """Return the column that identifies the person.
 
