@@ -34,6 +34,7 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.calibrate_to_error import DEFAULT_LEVEL, ErrorTarget, met
+from confide.plans.circular import require_explained_by_others
 from confide.plans.coarse_times import coarse_time_notes
 from confide.plans.cuts import cut_notes
 from confide.plans.estimates import Forecast
@@ -285,7 +286,7 @@ def make_plan(asks: Sequence[Ask], *, study: Study, dataset: Dataset, nano: int 
 
 
 def _check_spec(statistic: Statistic, *, dataset: Dataset) -> None:
-    """Refuse a level that is none, and a condition that no row can satisfy."""
+    """Refuse a level that is none, a condition that no row can satisfy, and a circular model."""
     level = getattr(statistic, "level", DEFAULT_LEVEL)
     if not 0 < level < 1:
         raise InvalidParameterError(
@@ -295,6 +296,8 @@ def _check_spec(statistic: Statistic, *, dataset: Dataset) -> None:
     for question in statistic.questions(dataset):
         aggregate = question.aggregate
         check_aggregate(aggregate, dataset=dataset)
+        table = aggregate.relation.table
+        require_explained_by_others(statistic, table=table, dataset=dataset)
         axes = aggregate.axes if isinstance(aggregate, Aggregate | MomentAggregate) else ()
         held = tuple(axis.of for axis in axes if isinstance(axis, Holds))
         require_possible(All(of=(aggregate.relation.where, *held)), dataset=dataset)
