@@ -152,6 +152,7 @@ IN_ARROW = (
         odd=(None, 0, -86_400_000, 86_400_000 * (2**31 - 1), 86_400_000 * 10**10),
     ),
     *(_moments(unit, zone) for unit in ("ms", "us", "ns") for zone in _ZONES),
+    *(_arrow(pa.duration(unit), dt.timedelta(1), dt.timedelta(-1)) for unit in ("s", "ms", "us", "ns")),
     _arrow(pa.time32("ms"), dt.time(1), dt.time(23, 59, 59)),
     _arrow(pa.time64("us"), dt.time(1), dt.time(23, 59, 59)),
     _arrow(pa.string(), "1", *_TEXTS, "a\0b"),
@@ -172,6 +173,5 @@ IN_FILES_ALONE = (
 )
 IN_MEMORY_ALONE = (
     *(_moments("s", zone) for zone in _ZONES),
-    _arrow(pa.duration("s"), dt.timedelta(1), dt.timedelta(-1)),
     _arrow(pa.string_view(), "1", *_TEXTS, "a\0b"),
 )

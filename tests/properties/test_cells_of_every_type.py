@@ -7,6 +7,7 @@ too, and each patient moves their own cell of the answer, no further than one pa
 """
 
 import unicodedata
+import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -37,6 +38,13 @@ KEYS = CellBound(max_cells=3)
 ROWS = RowBound(max_rows=1)
 
 
+OWN = (
+    *(("true", 0), ("false", 1), ("2020-01-01", 0), ("infinity", 1), ("0.001", 0), ("-0.001", 1)),
+    *((str(uuid.UUID(int=1)), 0), (str(uuid.UUID(int=0)), 1)),
+)
+"""Codes as types of their own write them: a type that can have none of a category's is refused."""
+
+
 def column(kind: ColumnKind, of: NativeType) -> Column:
     """Return the column of a type, declared as a kind."""
     name = f"{of.name} as {kind.value}"
@@ -48,7 +56,7 @@ def column(kind: ColumnKind, of: NativeType) -> Column:
         case ColumnKind.CATEGORY:
             return Column(
                 name=name, kind=kind, source=of.name, keys=("one", "two", "rest"), other=2,
-                codes=(("-1", 1), ("1", 0), ("2", 1), ("3", 2), ("a", 1), ("\u00e4", 1)),
+                codes=(("-1", 1), ("1", 0), ("2", 1), ("3", 2), ("a", 1), ("\u00e4", 1), *OWN),
             )  # fmt: skip
         case ColumnKind.TEXT:
             return Column(name=name, kind=kind, source=of.name)

@@ -11,6 +11,8 @@ import typer
 from confide.cli.output import Json, Output, Quiet, say, table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from confide.rows.prepared.manifest import TableFacts
 
 DIFFERS = 6
@@ -43,6 +45,11 @@ def prepare(
     facts = [_facts(each) for each in manifest.facts]
     body = {"tables": facts, "bytes": sum(manifest.sizes.values())}
     output.result("prepare", body, show=lambda: show_prepared(body))
+    for name in strangers(manifest.facts):
+        output.note(
+            f"No patient of table {name!r} has a row in another table: ids may be written "
+            "differently there, such as 12 and 00012."
+        )
     output.note("These counts are exact and for you alone: they are no release.")
 
 
@@ -57,10 +64,25 @@ def show_check(body: dict[str, Any]) -> None:
 def show_prepared(body: dict[str, Any]) -> None:
     """Print what was found, table by table."""
     left_out = ("other codes", "other units", "without person")
-    head = ("table", "rows", *left_out, "patients", "most rows", "repeated", "complete")
+    head = (
+        "table",
+        "rows",
+        *left_out,
+        "patients",
+        "most rows",
+        "repeated",
+        "complete",
+        "elsewhere",
+    )
     rows = [tuple(str(value) for value in each.values()) for each in body["tables"]]
     table(head, rows, title="For the steward alone", right=tuple(range(1, len(head))))
     say(f"The copies take {body['bytes'] / 1e6:,.1f} MB and are in use.")
+
+
+def strangers(facts: "Sequence[TableFacts]") -> list[str]:
+    """Return the tables of which no patient has a row in any other, where others have patients."""
+    peopled = [each for each in facts if each.patients]
+    return [each.table for each in peopled if len(peopled) > 1 and not each.elsewhere]
 
 
 def _facts(each: "TableFacts") -> dict[str, Any]:
@@ -74,4 +96,5 @@ def _facts(each: "TableFacts") -> dict[str, Any]:
         "most-rows": each.most_rows,
         "repeated": each.repeated,
         "complete-patients": each.complete,
+        "patients-elsewhere": each.elsewhere,
     }

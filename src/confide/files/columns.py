@@ -5,6 +5,7 @@ from the data.
 """
 
 import csv
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -122,7 +123,13 @@ def _category_file(path: Path, *, private: PrivatePlaces) -> dict[str, str]:
         raise ContractError(
             f"{path.name} should hold one or two columns.", hint="Write code,label on each line."
         )
-    return {row[0]: row[-1] for row in rows}
+    named: dict[str, str] = {}
+    for row in rows:
+        if named.setdefault(row[0], row[-1]) != row[-1]:
+            raise ContractError(
+                f"{path.name} gives the code {row[0]!r} two labels.", hint="Write one of them."
+            )
+    return named
 
 
 def read_table(name: str, section: TableSection) -> Table:
@@ -188,6 +195,8 @@ def _column(name: str, section: ColumnSection) -> Column:
 
 def _category(name: str, section: ColumnSection, *, source: str) -> Column:
     declared = section.categories or {}
+    if isinstance(declared, list):
+        _require_once(name, declared)
     pairs = declared if isinstance(declared, dict) else {label: label for label in declared}
     keys = tuple(dict.fromkeys(pairs.values()))
 
@@ -212,6 +221,15 @@ def _category(name: str, section: ColumnSection, *, source: str) -> Column:
         because=section.source,
         absent=tuple(section.missing),
     )
+
+
+def _require_once(name: str, labels: list[str]) -> None:
+    twice = next((label for label, times in Counter(labels).items() if times > 1), None)
+    if twice is not None:
+        raise ContractError(
+            f"Column {name!r} lists the category {twice!r} twice.",
+            hint="Write each once; to join several codes under a label, write {code: label}.",
+        )
 
 
 def _date_column(name: str, section: ColumnSection, *, source: str) -> Column:

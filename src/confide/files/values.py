@@ -4,7 +4,6 @@ A derived column is a function of one row: bins of a number or date, or a calend
 per-patient value is a function of one patient's own rows: first, last, any, count, days between.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -83,7 +82,7 @@ def _derived(name: str, section: DerivedSection, *, dataset: Dataset) -> Derived
     within = domain(of, dataset=dataset)
     match section.bins, section.part:
         case list() as bins, None:
-            edges = tuple(math.ceil(canonical(name, edge, within)) for edge in bins)
+            edges = tuple(canonical(section.of, edge, within) for edge in bins)
             return Derived(name=name, of=BinOf(of=of, edges=edges))
         case None, DatePart() as part:
             derived = Derived(name=name, of=PartOf(of=of, part=part))

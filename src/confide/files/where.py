@@ -2,11 +2,12 @@
 
 A mapping holds when every line holds: a list of labels, a range with both ends included, ``known``,
 or ``any``, ``all`` and ``not`` of further mappings.  Ranges are in physical units or dates.
+
+*Utility:* values lie on the grid of their column, so a number between two grid points is refused:
+moved to one of them, it would ask something else, and be charged.
 """
 
-import math
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 from confide.errors import ContractError, UnknownNameError
@@ -14,6 +15,7 @@ from confide.files.texts import _date, exact
 from confide.tables.conditions import require_possible
 from confide.tables.expression import Expression
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
+from confide.tables.grid import on_grid
 from confide.tables.relation import EPOCH, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
 
@@ -78,23 +80,24 @@ def _range(name: str, of: Expression, domain_of: Domain, *, low: object, high: o
         raise ContractError(
             f"{name!r} has labels, not a range.", hint=f"Write {name}: [label, label]."
         )
-    lower = None if low is None else math.ceil(canonical(name, low, domain_of))
-    upper = None if high is None else math.floor(canonical(name, high, domain_of))
+    lower = None if low is None else canonical(name, low, domain_of)
+    upper = None if high is None else canonical(name, high, domain_of)
     return Between(of=of, lower=lower, upper=upper)
 
 
-def canonical(name: str, value: object, domain_of: Domain) -> Fraction:
-    """Return a physical number or date in canonical units, not rounded.
+def canonical(name: str, value: object, domain_of: Domain) -> int:
+    """Return a physical number or date in canonical units.
 
     Raises:
-        ContractError: If it is not a number or date.
+        ContractError: If it is not a number or date, or lies between two steps of the grid.
     """
     try:
         if domain_of.kind is Kind.DATE:
-            return Fraction(_date(value).toordinal() - EPOCH)
-        return exact(value) / domain_of.scale
+            return _date(value).toordinal() - EPOCH
+        physical = exact(value)
     except ValueError as error:
         raise ContractError(f"{name}: {error}.") from None
+    return on_grid(physical, of=domain_of, name=name)
 
 
 def _value(name: str, value: object, domain_of: Domain) -> int:
@@ -102,7 +105,4 @@ def _value(name: str, value: object, domain_of: Domain) -> int:
         if str(value) not in domain_of.keys:
             raise UnknownNameError(f"label of {name}", str(value), known=domain_of.keys)
         return domain_of.keys.index(str(value))
-    found = canonical(name, value, domain_of)
-    if found.denominator != 1:
-        raise ContractError(f"{name}: {value} is not on its grid of {domain_of.scale}.")
-    return int(found)
+    return canonical(name, value, domain_of)

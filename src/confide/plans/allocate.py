@@ -34,6 +34,8 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.calibrate_to_error import DEFAULT_LEVEL, ErrorTarget, met
+from confide.plans.circular import require_explained_by_others
+from confide.plans.coarse_times import coarse_time_notes
 from confide.plans.cuts import cut_notes
 from confide.plans.estimates import Forecast
 from confide.plans.mechanisms import additive
@@ -284,7 +286,7 @@ def make_plan(asks: Sequence[Ask], *, study: Study, dataset: Dataset, nano: int 
 
 
 def _check_spec(statistic: Statistic, *, dataset: Dataset) -> None:
-    """Refuse a level that is none, and a condition that no row can satisfy."""
+    """Refuse a level that is none, a condition that no row can satisfy, and a circular model."""
     level = getattr(statistic, "level", DEFAULT_LEVEL)
     if not 0 < level < 1:
         raise InvalidParameterError(
@@ -294,6 +296,8 @@ def _check_spec(statistic: Statistic, *, dataset: Dataset) -> None:
     for question in statistic.questions(dataset):
         aggregate = question.aggregate
         check_aggregate(aggregate, dataset=dataset)
+        table = aggregate.relation.table
+        require_explained_by_others(statistic, table=table, dataset=dataset)
         axes = aggregate.axes if isinstance(aggregate, Aggregate | MomentAggregate) else ()
         held = tuple(axis.of for axis in axes if isinstance(axis, Holds))
         require_possible(All(of=(aggregate.relation.where, *held)), dataset=dataset)
@@ -348,17 +352,23 @@ def forecasts(plan: Plan) -> dict[str, Forecast | str]:
         try:
             found[statistic.id] = forecast(plan, statistic)
         except ContractError as unknown:
-            found[statistic.id] = str(unknown)
+            found[statistic.id] = " ".join((str(unknown), *_also(plan, statistic)))
     return found
 
 
 def forecast(plan: Plan, statistic: Statistic, *, level: Fraction = DEFAULT_LEVEL) -> Forecast:
     """Return the forecast of one statistic of the plan, with what is left out and withheld."""
     found = statistic.forecast(plan.mechanisms(statistic.id), dataset=plan.dataset, level=level)
-    found = replace(found, notes=(*found.notes, *cut_notes(plan, statistic)))
+    said = (*coarse_time_notes(plan, statistic), *cut_notes(plan, statistic))
+    found = replace(found, notes=(*found.notes, *said))
     if plan.study.small_cells is None:
         return found
     rule = plan.study.small_cells.rule
     counts = [additive(m.mechanism) for m in plan.of(statistic.id) if counts_cells(m)]
     notes = dict.fromkeys(mistakes_text(rule, noise=noise) for noise in counts)
     return replace(found, notes=(*found.notes, *notes))
+
+
+def _also(plan: Plan, statistic: Statistic) -> list[str]:
+    """Return as sentences what is worth knowing of a statistic whose error cannot be said."""
+    return [f"{note[0].upper()}{note[1:]}." for note in coarse_time_notes(plan, statistic)]

@@ -32,6 +32,7 @@ from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.intervals import Component, noise_component, quantile, variance
+from confide.tables.grid import on_grid
 from confide.tables.schema import Domain
 
 if TYPE_CHECKING:
@@ -87,10 +88,9 @@ def given_edges(edges: Sequence[Fraction], *, of: Domain, name: str) -> tuple[in
     Raises:
         ContractError: If they do not rise from bound to bound in steps of the grid.
     """
-    steps = [edge / of.scale for edge in edges]
+    steps = [on_grid(edge, of=of, name=name) for edge in edges]
     if (
-        any(step.denominator != 1 for step in steps)
-        or any(a >= b for a, b in itertools.pairwise(steps))
+        any(a >= b for a, b in itertools.pairwise(steps))
         or steps[0] != of.lower
         or steps[-1] != of.upper
     ):
@@ -100,7 +100,7 @@ def given_edges(edges: Sequence[Fraction], *, of: Domain, name: str) -> tuple[in
             f"steps of {float(of.scale):g}.",
             hint=f"Write edges: [{low:g}, …, {high:g}]; each begins a cell.",
         )
-    whole = {int(step) for step in steps} | {of.lower + 1, of.upper + 1}
+    whole = {*steps, of.lower + 1, of.upper + 1}
     return tuple(sorted(whole))
 
 

@@ -38,7 +38,7 @@ def found_layout(
         columns: dict[str, Found] = {}
         scan = opened.scans.get(table.name, Scan(relation=relation))
         with dropping_messages() as failed:
-            columns = _columns(connection, scan, computed=opened.attach is not None)
+            columns = _columns(connection, scan, stored=opened.attach is not None)
         if failed:
             missing[table.name] = f"Table {table.name!r} cannot be opened ({failed[0]})."
             continue
@@ -57,16 +57,25 @@ def _stored_tables(connection: Any) -> list[tuple[str, str]]:
     return [(str(schema), str(table)) for schema, table in rows]
 
 
-def _columns(connection: Any, scan: Scan, *, computed: bool) -> dict[str, Found]:
+def _columns(connection: Any, scan: Scan, *, stored: bool) -> dict[str, Found]:
     """Return the columns of a relation by name."""
     query = select(STAR, of=scan.relation).sql("duckdb")
     types: Mapping[str, str] = dict(scan.types)
-    if computed:
+    if stored:
         types = dict.fromkeys(_computed(connection, scan.relation), COMPUTED)
     return {
-        str(name): Found.of(name, type_name=types.get(name, kind), mended=scan.mended)
+        str(name): Found.of(
+            name,
+            type_name=types.get(name, str(kind) if stored else _without_labels(str(kind))),
+            mended=scan.mended,
+        )
         for name, kind, *_ in connection.execute(f"DESCRIBE {query}").fetchall()
     }
+
+
+def _without_labels(kind: str) -> str:
+    """Return the type of a column in memory: labels that were found in its rows are text."""
+    return "VARCHAR" if kind.startswith("ENUM(") else kind
 
 
 def _computed(connection: Any, relation: exp.Table) -> list[str]:

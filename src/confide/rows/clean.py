@@ -10,8 +10,9 @@ larger than every number, so a plain clip would turn missing values into the *up
 - category: text in normal form C, compared as a whole; an integral number is its plain digits, so
   8507.0 in a floating-point column is ``8507``.
 - decimal: a whole one is its plain digits, exactly.
-- date: days since 1970-01-01; a timestamp is cut to its date (with a time zone: its UTC date); text
-  that is no date follows the null policy; a date outside the bounds is dropped.
+- date: days since 1970-01-01; a timestamp is cut to its date (with a time zone, or as text with an
+  offset: its UTC date); text that is no date follows the null policy; a date outside the bounds is
+  dropped.
 - text: normal form C.  The empty text is NULL, in every column: CSV cannot tell them apart.
 - person id: integers; floating-point and decimal ids only when integral (floats: below 2⁵³ in
   size); text in normal form C.  An id that does not fit is quarantined: its row is dropped.
@@ -55,6 +56,7 @@ from confide.rows.build import (
     times,
     try_cast,
 )
+from confide.rows.dates import date_of_moment, date_of_text
 from confide.rows.layout import Found, Ids
 from confide.rows.physical import Physical
 from confide.tables.schema import LARGEST_VALUE, Column, Kind, Outside
@@ -87,7 +89,7 @@ def cell_of(found: Found) -> exp.Expr:
         case Physical.TEXT:
             return as_bytes(cast(cell, VARCHAR))
         case Physical.MOMENT:
-            return _date_of(cell, found)
+            return date_of_moment(cell, of=found.moment)
         case _:
             return cell
 
@@ -98,25 +100,13 @@ def as_bytes(text: exp.Expr) -> exp.Expr:
     return exp.Paren(this=exp.Collate(this=text, expression=binary))
 
 
-def _date_of(moment: exp.Expr, found: Found) -> exp.Expr:
-    """Return the date of a timestamp; far ones overflow when they are cast or printed."""
-    if found.moment is None:
-        return try_cast(moment, DATE)
-    first, end = (cast(string(f"{year}-01-01"), found.moment) for year in ("0001", "10000"))
-    return case(
-        (missing(moment), NULL),
-        (every(at_most(first, moment), less(moment, end)), cast(moment, DATE)),
-        default=cast(string("infinity"), DATE),
-    )
-
-
 def parsed(raw: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
     """Return a cell as a double in steps of its grid, a date or text, by its column's kind."""
     match column.kind:
         case Kind.NUMBER:
             return in_steps(try_cast(raw, DOUBLE), column.scale)
         case Kind.DATE:
-            return try_cast(raw, DATE)
+            return date_of_text(raw) if physical is Physical.TEXT else try_cast(raw, DATE)
         case Kind.CATEGORY if physical is Physical.INTEGER:
             return raw  # compared as the integer that its plain digits are
         case Kind.CATEGORY | Kind.TEXT:

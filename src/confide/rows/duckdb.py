@@ -228,7 +228,7 @@ class DuckDBEngine:
             for each in aggregates
             if isinstance(each, DescentAggregate)
         ]
-        return (f"Reads {self._standing.value}.", *steps)
+        return (f"Reads {self._standing.value}.", *steps, *self._layout.unlike_ids(dataset))
 
     @property
     def scope(self) -> Scope:

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
+from confide.rows.code_texts import impossible
 from confide.rows.physical import FAR_MOMENTS, Physical, physical
 from confide.tables.by_code import Accepted
 from confide.tables.schema import Column, Dataset, Kind, Table
@@ -60,12 +61,14 @@ class Found:
     Attributes:
         name: In the source.
         physical: Family of its type.
+        type_name: Of its type, in the engine's words; ours where the engine says less.
         moment: Type of timestamps that may lie beyond all dates.
         mended: Whether the reader writes "?" for what is no text, so that two ids may become one.
     """
 
     name: str
     physical: Physical
+    type_name: str = ""
     moment: exp.DType | None = None
     mended: bool = False
 
@@ -75,6 +78,7 @@ class Found:
         return cls(
             name=name,
             physical=physical(type_name),
+            type_name=type_name,
             moment=FAR_MOMENTS.get(type_name),
             mended=mended,
         )
@@ -142,6 +146,26 @@ class Layout:
             return str(error)
         return ""
 
+    def unlike_ids(self, dataset: Dataset) -> tuple[str, ...]:
+        """Return a remark if ids are text in one table and numbers in another, from types alone."""
+        if dataset.unit.entity is Entity.EVENT or self.ids is not Ids.TEXT:
+            return ()
+        whole: list[str] = []
+        texts: list[str] = []
+        for table in dataset.tables:
+            located = self.tables.get(table.name)
+            name = id_column(table, dataset=dataset)
+            found = None if located is None else located.columns.get(name)
+            if found is not None:
+                (whole if found.physical in _NUMERIC else texts).append(repr(table.name))
+        if not whole or not texts:
+            return ()
+        said = (
+            f"Person ids are numbers in {', '.join(whole)} and text in {', '.join(texts)}: they "
+            "are compared as text, where 12 is '12' and neither '00012' nor '12 '."
+        )
+        return (said,)
+
     def id_of(self, table: Table, *, dataset: Dataset) -> Found:
         """Return the column that identifies the person.
 
@@ -195,7 +219,8 @@ def ids_of(dataset: Dataset, *, tables: Mapping[str, Located]) -> Ids:
 def _of_codes(accepted: Accepted) -> Column:
     """Return the column of the source that holds codes, as it must be readable."""
     name = accepted.source
-    return Column(name=name, kind=Kind.CATEGORY, source=name, keys=accepted.codes)
+    codes = tuple((code, index) for index, code in enumerate(accepted.codes))
+    return Column(name=name, kind=Kind.CATEGORY, source=name, keys=accepted.codes, codes=codes)
 
 
 def _readable(column: Column, *, table: Table, located: Located) -> None:
@@ -212,3 +237,17 @@ def _readable(column: Column, *, table: Table, located: Located) -> None:
             f"holds {found.physical.value}.",
             hint="Declare another kind, or cast the column in the source.",
         )
+    wrong = impossible(column, physical=found.physical, type_name=found.type_name)
+    if wrong is not None:
+        code, hint = wrong
+        raise ContractError(
+            f"Column {column.name!r} {where}: no row can have the code {code!r}, because the "
+            f"source holds {_type_words(found)}.",
+            hint=hint,
+        )
+
+
+def _type_words(found: Found) -> str:
+    """Return what a column holds; the labels of an ENUM are its own affair."""
+    enumerated = found.type_name.startswith("ENUM(")
+    return "labels of an ENUM type" if enumerated else found.physical.value

@@ -19,9 +19,10 @@ booleans             ``true`` and ``false``, or 1 and 0
 no type              NULL
 ==================== ===============================================================================
 
-Refused: TIME in all forms, INTERVAL, BLOB, BIT, BIGNUM, JSON, VARIANT, GEOMETRY, lists, structs,
-maps, unions, and whatever a later version brings; of Parquet, timestamps in milliseconds too, which
-the engine multiplies before anybody can look at them; and columns that a DuckDB file computes.
+Refused: TIME in all forms, INTERVAL, durations, BLOB, BIT, BIGNUM, JSON, VARIANT, GEOMETRY, lists,
+structs, maps, unions, and whatever a later version brings; of Parquet, timestamps in milliseconds
+too, which the engine multiplies before anybody can look at them; and columns that a DuckDB file
+computes.
 """
 
 import enum
@@ -50,6 +51,9 @@ class Physical(enum.Enum):
 
 IN_MILLISECONDS = "TIMESTAMP of Parquet in milliseconds"
 """Our own name of a type that the engine calls TIMESTAMP."""
+
+DURATION = "DURATION of Arrow in Parquet"
+"""Our own name of a type that the engine calls BIGINT: spans of time in a unit it passes over."""
 
 MOST_DIGITS = 38
 """Decimals of more digits are read as doubles, not always the nearest: two may become one."""
@@ -87,6 +91,7 @@ TYPES: Mapping[str, Physical] = {
     IN_MILLISECONDS: Physical.MILLISECONDS,
     IN_MORE_DIGITS: Physical.ROUNDED,
     COMPUTED: Physical.COMPUTED,
+    DURATION: Physical.OTHER,
     "BOOLEAN": Physical.BOOLEAN,
     '"NULL"': Physical.NOTHING,  # a column in memory without a single value has no type
 }

@@ -5,6 +5,7 @@ Noise at these ε is 0 but once in more than 10⁸ times, so published numbers a
 
 import datetime as dt
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import duckdb
@@ -261,3 +262,47 @@ def test_a_table_that_is_lost_while_a_workspace_is_open_is_told_free(tmp_path):
         with pytest.raises(ContractError, match="no file 'visits' in the source"):
             ws.release(plan)
         assert ws.ledger.entries("t") == ()
+
+
+BY_DAY = {
+    "id": "days",
+    "kind": "histogram",
+    "table": "visits",
+    "by": ["which"],
+    "count": "events",
+    "per-patient": {"rows": 3},
+}
+WRITTEN = {
+    "2026-01-05T23:30:00-05:00": "6",
+    "2026-01-05 00:30:00+02": "4",
+    "2026-01-05 00:30:00.5 +02:00": "4",
+    "2026-01-05T23:30:00Z": "5",
+    "2026-01-05 23:30:00": "5",
+    "2026-01-05": "5",
+    "2026/01/05": "5",
+    "2026-1-5": "5",
+    "2026-01-05 00:30:00 Europe/Berlin": "5",
+    "2026-01-05 23:30:00-05:00 and more": "",
+    "05.01.2026": "",
+}
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Pacific/Kiritimati"])
+def test_times_with_an_offset_have_their_utc_date_as_text_too(tmp_path, monkeypatch, zone):
+    monkeypatch.setenv("TZ", zone)
+    rows = [f"{pid},{text}" for pid, text in enumerate(WRITTEN)]
+    (tmp_path / "visits.csv").write_text("\n".join(["pid,day", *rows]) + "\n")
+    days = "day: {kind: date, lower: 2026-01-01, upper: 2026-01-31}"
+    source = "{kind: csv, path: .}"
+    path = declared(tmp_path, source=source, columns=days, table="visits.csv")
+    path.write_text(path.read_text() + "derived: {which: {of: day, part: day}}\n")
+    found = {key[0]: n for (_, key), n in published(path, BY_DAY).items() if n}
+    assert found == {f"2026-01-0{day}": n for day, n in Counter(WRITTEN.values()).items() if day}
+
+
+@pytest.mark.parametrize("column", [X, "x: {kind: text}", "x: {categories: [a]}"])
+def test_durations_of_parquet_are_refused_whatever_they_are_declared_as(tmp_path, column):
+    spans = pa.array([dt.timedelta(days=1)] * 20, pa.duration("ns"))
+    pq.write_table(pa.table({"pid": range(20), "x": spans}), tmp_path / "visits.parquet")
+    path = declared(tmp_path, source=PARQUET, columns=column, table="visits.parquet")
+    refused(path, ROWS, match="'x' of table 'visits' .*values of another type")

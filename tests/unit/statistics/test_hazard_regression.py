@@ -167,5 +167,5 @@ def test_the_forecast_is_the_error_that_noise_brings():
 
 
 def test_edges_off_the_grid_of_the_time_are_refused():
-    with pytest.raises(ContractError, match="edges in steps"):
+    with pytest.raises(ContractError, match=r"followed: 0\.5 is not on the grid"):
         replace(SPEC, edges=(Fraction(0), Fraction(1, 2))).questions(world())

@@ -29,7 +29,7 @@ from confide.rows.duckdb import DuckDBEngine, open_engine
 from confide.rows.prepared.check import differing
 from confide.rows.prepared.choice import streams
 from confide.rows.prepared.copies import Copies, MakeCopies, TableCopy, UseCopies, parquet
-from confide.rows.prepared.facts import table_facts
+from confide.rows.prepared.facts import met_elsewhere, table_facts
 from confide.rows.prepared.layouts import (
     clustered_rows,
     partial_rows,
@@ -199,6 +199,7 @@ def _written(
             copies = replace(copies, tables={**copies.tables, table.name: copy})
             progress(f"examine {table.name}")
             facts.append(table_facts(table, engine=engine, copy=copy))
+        told = met_elsewhere(facts, engine=engine, copies=copies.tables)
     return Manifest(
         generation=name,
         lineage=work.dataset.lineage,
@@ -210,7 +211,7 @@ def _written(
             for table, copy in copies.tables.items()
         },
         sizes={path.name: path.stat().st_size for path in copies.files()},
-        facts=tuple(facts),
+        facts=told,
     )
 
 

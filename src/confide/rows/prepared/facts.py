@@ -5,6 +5,9 @@ data says nothing of their neighbour: that nobody has more than three rows today
 no contribution bound is ever taken from here.
 """
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
 from sqlglot import exp
 
 from confide.rows.build import STAR, named, num, own, select
@@ -15,6 +18,34 @@ from confide.rows.prepared.layouts import incomplete_patients
 from confide.rows.prepared.manifest import TableFacts
 from confide.rows.table_rows import person_ids
 from confide.tables.schema import Table
+
+
+def met_elsewhere(
+    facts: Sequence[TableFacts], *, engine: DuckDBEngine, copies: Mapping[str, TableCopy]
+) -> tuple[TableFacts, ...]:
+    """Return facts with how many patients of a table have a row in another one too.
+
+    Nobody, where two tables write the ids of the same patients differently.
+
+    Raises:
+        EngineError: If reading failed.
+    """
+    if engine.scope.per_event or len(facts) == 1:
+        return tuple(facts)
+
+    def patients(table: str) -> exp.Select:
+        return select(own("p"), of=parquet(copies[table].clustered), by=[own("p")])
+
+    found = []
+    for each in facts:
+        first, *rest = (patients(other.table) for other in facts if other is not each)
+        others: exp.Query = first
+        for other in rest:
+            others = exp.Union(this=others, expression=other)
+        both = exp.Intersect(this=patients(each.table), expression=select(own("p"), of=others))
+        [(met,)] = engine.run(select(named(exp.Count(this=STAR), "n"), of=both))
+        found.append(replace(each, elsewhere=met))
+    return tuple(found)
 
 
 def table_facts(table: Table, *, engine: DuckDBEngine, copy: TableCopy) -> TableFacts:

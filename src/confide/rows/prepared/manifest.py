@@ -30,7 +30,7 @@ from confide.rows.prepared.copies import Copies, TableCopy
 from confide.rows.sources.fingerprint import SourceState
 from confide.tables.schema import Dataset
 
-FORMAT = 8
+FORMAT = 9
 MANIFEST = "manifest.json"
 LEAST_FREE = 2**26
 
@@ -57,6 +57,7 @@ class TableFacts:
         most_rows: Most rows of one patient.
         repeated: Rows left out beyond the one a patient that the table declares.
         complete: Patients whose rows have no NULL in a declared column.
+        elsewhere: Patients who have a row in another of the tables too.
     """
 
     table: str
@@ -68,6 +69,7 @@ class TableFacts:
     most_rows: int
     repeated: int
     complete: int
+    elsewhere: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from confide.errors import ContractError
-from confide.rows.physical import IN_MILLISECONDS, IN_MORE_DIGITS, MOST_DIGITS
+from confide.rows.physical import DURATION, IN_MILLISECONDS, IN_MORE_DIGITS, MOST_DIGITS
 from confide.rows.sources.prepare import Scan
 from confide.tables.schema import Table
 
@@ -34,6 +34,8 @@ def parquet_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
 def _otherwise(column: tuple[object, ...]) -> str:
     """Return our own name of a type that the engine reads as another; empty for all others."""
     *_, unit, _, precision, _ = column
+    if unit == DURATION:
+        return DURATION
     if unit == "milliseconds":
         return IN_MILLISECONDS
     return IN_MORE_DIGITS if isinstance(precision, int) and precision > MOST_DIGITS else ""
@@ -60,16 +62,18 @@ def _columns(part: Path, *, table: Table) -> _Columns:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = None
+    schema = arrow = None
     try:
-        schema = pq.read_metadata(part).schema
+        with pq.ParquetFile(part) as file:
+            schema, arrow = file.metadata.schema, file.schema_arrow
     except (pa.ArrowException, OSError, ValueError):  # their messages may print anything
         schema = None
-    if schema is None:
+    if schema is None or arrow is None:
         raise ContractError(
             f"Table {table.name!r}: {part.name!r} cannot be read as a Parquet file.",
             hint="Write it again.",
         )
+    durations = {field.name for field in arrow if pa.types.is_duration(field.type)}
     found: _Columns = {}
     for index in range(len(schema)):
         column = schema.column(index)
@@ -78,7 +82,7 @@ def _columns(part: Path, *, table: Table) -> _Columns:
             column.physical_type,
             column.converted_type,
             json.dumps(logical, sort_keys=True),
-            logical.get("timeUnit") if logical.get("Type") == "Timestamp" else None,
+            DURATION if column.path in durations else _unit_of(logical),
             column.length,
             column.precision,
             column.scale,
@@ -86,6 +90,10 @@ def _columns(part: Path, *, table: Table) -> _Columns:
     if len({name.lower() for name in found}) != len(schema):
         raise ContractError(f"Table {table.name!r}: {part.name!r} names a column twice.")
     return found
+
+
+def _unit_of(logical: dict[str, object]) -> object:
+    return logical.get("timeUnit") if logical.get("Type") == "Timestamp" else None
 
 
 def _require_same(first: _Columns, other: _Columns, *, part: Path, table: Table) -> None:

@@ -54,6 +54,7 @@ from confide.tables.descent import UNIT, DescentAggregate, Family, terms
 from confide.tables.descent_scale import scale_of
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import Everything, Predicate
+from confide.tables.grid import on_grid
 from confide.tables.known import rows_told
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset, Domain, Outside
@@ -128,13 +129,7 @@ class HazardRegression:
             ContractError: If they are not on its grid.
         """
         of = self.time_domain(dataset)
-        steps = [edge / of.scale for edge in self.edges]
-        if any(step.denominator != 1 for step in steps):
-            raise ContractError(
-                f"Regression {self.id!r}: expected edges in steps of {float(of.scale):g}.",
-                hint="Write edges: [0, 365, 730, 1825].",
-            )
-        return tuple(int(step) for step in steps)
+        return tuple(on_grid(edge, of=of, name=self.time) for edge in self.edges)
 
     def aggregate(self, dataset: Dataset) -> DescentAggregate:
         """Return what is asked of the rows."""

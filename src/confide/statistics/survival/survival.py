@@ -49,6 +49,7 @@ from confide.tables.aggregate import Aggregate, Ones, cell_keys
 from confide.tables.bound_contributions import ContributionBounds
 from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
 from confide.tables.filter import Everything, Predicate
+from confide.tables.grid import on_grid
 from confide.tables.relation import Relation, axes_of, constant_per_patient, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind, Outside
 
@@ -187,17 +188,13 @@ class Survival:
         """
         of = self.time_domain(dataset)
         if self.edges:
-            steps = [edge / of.scale for edge in self.edges]
+            whole = [on_grid(edge, of=of, name=self.time) for edge in self.edges]
         else:
-            end = Fraction(of.upper) if self.until is None else self.until / of.scale
-            many = max(1, min(self.bins, math.floor(end) - of.lower))
-            steps = [
-                Fraction(of.lower + (math.floor(end) - of.lower) * i // many) for i in range(many)
-            ] + [end]
-        whole = tuple(math.floor(step) for step in steps)
+            end = of.upper if self.until is None else on_grid(self.until, of=of, name=self.time)
+            many = max(1, min(self.bins, end - of.lower))
+            whole = [of.lower + (end - of.lower) * i // many for i in range(many + 1)]
         if (
-            any(step.denominator != 1 for step in steps)
-            or whole[0] != of.lower
+            whole[0] != of.lower
             or whole[-1] > of.upper
             or any(a >= b for a, b in itertools.pairwise(whole))
         ):
@@ -207,7 +204,7 @@ class Survival:
                 f"of {self.time!r}, to at most {high:g}, in steps of {float(of.scale):g}.",
                 hint=f"Write bins: 24, or edges: [{low:g}, …, {high:g}].",
             )
-        return whole
+        return tuple(whole)
 
     def arms(self, dataset: Dataset) -> tuple[tuple[str, ...], ...]:
         """Return the labels of each arm, in the order of the tables of exits."""

@@ -168,6 +168,7 @@ def test_the_steward_learns_exact_facts(tmp_path):
     people, rows = work.prepare().facts
     assert (people.rows, people.without_person, people.patients, people.repeated) == (4, 1, 2, 1)
     assert (rows.rows, rows.without_person, rows.patients, rows.most_rows) == (5, 1, 2, 3)
+    assert (people.elsewhere, rows.elsewhere) == (2, 2)
 
 
 def test_check_finds_a_copy_that_differs(folder):
