@@ -21,20 +21,16 @@ One unclosed quotation mark still swallows the rows after it; a file that people
 belongs into Parquet or DuckDB first.
 """
 
-import csv
-import gzip
-import zlib
 from pathlib import Path
 
 from sqlglot import exp
 
 from confide.errors import ContractError
-from confide.regular_file import reading
 from confide.rows.build import named, own, select
+from confide.rows.sources.header import LONGEST_LINE, header, separator
 from confide.rows.sources.prepare import Scan
 from confide.tables.schema import Table
 
-LONGEST_LINE = 2**21
 _ABSENT = "\x01absent\x01"
 """What a cell that is not there reads as; a patient who writes it leaves out that row of theirs."""
 
@@ -45,31 +41,31 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
     Raises:
         ContractError: If a header is missing, repeats a name, or differs between part files.
     """
-    if len({_separator(part) for part in parts}) > 1:
+    if len({separator(part) for part in parts}) > 1:
         raise ContractError(
             f"Table {table.name!r}: its part files are both .csv and .tsv.",
             hint="Write all parts with one separator.",
         )
-    header = _header(parts[0], table)
+    names = header(parts[0], table=table)
     for part in parts[1:]:
-        if _header(part, table) != header:
+        if header(part, table=table) != names:
             raise ContractError(
                 f"Table {table.name!r}: the header of {part.name!r} differs from the first part's.",
                 hint="Write all parts with the same columns in the same order.",
             )
     text = exp.Literal.string("VARCHAR")
-    surplus = _unlike(header)
+    surplus = _unlike(names)
     columns = exp.Struct(
         expressions=[
             exp.PropertyEQ(this=exp.Literal.string(name), expression=text.copy())
-            for name in (*header, surplus)
+            for name in (*names, surplus)
         ]
     )
     options: dict[str, exp.Expr] = {
         "auto_detect": exp.false(),
         "columns": columns,
         "header": exp.true(),
-        "delim": exp.Literal.string(_separator(parts[0])),
+        "delim": exp.Literal.string(separator(parts[0])),
         "quote": exp.Literal.string('"'),
         "escape": exp.Literal.string('"'),
         "hive_partitioning": exp.false(),  # the name of a folder is no column
@@ -87,7 +83,7 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
         for name, value in options.items()
     ]
     read = exp.Table(this=exp.Anonymous(this="read_csv", expressions=[files, *given]))
-    return Scan(relation=_whole_rows(read, header=header, surplus=surplus))
+    return Scan(relation=_whole_rows(read, header=names, surplus=surplus))
 
 
 def _whole_rows(read: exp.Table, *, header: tuple[str, ...], surplus: str) -> exp.Table:
@@ -107,26 +103,3 @@ def _unlike(header: tuple[str, ...]) -> str:
     while name in {each.lower() for each in header}:
         name += "_"
     return name
-
-
-def _separator(path: Path) -> str:
-    return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
-
-
-def _header(path: Path, table: Table) -> tuple[str, ...]:
-    """Return the names in the first line; no other line is decoded, so none can refuse the file."""
-    try:
-        with reading(path) as file:
-            lines = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
-            first = lines.readline(LONGEST_LINE).decode("utf-8-sig")
-        names = next(csv.reader([first], delimiter=_separator(path)), [])
-    except (UnicodeDecodeError, OSError, EOFError, zlib.error, csv.Error):
-        names = []
-    if not names or not all(names):
-        raise ContractError(
-            f"Table {table.name!r}: its file has no readable header line.",
-            hint="The first line names every column, in UTF-8.",
-        )
-    if len({name.lower() for name in names}) != len(names):
-        raise ContractError(f"Table {table.name!r}: its header names a column twice.")
-    return tuple(names)
