@@ -45,7 +45,7 @@ def found_layout(
             continue
         if opened.fold_case:
             columns = {**{name.lower(): found for name, found in columns.items()}, **columns}
-        tables[table.name] = Located(relation=relation, columns=columns)
+        tables[table.name] = Located(relation=relation, columns=columns, lines=scan.lines)
     ids = Ids.INTEGER if opened.integer_ids else ids_of(dataset, tables=tables)
     return Layout(tables=tables, ids=ids, missing=missing, withdrawn=withdrawn)
 

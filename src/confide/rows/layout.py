@@ -88,10 +88,12 @@ class Located:
     Attributes:
         relation: How SQL names it.
         columns: Columns of the source, by the name that the data set declares for them.
+        lines: All records of its files, of which some may be no rows; None where all are.
     """
 
     relation: exp.Table
     columns: Mapping[str, Found]
+    lines: exp.Table | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

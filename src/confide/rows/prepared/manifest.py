@@ -57,6 +57,8 @@ class TableFacts:
         most_rows: Most rows of one patient.
         repeated: Rows left out beyond the one a patient that the table declares.
         complete: Patients whose rows have no NULL in a declared column.
+        unread_lines: Lines of CSV files that are no rows: too few or too many fields, or bytes that
+            are no UTF-8.
     """
 
     table: str
@@ -68,6 +70,7 @@ class TableFacts:
     most_rows: int
     repeated: int
     complete: int
+    unread_lines: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,11 +30,13 @@ class Scan:
         relation: How SQL names them.
         types: Our own names of types that the engine calls otherwise, by column.
         mended: Whether the reader writes "?" for what is no text.
+        lines: All records of the files, of which some may be no rows; None where all are.
     """
 
     relation: exp.Table
     types: Mapping[str, str] = field(default_factory=dict)
     mended: bool = False
+    lines: exp.Table | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
