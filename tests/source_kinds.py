@@ -163,6 +163,20 @@ def _in_csv(folder: Path, tables: Tables) -> Stored:
     return Stored(source=Source(kind=SourceKind.CSV, path="."), base=folder)
 
 
+def _in_csv_of_two_encodings(folder: Path, tables: Tables) -> Stored:
+    """A column that nobody declares is Latin-1, and lines whose own cells are so are no rows."""
+    for name, rows in tables.items():
+        note = pa.array(["<umlaut>"] * rows.num_rows, pa.string())
+        path = folder / f"{name}.csv"
+        pyarrow.csv.write_csv(rows.add_column(1, "remark", note), path)
+        head, _, body = path.read_bytes().replace(b"<umlaut>", b"M\xfcller").partition(b"\n")
+        width = rows.num_columns
+        odd = [[b""] * place + [b"\xfc"] + [b""] * (width - place) for place in (0, width)]
+        lines = b"".join(b",".join(line) + b"\n" for line in odd)
+        path.write_bytes(head + b"\n" + lines + body + lines)
+    return Stored(source=Source(kind=SourceKind.CSV, path="."), base=folder)
+
+
 def _in_omop(folder: Path, tables: Tables) -> Stored:
     """Names of the CDM are matched without regard to case."""
     for name, rows in tables.items():
@@ -316,6 +330,7 @@ KINDS = (
     Kind(name="parquet, hive", store=_in_parquet(under=HIVE)),
     Kind(name="parquet, parts, hive", store=_in_parquet(parts=2, under=HIVE)),
     Kind(name="csv", store=_in_csv, holds=in_lines, text_ids=True),
+    Kind(name="csv, two encodings", store=_in_csv_of_two_encodings, holds=in_lines, text_ids=True),
     Kind(name="omop, parquet", store=_in_omop, integer_ids=True),
     Kind(name="omop, csv", store=_in_omop_csv, holds=in_lines, integer_ids=True),
     Kind(name="omop, duckdb, NOCASE", store=_in_omop_duckdb, integer_ids=True),

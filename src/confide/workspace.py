@@ -29,7 +29,7 @@ from confide.release.certificate import Issuer
 from confide.release.commitment import published
 from confide.release.consent import Forgotten, who_withdrew, withdraw
 from confide.release.gate import Gate
-from confide.release.growing import refuse_growable
+from confide.release.growing import refuse_grown
 from confide.release.incidents import log_incident, stored_already
 from confide.release.keys import read_order_key
 from confide.release.ledger_pin import make_keys, may_begin
@@ -130,26 +130,27 @@ class Workspace:
             request: Idempotency key; the same plan with the same key returns the same release at no
                 charge.  The plan's digest when None, so that running a study twice costs once.
             analyst: Account that asks; whose request was approved, or the user's login, when None.
-            again: Publish a period anew that was published under another plan: another charge.
+            again: Publish periods anew that were published under another plan, or by a release that
+                grows: another charge.
             progress: Told the name of each stage.
 
         Raises:
             PolicyError: If a cap would be passed; nothing is charged.
-            ContractError: If the source lacks what the plan names; without a ``request``, if a
-                growing release would publish the same periods for nothing; without ``again``, if
-                the study has published its period under another plan; nothing is charged.
+            ContractError: If the source lacks what the plan names; without ``again``, if a growing
+                release was charged for the same periods, or the study has published its period
+                under another plan; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        if request is None:
-            refuse_growable(plan, ledger=self.ledger)
+        who, key = analyst or self.analyst(plan), request or plan.digest()[:32]
         if not again:
+            refuse_grown(plan, ledger=self.ledger, analyst=who, request_key=key)
             refuse_again(plan, ledger=self.ledger)
         with self._snapshot() as snapshot:
             try:
                 stored = self._gate().release(
                     plan,
-                    analyst=analyst or self.analyst(plan),
-                    request_key=request or plan.digest()[:32],
+                    analyst=who,
+                    request_key=key,
                     progress=snapshot.watched(progress),
                 )
             except BudgetExhaustedError as refusal:

@@ -201,7 +201,8 @@ def require_same_question(held: Held, *, request: ChargeRequest) -> None:
     if not same:
         raise ContractError(
             f"Request key {request.request_key!r} belongs to another charge of the same plan.",
-            hint="A plan has one digest, one amount and one list of events; use a new key.",
+            hint="Its answer is delivered, at no charge, by the command that asked for it, as "
+            "confide advance. A new key is a new charge.",
         )
 
 

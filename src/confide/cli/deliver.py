@@ -80,10 +80,8 @@ def deliver(
             plan = declared.plan()
             _require_room(out, plan=plan, request=request)
             outlines = outlines_for(plan, shapes=declared.declared.shapes)  # before any charge
-            key = _key(plan, request)
+            key = request_key(plan, request)
             before = workspace.ledger.head().number
-            if way is None and request is None:
-                _require_not_growing(workspace, plan=plan)
             go = (
                 functools.partial(workspace.release, again=again) if way is None else way(workspace)
             )
@@ -152,7 +150,7 @@ def has_room(out: Path, *, plan: "Plan", request: str | None = None) -> bool:
         named = (held["plan"]["sha256"], held["authority"]["request"])
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    return bool(named == (plan.digest(), _key(plan, request)))
+    return bool(named == (plan.digest(), request_key(plan, request)))
 
 
 def _require_room(out: Path, *, plan: "Plan", request: str | None) -> None:
@@ -167,21 +165,6 @@ def _require_room(out: Path, *, plan: "Plan", request: str | None) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(above))
 
 
-def _require_not_growing(workspace: "Workspace", *, plan: "Plan") -> None:
-    """Refuse to charge a second time for periods that a growing release would publish free."""
-    from confide.plans.growth import growing_question, grown_to
-
-    stop = grown_to(plan)
-    if stop is None:
-        return
-    question = growing_question(plan)
-    for growth in workspace.ledger.growths(plan.dataset.lineage):
-        if growth.question == question and growth.position < stop and not growth.closed:
-            raise ContractError(
-                f"The release of entry {growth.opened} grows, and was charged for these periods.",
-                hint="Run: confide advance. Or give another --request for a fresh charge.",
-            )
-
-
-def _key(plan: "Plan", request: str | None) -> str:
+def request_key(plan: "Plan", request: str | None) -> str:
+    """Return the idempotency key of a request; the plan's digest when none was given."""
     return request or plan.digest()[:32]

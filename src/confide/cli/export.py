@@ -80,6 +80,7 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Pa
     from confide.release.form import VERSION
     from confide.release.output_check import results
     from confide.release.verify_job import is_job
+    from confide.release.verify_reuse import is_reuse
 
     if is_job(held) and form is Form.MODEL_CARD:
         return _job_card(held, folder=folder)
@@ -88,11 +89,19 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Pa
             "This is a job: of jobs there is a model card alone.",
             hint="Its files, job.json and certificate.json are complete; publish the folder.",
         )
-    if held.get("certificate") != VERSION or "accounting" not in held:
+    if is_reuse(held):
         raise ContractError(
-            "This certificate says too little to be exported.",
-            hint="Run its study again: the stored answer is delivered at no charge, with a "
-            "certificate of today.",
+            "This release was made of earlier ones at no charge, so it has no charge, law or noise "
+            "of its own, of which these forms speak.",
+            hint="Export the releases that it was made of; its certificate lists their ledger "
+            "entries under sources. Do not run its study without --reuse: that is charged.",
+        )
+    if held.get("certificate") != VERSION:
+        raise ContractError(
+            "This certificate is of an earlier version and says too little to be exported.",
+            hint="Ask first, for free: confide plan STUDY. If it says that the study is released "
+            "already, confide run delivers the stored answer into another --out at no charge, "
+            "with a certificate of today; otherwise a run is a new charge.",
         )
     match form:
         case Form.REGISTRY:

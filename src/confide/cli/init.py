@@ -19,6 +19,7 @@ _KINDS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".duckdb": "duckd
 _TEXT = (
     "{{kind: text}}    # declare it before use: kind: number with lower and upper, or categories"
 )
+_HEADER_OF = "If the file calls it otherwise, leave --{name} out and write its name into {key}."
 _SAMPLE = """\
       sex: {categories: {1: male, 2: female}, source: your code book}
       age: {kind: number, lower: 0, upper: 100, unit: a, source: your protocol}
@@ -80,12 +81,13 @@ def _texts(
     table: str,
     organisation: str,
 ) -> dict[str, str]:
-    for name in (person, table, *names):
-        if not _NAME.fullmatch(name):
-            raise ContractError(
-                f"Expected a name of letters, digits and _, got {name!r}.",
-                hint="Give columns by name: --columns age,sex,diabetes.",
-            )
+    _require_name("--id", person, hint=_HEADER_OF.format(key="protects: {id: ...}", name="id"))
+    _require_name("--table", table, hint="Where it lies in the source is said by `from`.")
+    for name in names:
+        hint = "Give columns by name: --columns age,sex,diabetes. " + _HEADER_OF.format(
+            key="`from`", name="columns"
+        )
+        _require_name("--columns", name, hint=hint)
     path = source or Path(f"{table}.csv")
     kind = _KINDS.get(path.suffix.lower())
     if kind is None:
@@ -110,6 +112,13 @@ def _texts(
         name: Template(own_text("confide.cli", f"starter/{name}")).substitute(parts)
         for name in ("dataset.yaml", "study.yaml")
     }
+
+
+def _require_name(option: str, name: str, *, hint: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ContractError(
+            f"Expected {option} as a name of letters, digits and _, got {name!r}.", hint=hint
+        )
 
 
 def _slug(name: str) -> str:

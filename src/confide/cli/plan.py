@@ -103,9 +103,16 @@ def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
 
 
 def _before(planned: "Plan", *, workspace: "Workspace") -> str:
-    """Say what the study has published of its period under another plan; "" for nothing."""
+    """Say what was published of the plan's periods under another plan; "" for nothing."""
+    from confide.cli.deliver import request_key
+    from confide.release.growing import grown_before, told_grown
     from confide.release.published import published_before, told_before
 
+    ledger, analyst = workspace.ledger, workspace.analyst(planned)
+    key = request_key(planned, None)
+    grown = grown_before(planned, ledger=ledger, analyst=analyst, request_key=key)
+    if grown:
+        return told_grown(grown, plan=planned)
     before = published_before(planned, ledger=workspace.ledger)
     return told_before(before, plan=planned) if before else ""
 
@@ -288,7 +295,7 @@ def show_plan(body: dict[str, Any]) -> None:
     if body["approval"] is not None and not body["approval"]["admitted"]:
         say(f"Not yet: {body['approval']['message']} {body['approval']['hint']}", style="yellow")
     if body["published-before"]:
-        say(f"{body['published-before']} Run it with --again.", style="yellow")
+        say(f"{body['published-before']} To be charged anew: run it with --again.", style="yellow")
     say(f"All together: {body['loss']['text']}.", style="bold")
     for sentence in body["loss"]["odds"]:
         say(f"  {sentence}")

@@ -66,6 +66,7 @@ def show_prepared(body: dict[str, Any]) -> None:
     left_out = ("other codes", "other units", "without person")
     head = (
         "table",
+        "unread lines",
         "rows",
         *left_out,
         "patients",
@@ -76,6 +77,13 @@ def show_prepared(body: dict[str, Any]) -> None:
     )
     rows = [tuple(str(value) for value in each.values()) for each in body["tables"]]
     table(head, rows, title="For the steward alone", right=tuple(range(1, len(head))))
+    if any(each["unread-lines"] for each in body["tables"]):
+        say(
+            "Unread lines have too few or too many fields, or bytes that are no UTF-8; no answer "
+            "counts them. In a file of another encoding that is everybody with an ü in the name: "
+            "convert it, for instance with iconv -f WINDOWS-1252 -t UTF-8.",
+            style="yellow",
+        )
     say(f"The copies take {body['bytes'] / 1e6:,.1f} MB and are in use.")
 
 
@@ -88,6 +96,7 @@ def strangers(facts: "Sequence[TableFacts]") -> list[str]:
 def _facts(each: "TableFacts") -> dict[str, Any]:
     return {
         "table": each.table,
+        "unread-lines": each.unread_lines,
         "rows": each.rows,
         "other-codes": each.other_codes,
         "other-units": each.other_units,

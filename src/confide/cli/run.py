@@ -24,7 +24,7 @@ def run(
     again: Annotated[
         bool,
         typer.Option(
-            "--again", help="Publish a period anew that this study has published: another charge."
+            "--again", help="Publish periods anew that were published or grow: another charge."
         ),
     ] = False,
     period: Period = None,
@@ -36,7 +36,8 @@ def run(
     Running the same study again delivers the same numbers at no charge; for fresh noise, and a
     fresh charge, give another --request. With --reuse, published releases answer it, or it is
     refused. A period that this study has published under another plan, as from an earlier
-    snapshot, is charged a second time only with --again.
+    snapshot, and running counts that `confide advance` publishes, are charged a second time only
+    with --again.
     """
     from confide.cli.deliver import deliver
     from confide.cli.reuse import deliver_reused, show_reused

@@ -167,11 +167,22 @@ def _contract_error(
             hint = f"Did you mean {near[0]!r}? {hint}"
         return ContractError(f"{name}: unknown key at {place}{more}.", hint=hint)
     message = str(first["msg"]).removeprefix("Value error, ")
+    if first["type"] in ("model_type", "model_attributes_type"):
+        message = f"expected keys such as {_some_keys(model, first['loc'])}"
+    if first["type"] == "dict_type":
+        message = "expected a mapping of names"
     hint = _SHAPES.get(first["type"], "").format(key=words[-1] if words else name)
     return ContractError(f"{name}: {place}: {message}{more}.", hint=hint)
 
 
+def _some_keys(model: type[Section], loc: tuple[int | str, ...]) -> str:
+    """Return the first keys of the section at a place."""
+    return " or ".join(_allowed(model, loc)[:3]) or "its own"
+
+
 _SHAPES = {
+    "model_type": "Write a mapping, in braces: {key}: {{name: value}}.",
+    "model_attributes_type": "Write a mapping, in braces: {key}: {{name: value}}.",
     "list_type": "Write a list, in brackets: {key}: [a, b].",
     "dict_type": "Write a mapping, in braces: {key}: {{name: value}}.",
     "missing": "Add {key}: to it.",

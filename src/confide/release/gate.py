@@ -33,6 +33,7 @@ import numpy as np
 from confide.budget.amount import Amount
 from confide.budget.ledger import (
     ChargeRequest,
+    Entry,
     Growth,
     Ledger,
     Measure,
@@ -60,7 +61,7 @@ from confide.plans.mechanisms import vector
 from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.soundness import require_sound
 from confide.release.certificate import guarantee_of
-from confide.release.growing import growth_of
+from confide.release.growing import growth_of, step_taken
 from confide.release.noisy import NoisyAggregates, read_payload, shows_noisy
 from confide.release.passage import Answer, Answering, Passage
 from confide.release.patients import AdmittedRows, EverybodysRows, require_caps_in_force, rows_of
@@ -123,6 +124,9 @@ class Gate:
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
         self._check(plan, progress=progress)
+        taken = step_taken(plan, ledger=self.ledger, analyst=analyst, request_key=request_key)
+        if taken is not None:
+            return self._stored(taken)
         stop = grown_to(plan)
         step = None
         if stop is not None:
@@ -164,7 +168,7 @@ class Gate:
             )
         done = self._done(growth, stop=stop)
         if done is not None:
-            return StoredRelease(entry=self.ledger.publish(done.entry), payload=done.payload)
+            return self._stored(done)
         step = Step(
             question=growth.question, start=growth.position, stop=stop, continues=growth.opened
         )
@@ -172,17 +176,22 @@ class Gate:
         before = self.ledger.stored(growth.latest)
         return self._pass(plan, request, before=before, progress=progress)
 
-    def _done(self, growth: Growth, *, stop: int) -> StoredRelease | None:
-        """Return the stored answer of a step that was taken already; None of a later one."""
+    def _done(self, growth: Growth, *, stop: int) -> Entry | None:
+        """Return the answered entry of a step that was taken already; None of a later one."""
         if stop > growth.position:
             return None
         for entry in self.ledger.of_growth(growth):
             if entry.step is not None and entry.step.stop == stop and entry.payload_sha256:
-                return self.ledger.stored(entry.number)
+                return entry
         raise PolicyError(
             f"The release of entry {growth.opened} has passed these periods.",
             hint="Ask for the periods that were published, or for later ones.",
         )
+
+    def _stored(self, entry: Entry) -> StoredRelease:
+        """Return an answer that was stored, and record that it is published."""
+        payload = self.ledger.stored(entry.number).payload
+        return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
 
     def _check(self, plan: Plan, *, progress: Callable[[str], None]) -> None:
         """Refuse a plan that is not sound, or that the source cannot answer; reads no row."""

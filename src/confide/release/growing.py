@@ -1,4 +1,7 @@
-"""Which published release a growing plan goes on from, by the plan and the ledger alone.
+"""Which published release a growing plan goes on from, or would repeat, by plan and ledger alone.
+
+The horizon of a growing release is charged once.  A later snapshot with the same periods, or one
+with more, is another plan, hence another draw and another charge: that has to be asked for.
 
 *Privacy:* no row is read; steps of one question are one mechanism (:mod:`confide.plans.growth`).
 
@@ -8,8 +11,9 @@ References:
         https://arxiv.org/abs/2202.08312
 """
 
+from confide.budget.entry import OVER
 from confide.budget.growth import Growth
-from confide.budget.ledger import Ledger
+from confide.budget.ledger import Entry, Ledger
 from confide.errors import ContractError
 from confide.plans.growth import growing_question, grown_to
 from confide.plans.plan import Plan
@@ -39,17 +43,71 @@ def growable(plan: Plan, *, ledger: Ledger) -> int | None:
     return growth.opened
 
 
-def refuse_growable(plan: Plan, *, ledger: Ledger) -> None:
-    """Refuse to charge a plan again whose periods were charged.
+def step_taken(plan: Plan, *, ledger: Ledger, analyst: str, request_key: str) -> Entry | None:
+    """Return the step of a growing release that was answered under a request's own key."""
+    entry = _held(plan, ledger=ledger, analyst=analyst, request_key=request_key)
+    return entry if entry is not None and entry.continues and entry.payload_sha256 else None
+
+
+def grown_before(
+    plan: Plan, *, ledger: Ledger, analyst: str, request_key: str
+) -> tuple[Growth, ...]:
+    """Return releases that were charged for the periods of a growing plan, oldest first.
+
+    They are of the plan's question, or of its study with another horizon, error or bound: whatever
+    it asks for, its published periods would be drawn anew.  None where the request itself is known
+    to the ledger, which then delivers what it has; nor where nothing was ever published.
+    """
+    if grown_to(plan) is None:
+        return ()
+    if _held(plan, ledger=ledger, analyst=analyst, request_key=request_key) is not None:
+        return ()
+    question, study = growing_question(plan), plan.study
+    asked = ledger.of_study(plan.dataset.lineage, study=study.id, period=study.period)
+    opened = {entry.number for entry in asked}
+    return tuple(
+        growth
+        for growth in ledger.growths(plan.dataset.lineage)
+        if (growth.question == question or growth.opened in opened)
+        and growth.latest  # another may have been cancelled
+    )
+
+
+def told_grown(growths: tuple[Growth, ...], *, plan: Plan) -> str:
+    """Return what was charged and published of a growing plan's periods."""
+    question = growing_question(plan)
+    last = next((each for each in reversed(growths) if each.question == question), growths[-1])
+    if last.question != question:
+        return (
+            f"Study {plan.study.id!r} has a release that grows, of ledger entry {last.opened}, "
+            f"and asks now under another plan: its {last.position} published periods would be "
+            "drawn anew."
+        )
+    so_far = f"it grows no more: {last.closed}" if last.closed else f"{last.position} are published"
+    return (
+        f"The release of ledger entry {last.opened} was charged for all of these periods; {so_far}."
+    )
+
+
+def refuse_grown(plan: Plan, *, ledger: Ledger, analyst: str, request_key: str) -> None:
+    """Refuse to charge periods a second time that a release which grows was charged for.
 
     Raises:
-        ContractError: If a release grows to the plan's periods at no charge.
+        ContractError: If there is one, and the request is not known; nothing is charged.
     """
-    entry = growable(plan, ledger=ledger)
-    if entry is not None:
+    growths = grown_before(plan, ledger=ledger, analyst=analyst, request_key=request_key)
+    if growths:
         raise ContractError(
-            f"The release of ledger entry {entry} was charged for all of these periods, and "
-            "can publish the next ones at no charge.",
-            hint="Use `confide advance`; for fresh noise and a charge of its own, `confide run "
-            "--request KEY`.",
+            f"{told_grown(growths, plan=plan)} Nothing was charged.",
+            hint="`confide advance` delivers what it published, and its next periods, at no "
+            "charge. For fresh noise, with a charge of its own: confide run --again, or "
+            "again=True in Python.",
         )
+
+
+def _held(plan: Plan, *, ledger: Ledger, analyst: str, request_key: str) -> Entry | None:
+    """Return what the ledger holds under the key of a request; None of one that came to nothing."""
+    for entry in reversed(ledger.of_plan(plan.dataset.lineage, digest=plan.digest())):
+        if (entry.analyst, entry.request_key) == (analyst, request_key) and entry.state not in OVER:
+            return entry
+    return None

@@ -25,7 +25,8 @@ def found_layout(
     relations, missing = dict(opened.relations), dict(opened.missing)
     if opened.attach is not None:
         relations, missing = in_catalog(
-            _stored_tables(connection),
+            _stored(connection, "SELECT schema_name, table_name FROM duckdb_tables()"),
+            views=_stored(connection, "SELECT schema_name, view_name FROM duckdb_views()"),
             database=ATTACHED,
             dataset=dataset,
             fold_case=opened.fold_case,
@@ -44,17 +45,15 @@ def found_layout(
             continue
         if opened.fold_case:
             columns = {**{name.lower(): found for name, found in columns.items()}, **columns}
-        tables[table.name] = Located(relation=relation, columns=columns)
+        tables[table.name] = Located(relation=relation, columns=columns, lines=scan.lines)
     ids = Ids.INTEGER if opened.integer_ids else ids_of(dataset, tables=tables)
     return Layout(tables=tables, ids=ids, missing=missing, withdrawn=withdrawn)
 
 
-def _stored_tables(connection: Any) -> list[tuple[str, str]]:
-    rows = connection.execute(
-        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $name",
-        {"name": ATTACHED},
-    ).fetchall()
-    return [(str(schema), str(table)) for schema, table in rows]
+def _stored(connection: Any, those: str) -> list[tuple[str, str]]:
+    """Return schema and name of what is stored in the attached file."""
+    rows = connection.execute(f"{those} WHERE database_name = $name", {"name": ATTACHED}).fetchall()
+    return [(str(schema), str(name)) for schema, name in rows]
 
 
 def _columns(connection: Any, scan: Scan, *, stored: bool) -> dict[str, Found]:

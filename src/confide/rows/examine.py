@@ -51,11 +51,16 @@ def _of_table(
     there, of_codes, read = narrowing(table, scope=scope, run=run)
     [(usable, *known)] = run(select(named(rows, "n"), *counts, of=cleaned_rows(scope, table)))
     name = f"Table {table.name!r}"
-    if there == 0:
-        return [f"{name} is empty."]
     found = []
+    if unread_lines(table, scope=scope, run=run):
+        found.append(
+            f"{name} has lines with too few or too many fields, or with bytes that are no UTF-8 in "
+            "a declared column or the last one; they are left out. confide prepare counts them."
+        )
+    if there == 0:
+        return [*found, f"{name} is empty."]
     if of_codes == 0:
-        return [f"{name}: no row has one of its codes."]
+        return [*found, f"{name}: no row has one of its codes."]
     if read < of_codes:
         found.append(
             f"{name} has rows in a unit that is not read, or without one; they are left out."
@@ -87,6 +92,22 @@ def narrowing(
     whole = replace(of_codes, only=())
     there, coded, read = (_there(part, scope=scope, run=run) for part in (whole, of_codes, table))
     return there, coded, read
+
+
+def unread_lines(
+    table: Table, *, scope: Scope, run: Callable[[exp.Query], list[tuple[Any, ...]]]
+) -> int:
+    """Return how many lines of a table's CSV files are no rows of it: that is the lines' own form.
+
+    They have too few or too many fields, or hold bytes that are no UTF-8.
+    """
+    located, count = scope.layout.located(table), named(exp.Count(this=STAR), "n")
+    if located.lines is None:
+        return 0
+    [(lines,)], [(rows,)] = (
+        run(select(count, of=aliased(each, "s"))) for each in (located.lines, located.relation)
+    )
+    return int(lines) - int(rows)
 
 
 def _there(table: Table, *, scope: Scope, run: Callable[[exp.Query], list[tuple[Any, ...]]]) -> int:

@@ -4,6 +4,7 @@ Types come from the schema of the source, never from its rows.  They decide how 
 text, number, date or person id; a type that cannot be read as declared is refused by name.
 """
 
+import difflib
 import enum
 import re
 from collections.abc import Mapping
@@ -91,10 +92,12 @@ class Located:
     Attributes:
         relation: How SQL names it.
         columns: Columns of the source, by the name that the data set declares for them.
+        lines: All records of its files, of which some may be no rows; None where all are.
     """
 
     relation: exp.Table
     columns: Mapping[str, Found]
+    lines: exp.Table | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +190,8 @@ class Layout:
         if found is None:
             raise ContractError(
                 f"Table {table.name!r} has no id column {name!r} in the source.",
-                hint="Name it in protects: {id: ...}, or as `id` or `other-id` of the table.",
+                hint=_near(name, table=table, located=self.located(table))
+                + "Name it in protects: {id: ...}, or as `id` or `other-id` of the table.",
             )
         if found.physical not in {*_NUMERIC, Physical.TEXT}:
             raise ContractError(
@@ -229,7 +233,8 @@ def _readable(column: Column, *, table: Table, located: Located) -> None:
     if found is None:
         raise ContractError(
             f"Column {column.name!r} {where}: the source has no column {column.source!r}.",
-            hint="Write `from: <name in the data>`; names must match exactly.",
+            hint=_near(column.source, table=table, located=located)
+            + "Write `from: <name in the data>`; names must match exactly.",
         )
     if found.physical not in _READABLE[column.kind]:
         raise ContractError(
@@ -251,3 +256,20 @@ def _type_words(found: Found) -> str:
     """Return what a column holds; the labels of an ENUM are its own affair."""
     enumerated = found.type_name.startswith("ENUM(")
     return "labels of an ENUM type" if enumerated else found.physical.value
+
+
+def _near(name: str, *, table: Table, located: Located) -> str:
+    """Return a sentence with the names of the source that are nearest; "" if none is near.
+
+    The first line of a file that has no header is a row of somebody, so what differs in more than
+    capitals, blanks and signs is told only where that line names a declared column.
+    """
+    found = list(dict.fromkeys(each.name for each in located.columns.values()))
+    near = [each for each in found if _plain(each) == _plain(name)]
+    if not near and any(column.source in located.columns for column in table.columns):
+        near = difflib.get_close_matches(name, found, n=3, cutoff=0.7)
+    return f"It has {', '.join(repr(each) for each in near)}. " if near else ""
+
+
+def _plain(name: str) -> str:
+    return "".join(each for each in name.casefold() if each.isalnum())

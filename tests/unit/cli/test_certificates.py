@@ -2,11 +2,14 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
 from command_line import confide
 from small_clinic import make_clinic
+
+GOLDEN = Path(__file__).parents[2] / "golden"
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +131,43 @@ def test_every_export_is_written_and_only_of_what_verifies(two, tmp_path):
     ran = confide("export", copy, "--as", "acro")
     assert ran.code == 6
     assert "does not verify" in ran.err
+
+
+FORMS = ("deployments-registry", "acro", "methods", "model-card", "noisy")
+
+
+def lifetime(clinic):
+    caps = confide("ledger", "show", clinic.dataset, "--json").json["caps"]
+    return next(cap["spent"] for cap in caps if cap["cap"] == "lifetime")
+
+
+def test_a_release_made_of_earlier_ones_is_not_exported_and_nobody_is_sent_to_pay_for_it(tmp_path):
+    clinic = make_clinic(tmp_path)
+    assert confide("run", clinic.study, "--out", tmp_path / "first", "-q").code == 0
+    clinic.study.write_text(clinic.study.read_text().replace("id: first", "id: second"))
+    assert confide("run", clinic.study, "--out", tmp_path / "reused", "--reuse", "-q").code == 0
+    for form in FORMS:
+        refused = confide("export", tmp_path / "reused", "--as", form, "--json")
+        assert (refused.code, refused.json["error"]) == (7, "ContractError")
+        assert "made of earlier ones" in refused.json["message"]
+        assert "Do not run its study without --reuse" in refused.json["hint"]
+
+
+def test_what_is_advised_for_an_earlier_certificate_charges_nothing(tmp_path):
+    clinic = make_clinic(tmp_path)
+    assert confide("run", clinic.study, "--out", tmp_path / "v1", "-q").code == 0
+    spent = lifetime(clinic)
+    for form in FORMS:
+        refused = confide("export", GOLDEN / "certificate-1" / "release", "--as", form, "--json")
+        assert refused.code == 7
+        assert "of an earlier version" in refused.json["message"]
+        assert "confide plan STUDY" in refused.json["hint"]
+    planned = confide("plan", clinic.study)
+    assert "released already" in planned.err + planned.out
+    again = confide("run", clinic.study, "--out", tmp_path / "today", "--json").json
+    assert again["charged"] is False
+    assert lifetime(clinic) == spent
+    assert confide("export", tmp_path / "today", "--as", "acro", "-q").code == 0
 
 
 def test_reuse_is_refused_under_a_rule_that_withholds_noisy_numbers(two):

@@ -112,19 +112,48 @@ def test_a_step_costs_nothing_and_keeps_every_published_number(folder):
     )
 
 
-def test_later_periods_are_not_charged_again_without_asking(folder):
-    grow(folder, steps=(10,))
+def test_periods_of_a_release_that_grows_are_charged_again_only_when_that_is_asked_for(folder):
+    grow(folder, steps=(10, 12))
+    write(folder, days=12, snapshot="later")
     with confide.open(folder / "dataset.yaml") as ws:
         before, entry = spent(ws), ws.ledger.growths("board")[0].opened
-        assert growable(plan_of(ws, 12), ledger=ws.ledger) == entry
-        assert growable(plan_of(ws, 10), ledger=ws.ledger) is None
-        with pytest.raises(ContractError, match=f"entry {entry} was charged .* `confide advance`"):
-            ws.release(plan_of(ws, 12))
+        assert growable(plan_of(ws, 13), ledger=ws.ledger) == entry
+        assert growable(plan_of(ws, 12), ledger=ws.ledger) is None
+        told = f"entry {entry} was charged for all of these periods; 12 are published"
+        for day in (10, 11, 12, 13):  # before, between, the same, later
+            for key in (None, "fresh"):
+                with pytest.raises(ContractError, match=told) as refused:
+                    ws.release(plan_of(ws, day), request=key)
+                assert "confide advance" in str(refused.value.hint)
+        with pytest.raises(ContractError, match="published periods would be drawn anew"):
+            ws.release(plan_of(ws, 12, rolling=3))
         assert spent(ws) == before
-        ws.release(plan_of(ws, 10))  # what was released is delivered again
-        assert spent(ws) == before
-        ws.release(plan_of(ws, 12), request="fresh")
+        fresh = ws.release(plan_of(ws, 12), again=True)
         assert spent(ws) != before
+        assert ws.release(plan_of(ws, 12)).noisy.payload() == fresh.noisy.payload()
+
+
+def test_somebody_else_is_not_charged_for_what_grows_either(folder):
+    grow(folder, steps=(10,))
+    write(folder, days=10, snapshot="0")
+    with confide.open(folder / "dataset.yaml") as ws:
+        before = spent(ws)
+        with pytest.raises(ContractError, match="was charged for all of these periods"):
+            ws.release(plan_of(ws, 10), analyst="bob")
+        assert spent(ws) == before
+
+
+def test_a_run_of_what_was_released_or_advanced_delivers_the_stored_numbers(folder):
+    first, second = grow(folder, steps=(10, 12))
+    with confide.open(folder / "dataset.yaml") as ws:
+        before = spent(ws)
+        assert ws.release(plan_of(ws, 12)).noisy.payload() == second.noisy.payload()
+        assert ws.release(plan_of(ws, 12), again=True).noisy.payload() == second.noisy.payload()
+        assert spent(ws) == before
+    write(folder, days=10, snapshot="0")
+    with confide.open(folder / "dataset.yaml") as ws:
+        assert ws.release(plan_of(ws, 10)).noisy.payload() == first.noisy.payload()
+        assert spent(ws) == before
 
 
 def test_the_coordinates_of_all_steps_are_those_of_one_release(folder):
@@ -310,23 +339,49 @@ def test_a_step_verifies_and_names_the_entry_that_was_charged(folder, tmp_path):
     assert "charges" in failed
 
 
-def test_running_a_study_again_that_could_go_on_free_is_refused_by_the_command(folder):
+def test_the_command_charges_no_period_that_grows_a_second_time_and_its_plan_says_so(folder):
     from command_line import confide as confide_command
 
-    (folder / "study.yaml").write_text(
-        "study: {id: board}\nstatistics:\n  - " + json.dumps(board(10))
-        + '\nspend: {at-most: {epsilon: "1"}}\n'
-    )  # fmt: skip
-    study, out = str(folder / "study.yaml"), folder / "out"
-    assert confide_command("run", study, "-o", str(out / "a")).code == 0
-    text = (folder / "study.yaml").read_text().replace("2026-01-10", "2026-01-12")
-    (folder / "study.yaml").write_text(text)
-    write(folder, days=12)
-    again = confide_command("run", study, "-o", str(out / "b"))
-    assert again.code == 7
-    grown = confide_command("advance", study, "-o", str(out / "b"))
-    assert grown.code == 0
-    assert (out / "b" / "report.html").exists()
+    study = folder / "study.yaml"
+
+    def at(day: int, *, snapshot: str) -> None:
+        write(folder, days=day, snapshot=snapshot)
+        statistic = json.dumps(board(day))
+        study.write_text(
+            f'study: {{id: board}}\nstatistics:\n  - {statistic}\nspend: {{at-most: {{epsilon: "1"}}}}\n'
+        )
+
+    def ran(verb: str, name: str, *more: str) -> tuple[int, object]:
+        done = confide_command(verb, study, "-o", folder / "out" / name, *more, "--json")
+        return done.code, done.json
+
+    def lifetime() -> str:
+        caps = confide_command("ledger", "show", folder / "dataset.yaml", "--json").json["caps"]
+        return next(cap["spent"] for cap in caps if cap["cap"] == "lifetime")
+
+    at(10, snapshot="1")
+    assert ran("run", "a")[1]["charged"] is True
+    before = lifetime()
+    at(12, snapshot="2")
+    assert ran("run", "b")[0] == 7
+    assert ran("advance", "b")[0] == 0
+    code, body = ran("run", "c")
+    assert (code, body["charged"]) == (0, False)  # the study that was advanced: its stored numbers
+    noisy = [(folder / "out" / name / "noisy.json").read_bytes() for name in ("b", "c")]
+    assert noisy[0] == noisy[1]
+    at(12, snapshot="3")
+    for more in ((), ("--request", "fresh")):
+        code, body = ran("run", "d", *more)
+        assert (code, body["error"]) == (7, "ContractError")
+        assert "12 are published" in body["message"]
+        assert "confide advance" in body["hint"]
+        assert "--again" in body["hint"]
+    planned = confide_command("plan", study, "--json").json
+    assert "12 are published" in planned["published-before"]
+    assert "12 are published" in " ".join(confide_command("plan", study).out.split())
+    assert lifetime() == before
+    assert ran("run", "d", "--again")[1]["charged"] is True
+    assert lifetime() > before
 
 
 def test_periods_are_appended_series_by_series():

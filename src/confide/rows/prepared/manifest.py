@@ -58,6 +58,8 @@ class TableFacts:
         repeated: Rows left out beyond the one a patient that the table declares.
         complete: Patients whose rows have no NULL in a declared column.
         elsewhere: Patients who have a row in another of the tables too.
+        unread_lines: Lines of CSV files that are no rows: too few or too many fields, or bytes that
+            are no UTF-8.
     """
 
     table: str
@@ -70,6 +72,7 @@ class TableFacts:
     repeated: int
     complete: int
     elsewhere: int = 0
+    unread_lines: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

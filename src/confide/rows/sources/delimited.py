@@ -2,9 +2,9 @@
 
 A reader that guesses types, separators or quotes from the rows lets one patient's row decide how
 everyone's rows are read, so nothing is guessed: UTF-8, comma (tab for .tsv), double quotes, and one
-header line.  Declared columns are parsed cell by cell later.  A row with too few or too many fields
-is left out by itself, and stray quotes, carriage returns or bytes that are no UTF-8 disturb no
-other row.  The empty cell is NULL.
+header line.  Declared columns are parsed cell by cell later.  A row with too few or too many
+fields, or with bytes that are no UTF-8 in a declared column or the last one, is left out by itself,
+and disturbs no other row; nor do stray quotes or carriage returns.  The empty cell is NULL.
 
 A reader that is strict about fields stops at a stray carriage return, and one that is not takes the
 first fields of a longer row, in which a comma too many shifted every value.  So one column more
@@ -21,20 +21,16 @@ One unclosed quotation mark still swallows the rows after it; a file that people
 belongs into Parquet or DuckDB first.
 """
 
-import csv
-import gzip
-import zlib
 from pathlib import Path
 
 from sqlglot import exp
 
 from confide.errors import ContractError
-from confide.regular_file import reading
-from confide.rows.build import named, own, select
+from confide.rows.build import at_most, call, named, num, own, select
+from confide.rows.sources.header import LONGEST_LINE, header, separator
 from confide.rows.sources.prepare import Scan
 from confide.tables.schema import Table
 
-LONGEST_LINE = 2**21
 _ABSENT = "\x01absent\x01"
 """What a cell that is not there reads as; a patient who writes it leaves out that row of theirs."""
 
@@ -45,31 +41,31 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
     Raises:
         ContractError: If a header is missing, repeats a name, or differs between part files.
     """
-    if len({_separator(part) for part in parts}) > 1:
+    if len({separator(part) for part in parts}) > 1:
         raise ContractError(
             f"Table {table.name!r}: its part files are both .csv and .tsv.",
             hint="Write all parts with one separator.",
         )
-    header = _header(parts[0], table)
+    names = header(parts[0], table=table)
     for part in parts[1:]:
-        if _header(part, table) != header:
+        if header(part, table=table) != names:
             raise ContractError(
                 f"Table {table.name!r}: the header of {part.name!r} differs from the first part's.",
                 hint="Write all parts with the same columns in the same order.",
             )
     text = exp.Literal.string("VARCHAR")
-    surplus = _unlike(header)
+    surplus = _unlike(names)
     columns = exp.Struct(
         expressions=[
             exp.PropertyEQ(this=exp.Literal.string(name), expression=text.copy())
-            for name in (*header, surplus)
+            for name in (*names, surplus)
         ]
     )
     options: dict[str, exp.Expr] = {
         "auto_detect": exp.false(),
         "columns": columns,
         "header": exp.true(),
-        "delim": exp.Literal.string(_separator(parts[0])),
+        "delim": exp.Literal.string(separator(parts[0])),
         "quote": exp.Literal.string('"'),
         "escape": exp.Literal.string('"'),
         "hive_partitioning": exp.false(),  # the name of a folder is no column
@@ -87,18 +83,52 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
         for name, value in options.items()
     ]
     read = exp.Table(this=exp.Anonymous(this="read_csv", expressions=[files, *given]))
-    return Scan(relation=_whole_rows(read, header=header, surplus=surplus))
+    rows = _whole_rows(read, header=names, surplus=surplus, declared=_declared(table))
+    return Scan(relation=rows, lines=_lines(read, surplus=surplus))
 
 
-def _whole_rows(read: exp.Table, *, header: tuple[str, ...], surplus: str) -> exp.Table:
-    """Return the rows that have as many fields as the header; their empty cells are NULL."""
+def _whole_rows(
+    read: exp.Table,
+    *,
+    header: tuple[str, ...],
+    surplus: str,
+    declared: frozenset[str] = frozenset(),
+) -> exp.Table:
+    """Return the rows that have as many fields as the header; their empty cells are NULL.
+
+    A reader leaves out a row when it meets a cell that is no UTF-8, and it meets those that a query
+    asks for.  So each declared column is asked for: whether a row is there hangs on no query, and
+    is the same in the source and in copies of it.
+    """
     cells = [
         named(exp.Nullif(this=own(name), expression=exp.Literal.string("")), name)
         for name in header
     ]
+    met = [_met(name) for name in header[:-1] if name.lower() in declared]
     there = exp.Not(this=exp.Is(this=own(header[-1]), expression=exp.null()))
-    rows = select(*cells, of=read, where=[there, exp.Is(this=own(surplus), expression=exp.null())])
+    none_more = exp.Is(this=own(surplus), expression=exp.null())
+    rows = select(*cells, of=read, where=[there, none_more, *met])
     return exp.Table(this=exp.Paren(this=rows))
+
+
+def _lines(read: exp.Table, *, surplus: str) -> exp.Table:
+    """Return all records, as rows of the one column that nearly none has.
+
+    A count that asks for no column makes the reader meet the first, and leave out its odd cells.
+    """
+    records = select(named(own(surplus), surplus), of=read, where=[_met(surplus)])
+    return exp.Table(this=exp.Paren(this=records))
+
+
+def _met(name: str) -> exp.Expr:
+    """Return what is true of every cell that the reader lets pass, and not known before it does."""
+    return at_most(num(0), exp.Coalesce(this=call("strlen", own(name)), expressions=[num(0)]))
+
+
+def _declared(table: Table) -> frozenset[str]:
+    """Return the names in the source of all that is declared of a table, in lower case."""
+    names = table.sources() | {table.id_column, table.other_id}
+    return frozenset(name.lower() for name in names)
 
 
 def _unlike(header: tuple[str, ...]) -> str:
@@ -107,26 +137,3 @@ def _unlike(header: tuple[str, ...]) -> str:
     while name in {each.lower() for each in header}:
         name += "_"
     return name
-
-
-def _separator(path: Path) -> str:
-    return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
-
-
-def _header(path: Path, table: Table) -> tuple[str, ...]:
-    """Return the names in the first line; no other line is decoded, so none can refuse the file."""
-    try:
-        with reading(path) as file:
-            lines = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
-            first = lines.readline(LONGEST_LINE).decode("utf-8-sig")
-        names = next(csv.reader([first], delimiter=_separator(path)), [])
-    except (UnicodeDecodeError, OSError, EOFError, zlib.error, csv.Error):
-        names = []
-    if not names or not all(names):
-        raise ContractError(
-            f"Table {table.name!r}: its file has no readable header line.",
-            hint="The first line names every column, in UTF-8.",
-        )
-    if len({name.lower() for name in names}) != len(names):
-        raise ContractError(f"Table {table.name!r}: its header names a column twice.")
-    return tuple(names)

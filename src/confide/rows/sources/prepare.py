@@ -30,11 +30,13 @@ class Scan:
         relation: How SQL names them.
         types: Our own names of types that the engine calls otherwise, by column.
         mended: Whether the reader writes "?" for what is no text.
+        lines: All records of the files, of which some may be no rows; None where all are.
     """
 
     relation: exp.Table
     types: Mapping[str, str] = field(default_factory=dict)
     mended: bool = False
+    lines: exp.Table | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,7 +231,12 @@ def inside(path: Path, *, root: Path, table: Table) -> Path:
 
 
 def in_catalog(
-    found: Iterable[tuple[str, str]], *, database: str, dataset: Dataset, fold_case: bool
+    found: Iterable[tuple[str, str]],
+    *,
+    views: Iterable[tuple[str, str]],
+    database: str,
+    dataset: Dataset,
+    fold_case: bool,
 ) -> tuple[dict[str, exp.Table], dict[str, str]]:
     """Find declared tables among (schema, table) of an attached file, by exact name.
 
@@ -239,6 +246,7 @@ def in_catalog(
     def same(name: str) -> str:
         return name.lower() if fold_case else name
 
+    seen = {same(name) for view in views for name in (view[1], ".".join(view))}
     names: dict[str, list[tuple[str, str]]] = {}
     for place in found:
         names.setdefault(same(place[1]), []).append(place)
@@ -251,6 +259,10 @@ def in_catalog(
             schema, name = places[0]
             relations[table.name] = exp.table_(name, db=schema, catalog=database, quoted=True)
         else:
-            why = "is in several schemas" if places else "was not found as a table"
-            missing[table.name] = f"Table {table.name!r}: {table.source!r} {why} in the source."
+            why = "was not found as a table in the source"
+            if places:
+                why = "is in several schemas in the source"
+            elif same(table.source) in seen:
+                why = "is a view in the source, and views are not read: store it as a table"
+            missing[table.name] = f"Table {table.name!r}: {table.source!r} {why}."
     return relations, missing

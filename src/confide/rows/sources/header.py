@@ -1,0 +1,143 @@
+"""The header line of a CSV file: its names, or what is wrong with it, in words that name the file.
+
+What is wrong is told of the form of the first line.  A name of it is printed only where other names
+of it are declared: a file without a header begins with a patient.
+"""
+
+import contextlib
+import csv
+import gzip
+import zlib
+from collections.abc import Collection
+from pathlib import Path
+
+from confide.errors import ContractError
+from confide.regular_file import reading
+from confide.tables.schema import Table
+
+LONGEST_LINE = 2**21
+_NAMES = "The first line names every column."
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_OTHERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+_AGAIN = (
+    "Write the file again with commas, for instance in Python: "
+    'pandas.read_csv(FILE, sep="{other}", dtype=str).to_csv(NEW, index=False)'
+)
+
+
+def separator(path: Path) -> str:
+    """Return what stands between the fields of a file: a tab in .tsv, else a comma."""
+    return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+
+
+def header(path: Path, *, table: Table) -> tuple[str, ...]:
+    """Return the names in the first line; no other line is decoded, so none can refuse the file.
+
+    Raises:
+        ContractError: If they cannot be read, one is missing, or two are the same.
+    """
+    line, why, hint = _first_line(path)
+    names: list[str] = []
+    if not why:
+        with contextlib.suppress(csv.Error):
+            names = next(csv.reader([line], delimiter=separator(path)), [])
+        why, hint = _problem(names, path=path, table=table)
+    if why:
+        raise ContractError(f"Table {table.name!r}: {path.name!r} {why}.", hint=hint)
+    return tuple(names)
+
+
+def is_header(names: Collection[str], *, table: Table) -> bool:
+    """Return whether a first line names a declared column, and so is no row."""
+    declared = {column.source.lower() for column in table.columns}
+    return bool(declared & {name.lower() for name in names})
+
+
+def _first_line(path: Path) -> tuple[str, str, str]:
+    """Return the first line; or why it cannot be read, and what helps."""
+    raw = None
+    try:
+        with reading(path) as file:
+            lines = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+            raw = lines.readline(LONGEST_LINE)
+    except (OSError, EOFError, zlib.error):
+        raw = None
+    if raw is None:
+        return "", "cannot be read", "Is it whole, and packed as its ending says?"
+    if raw.startswith(_UTF16) or b"\0" in raw:
+        return "", "is in UTF-16, or no text", "Write it as UTF-8: iconv -f UTF-16 -t UTF-8 OLD"
+    if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
+        return "", "has no end of its first line", _NAMES
+    text = None
+    with contextlib.suppress(UnicodeDecodeError):
+        text = raw.decode("utf-8-sig")
+    if text is None:
+        hint = "Write it as UTF-8, for instance: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW"
+        return "", "has a header line that is not UTF-8", hint
+    return text, *_form(text)
+
+
+def _form(line: str) -> tuple[str, str]:
+    """Return what is wrong with the form of a first line, and what helps; empty for nothing."""
+    if not line:
+        return "is empty", _NAMES
+    if not line.strip():
+        return "begins with a blank line", f"Delete it. {_NAMES}"
+    if line.lower().startswith("sep="):
+        return "begins with the line sep= of Excel", f"Delete it. {_NAMES}"
+    if "\r" in line.removesuffix("\n").removesuffix("\r"):
+        return (
+            "ends its lines in carriage returns alone",
+            "Write it with line feeds, for instance: tr '\\r' '\\n' < OLD > NEW",
+        )
+    return "", ""
+
+
+def _problem(names: list[str], *, path: Path, table: Table) -> tuple[str, str]:
+    """Return what is wrong with the names of a header, and what helps; empty for nothing."""
+    if not names:
+        return "has no readable header line", _NAMES
+    if len(names) == 1 and names[0]:
+        return _other_separator(names[0], path=path)
+    if "" in names:
+        return _unnamed(names)
+    folded = [name.lower() for name in names]
+    twice = next((name for name in folded if folded.count(name) > 1), None)
+    if twice is None:
+        return "", ""
+    first, second = [place + 1 for place, name in enumerate(folded) if name == twice][:2]
+    called = f" {names[first - 1]!r}" if is_header(names, table=table) else ""
+    return (
+        f"names a column{called} twice (columns {first} and {second}; capitals make no difference)",
+        "Give each column a name of its own.",
+    )
+
+
+def _unnamed(names: list[str]) -> tuple[str, str]:
+    """Say which column has no name; the first and the last are known mistakes."""
+    place = names.index("") + 1
+    if place == 1:
+        return (
+            "has no name for its first column",
+            "Is it the index that pandas writes? to_csv(..., index=False) leaves it out.",
+        )
+    if place == len(names):
+        return (
+            "ends its header with a separator, so that the last column has no name",
+            "Write the file without the separator at the end of each line.",
+        )
+    return f"has no name for column {place} of {len(names)}", _NAMES
+
+
+def _other_separator(name: str, *, path: Path) -> tuple[str, str]:
+    """Say that a first line of one name holds what separates fields elsewhere."""
+    ours = separator(path)
+    for other, called in _OTHERS.items():
+        if other != ours and other in name:
+            again = _AGAIN.format(other=other)
+            why = f"has a header of one column with {called} in it"
+            return (
+                f"{why}: fields are separated by {_OTHERS[ours]}, and no other separator is read",
+                {"\t": "Name it .tsv.", ",": "Name it .csv."}.get(other, again),
+            )
+    return "", ""
