@@ -138,7 +138,7 @@ def test_a_mistake_in_a_list_names_the_id(tmp_path):
             "Allowed: bins, by, censored",
         ),
         (count(kind="histogram", by="sex"), "by: Input should be a valid list", "by: [a, b]"),
-        (proportion(of="diabetes"), "of: Input should be a valid dict", "of: {name: value}"),
+        (proportion(of="diabetes"), "of: expected a mapping of names", "of: {name: value}"),
         (
             {"id": "a", "kind": "survival", "time": "age", "status": "diabetes"},
             "censored: Field required",

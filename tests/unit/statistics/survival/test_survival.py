@@ -188,7 +188,7 @@ def questions(**more):
         (questions(censored=("remission", "relapse")), "Write censored: remission"),
         (questions(until=Fraction(60)), "bins: 24"),
         (questions(edges=(Fraction(2), Fraction(9), Fraction(12)), until=None), "bins: 24"),
-        (questions(edges=(Fraction(0), Fraction(19, 2), Fraction(12)), until=None), "bins: 24"),
+        (questions(edges=(Fraction(0), Fraction(19, 2), Fraction(12)), until=None), "Write step: 0.1"),
         (lambda: trial(bins=1), "12 to 60"),
         (lambda: trial(bins=401), "12 to 60"),
         (lambda: trial(bins=51, method=Method.PER_TIME_POINT), "12 to 60"),
