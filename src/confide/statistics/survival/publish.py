@@ -38,6 +38,8 @@ from confide.tables.schema import Dataset
 TOO_FEW = "too few at risk"
 NOT_REACHED = "not reached"
 OPEN = "beyond the horizon"
+WIDE = "wide bins"
+"""Many leave in one bin: within it, hazards may not be as even as they are taken to be."""
 FEW_AT_RISK, FEW_EVENTS = "few at risk", "few events"
 """An interval may hold the truth less often than it says: normal limits need more patients."""
 _FEW_AT_RISK, _FEW_EVENTS = 15.0, 10.0
@@ -169,11 +171,11 @@ def _comparisons(
     if len(arms) < 2:
         return
     level = float(write.spec.level)
-    squared = log_rank(table)
+    squared, wide = log_rank(table), _wide(table)
     tail = float(chi_squared_tail(squared, degrees=len(arms) - 1))
     nobody = ("",) * len(arms[0])
     for quantity, value in (("log-rank p-value", tail), ("log-rank statistic", squared)):
-        yield _bare(quantity, write.key(nobody), float(value), write=write)
+        yield _bare(quantity, write.key(nobody), float(value), write=write, flags=wide)
     means = mean_difference(table, level=level)
     ends = survival_difference(band)
     for place, arm in enumerate(arms[1:]):
@@ -189,9 +191,14 @@ def _comparisons(
             place,
             unit=write.unit,
             scale=write.step,
+            flags=wide,
         )
         yield write.one(
-            "difference in survival", write.key(pair, time=table.edges[-1]), ends, place
+            "difference in survival",
+            write.key(pair, time=table.edges[-1]),
+            ends,
+            place,
+            flags=wide,
         )
     together = concordance_band(table, level=level)
     few = _few_events(table, range(len(arms)))
@@ -204,7 +211,19 @@ def _few_events(table: ExitTable, arms: Iterable[int]) -> tuple[str, ...]:
     return (FEW_EVENTS,) if min(events[arm] for arm in arms) < _FEW_EVENTS else ()
 
 
-def _bare(quantity: str, key: tuple[str, ...], value: float, *, write: _Writer) -> Estimate:
+def _wide(table: ExitTable, arm: int | slice = slice(None)) -> tuple[str, ...]:
+    """Return whether one of the arms loses too many in a bin before the horizon."""
+    return (WIDE,) if bool(np.any(table.wide()[arm])) else ()
+
+
+def _bare(
+    quantity: str,
+    key: tuple[str, ...],
+    value: float,
+    *,
+    write: _Writer,
+    flags: tuple[str, ...] = (),
+) -> Estimate:
     """Return a number without an interval."""
     known = bool(np.isfinite(value))
     return Estimate(
@@ -218,7 +237,7 @@ def _bare(quantity: str, key: tuple[str, ...], value: float, *, write: _Writer) 
         level=float(write.spec.level),
         covers=Covers.SAMPLING_AND_NOISE,
         unit="1",
-        flags=() if known else (TOO_FEW,),
+        flags=flags if known else (TOO_FEW,),
     )
 
 
@@ -235,6 +254,8 @@ def _summaries(
             flags = (NOT_REACHED,) if whole else (TOO_FEW,)
         elif median.upper[place] >= table.edges[-1] or open_end:
             flags = (OPEN,)
+        if not np.isnan(median.value[place]):
+            flags = (*flags, *_wide(table, place))
         yield write.one(
             "median survival",
             write.key(arm),
@@ -251,6 +272,7 @@ def _summaries(
             place,
             unit=write.unit,
             scale=write.step,
+            flags=_wide(table, place),
         )
 
 
@@ -267,6 +289,7 @@ def _curves(
     hazard = hazard_band(table, level=level)
     shares = [incidence_band(table, cause=k, level=level) for k in range(len(events))]
     risk, left, lost = counted(table, level=level)
+    wide = table.wide()
     for a, arm in enumerate(arms):
         yield write.one(
             "at risk",
@@ -279,6 +302,7 @@ def _curves(
         for j, time in enumerate(table.edges[1:]):
             at = write.key(arm, time=time)
             few = (FEW_AT_RISK,) if table.at_risk[a, j] < _FEW_AT_RISK else ()
+            few = (*few, WIDE) if wide[a, j] else few
             yield write.one("survival", at, band, (a, j), flags=few)
             for k, event in enumerate(events if len(events) > 1 else ()):
                 key = write.key(arm, event=event, time=time)

@@ -16,6 +16,8 @@ from confide.statistics.survival.curves import Array, at_risk
 from confide.statistics.survival.grouping import by_cells, early_shares, moved
 from confide.statistics.survival.uncertainty import noise_slopes
 
+MOST_LEAVING = 0.25
+"""Share of those at risk who may leave in a bin of several times, with some who are censored."""
 LEAST_AT_RISK = 7.0
 """Standard deviations of its noise below which a number at risk carries no curve further."""
 
@@ -57,6 +59,16 @@ class ExitTable:
     def grouped(self) -> Array:
         """Exits of which curves are made: who is censored inside a bin is there for half of it."""
         return self.group(self.exits)
+
+    def wide(self) -> Array:
+        """Return until where a bin of several times loses too many for even hazards in it.
+
+        Shape (..., arms, bins); true from the first such bin on.
+        """
+        risk, leaving = self.at_risk[..., :-1], self.exits[..., :-1, :].sum(axis=-1)
+        lost = (leaving > MOST_LEAVING * risk) & (self.exits[..., :-1, -1] > 0) & (self.early > 0)
+        found: Array = np.logical_or.accumulate(lost, axis=-1)
+        return found
 
     def group(self, exits: Array) -> Array:
         """Return exits in these bins as curves take them."""

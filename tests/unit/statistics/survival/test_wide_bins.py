@@ -1,8 +1,11 @@
 """Wide bins, and many who are censored inside them: what is true of the law, not of the bins."""
 
+import itertools
+
 import numpy as np
 import pytest
 
+from confide.plans.intervals import Component
 from confide.statistics.survival import table as tables
 from confide.statistics.survival.analysis import (
     concordance_band,
@@ -56,7 +59,7 @@ def shares_that_hold():
     }
 
 
-def test_intervals_hold_the_law_however_few_bins_there_are():
+def test_intervals_of_twelve_bins_hold_the_law():
     found = shares_that_hold()
     assert min(found.values()) >= 0.9, found
 
@@ -80,6 +83,35 @@ def test_the_c_statistic_is_near_that_of_the_days():
         for h, c in ((HAZARD, 0.1), (1.5 * HAZARD, 0.2))
     ]
     assert covered(concordance_band(table, level=0.95), concordance(np.stack(days))) >= 0.88
+
+
+@pytest.mark.parametrize(
+    ("edges", "hazard", "censoring"),
+    [
+        ([0, 30, 90, 365], 0.002, 0.002),
+        ([0, 30, 90, 365], 0.003, 0.002),
+        ([0, 60], 0.03, 0.03),
+        ([0, 90, 180, 365], 0.004, 0.001),
+        (list(range(0, 1081, 90)), 0.0014, 0.0011),
+        (list(range(0, 1081, 90)), 0.001, 0.0005),
+    ],
+)
+def test_bins_that_lose_too_many_are_flagged(edges, hazard, censoring):
+    """Each point is covered, or flagged: in 2,000 patients, by the day."""
+    rng = np.random.default_rng(8)
+    days = simulated(
+        PATIENTS, runs=RUNS, bins=edges[-1], hazard=hazard, censoring=censoring, rng=rng
+    )
+    parts = [days[:, a:b].sum(axis=1) for a, b in itertools.pairwise(edges)]
+    exits = np.stack([*parts, days[:, -1]], axis=1)[:, None]
+    table = tables.ExitTable(exits=exits, edges=np.array(edges), noise=Component(variance=0.0))
+    true = np.exp(-hazard * np.array(edges[1:]))
+    band, wide = survival_band(table, level=0.95), table.wide()
+    held = (band.lower <= true) & (true <= band.upper)
+    for place in range(len(true)):
+        if wide[:, 0, place].mean() < 0.5:
+            assert held[:, 0, place].mean() >= 0.9, place
+    assert bool(wide[:, 0, -1].mean() > 0.5) == (len(edges) < 6)
 
 
 def test_bins_of_one_time_are_the_textbook_s():
