@@ -7,8 +7,9 @@ meanwhile; a short ledger starts no process.
 
 *Privacy:* nothing passes unchecked.  A chunk counts as checked when there is one answer for each of
 its signatures, and as nothing else: a process that ends before that, or answers anything else, is
-an error.  Only public keys, messages and signatures leave this process, and no answer is believed
-but of a process that this one started.
+an error.  What a process took and does not answer in a long time is checked here instead, and so is
+everything where a process begins with anything but its greeting.  Only public keys, messages and
+signatures leave this process, and no answer is believed but of a process that this one started.
 """
 
 import json
@@ -32,6 +33,9 @@ CHUNK = 1_000
 _WAITING = 16  # chunks, so that messages do not fill the memory
 _MOST = 8  # processes
 _SIZE = 8  # bytes that say how long what follows is
+PATIENCE = 60.0
+"""Seconds for which an answer is awaited once nothing else is left to check."""
+
 WORKER = (sys.executable, "-P", "-m", "confide.budget.signature_worker")
 READY = b"confide signature worker 1"
 VALID, INVALID = b"+", b"-"
@@ -124,6 +128,8 @@ class Gathered:
             pass
         for worker in self._workers:
             worker.wait()
+        while self._check_here():  # what was taken back
+            pass
         found: list[str] = []
         for chunk in self._chunks:
             if chunk.wrong is None:
@@ -170,6 +176,7 @@ class _Worker:
         self._more = threading.Event()
         self._over = self._ready = False
         self._failed: Exception | None = None
+        self._taken: _Chunk | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -179,17 +186,19 @@ class _Worker:
         self._more.set()
 
     def wait(self) -> None:
-        """Wait until it has answered all that it took.
+        """Wait until it has answered all that it took, or take that back if it hangs.
 
         Raises:
-            VerificationError: If it did not.
+            VerificationError: If it ended, or answered something else.
         """
         self._over = True
         self._more.set()
         if self._process is not None and not self._ready:  # it took none, and there are no more
             self._process.kill()
-        self._thread.join()
-        if self._failed is not None:
+        self._thread.join(PATIENCE)
+        if self._thread.is_alive():
+            self._take_back()
+        elif self._failed is not None:
             raise _unanswered() from self._failed
 
     def end(self) -> None:
@@ -198,18 +207,27 @@ class _Worker:
         self._more.set()
         if self._process is not None:
             self._process.kill()
-        self._thread.join()
+        self._thread.join(PATIENCE)
+
+    def _take_back(self) -> None:
+        """End the process, and let what it has not answered wait again."""
+        self.end()
+        if self._thread.is_alive():  # something else holds the pipe, and could still answer
+            raise _unanswered()
+        if self._taken is not None and self._taken.wrong is None:
+            self._waiting.append(self._taken)
 
     def _run(self) -> None:
         try:
             self._process = _process()
             if self._process is not None:
                 with self._process as process:
-                    self._ready = not self._over and _is_ready(process)
-                    if self._ready:
-                        self._serve(process)
-                    else:
-                        process.kill()
+                    try:
+                        self._ready = not self._over and _is_ready(process)
+                        if self._ready:
+                            self._serve(process)
+                    finally:
+                        process.kill()  # or its end would be waited for
         except Exception as error:  # noqa: BLE001 - told to whoever waits
             self._failed = error
 
@@ -225,9 +243,10 @@ class _Worker:
                 self._more.wait()
                 self._more.clear()
                 continue
+            self._taken = chunk
             write_frame(process.stdin, question(chunk.held))
-            answer = read_frame(process.stdout)
-            if len(answer) != len(chunk.held) or answer.strip(VALID + INVALID):
+            answer = _read_frame_of(process.stdout, size=len(chunk.held))
+            if answer.strip(VALID + INVALID):
                 raise ValueError
             pairs = zip(chunk.held, answer, strict=True)
             chunk.wrong = tuple(one.wrong for one, said in pairs if said != VALID[0])
@@ -276,6 +295,20 @@ def read_frame(file: IO[bytes]) -> bytes:
     return text
 
 
+def _read_frame_of(file: IO[bytes], *, size: int) -> bytes:
+    """Return the next text, which has a known length; nothing is read for any other.
+
+    Raises:
+        ValueError: If it has another, or is cut off.
+    """
+    if file.read(_SIZE) != size.to_bytes(_SIZE, "big"):
+        raise ValueError
+    text = file.read(size)
+    if len(text) != size:
+        raise ValueError
+    return text
+
+
 def _process() -> "subprocess.Popen[bytes] | None":
     """Return a new process; None where none can be started, which checks nothing."""
     try:
@@ -287,10 +320,15 @@ def _process() -> "subprocess.Popen[bytes] | None":
 
 
 def _is_ready(process: "subprocess.Popen[bytes]") -> bool:
-    """Wait for the greeting of a process; one that ends without it has taken nothing."""
+    """Wait for the greeting of a process; one that begins otherwise is given nothing.
+
+    Whatever runs at the start of an interpreter (``sitecustomize``, a ``.pth`` file) may print.
+    """
     try:
-        return process.stdout is not None and read_frame(process.stdout) == READY
-    except EOFError:
+        return (
+            process.stdout is not None and _read_frame_of(process.stdout, size=len(READY)) == READY
+        )
+    except ValueError:
         return False
 
 

@@ -34,6 +34,9 @@ DIES = "break"
 SHORT = "write_frame(answers, answered(asked)[1:])"
 ODD = "write_frame(answers, b'?' * len(answered(asked)))"
 HANGS = "import time; time.sleep(600)"
+HALF = "answers.write((2).to_bytes(8, 'big') + b'+'); answers.flush(); " + HANGS
+LONG = "answers.write(b'Loaded.' * 9); answers.flush(); " + HANGS
+PRINTS = "print('Environment of the ward loaded.', flush=True)\n"
 YES = "write_frame(answers, b'+' * len(answered(asked)))"
 
 
@@ -162,8 +165,11 @@ def test_what_another_process_finds_is_told(folder, helper):
     found_by_another_process(folder, helper, HONEST)
 
 
-@pytest.mark.parametrize("answer", [DIES, SHORT, ODD], ids=["dies", "short", "odd"])
-def test_a_process_that_does_not_answer_for_each_signature_is_an_error(folder, helper, answer):
+@pytest.mark.parametrize("answer", [DIES, SHORT, ODD, LONG], ids=["dies", "short", "odd", "long"])
+def test_a_process_that_does_not_answer_for_each_signature_is_an_error(
+    folder, helper, monkeypatch, answer
+):
+    monkeypatch.setattr(signatures, "PATIENCE", 600.0)  # nobody waits for what is known to be wrong
     signer = Patient()
     ledger = filled(folder, signer=signer)
     signer.flag = helper(answer)
@@ -172,10 +178,24 @@ def test_a_process_that_does_not_answer_for_each_signature_is_an_error(folder, h
     ledger.close()
 
 
+@pytest.mark.parametrize("answer", [HANGS, HALF], ids=["all", "half"])
+def test_what_a_process_took_and_does_not_answer_is_checked_here(
+    folder, helper, monkeypatch, answer
+):
+    monkeypatch.setattr(signatures, "PATIENCE", 1.0)
+    found_by_another_process(folder, helper, answer)
+
+
 @pytest.mark.parametrize(
     "command",
-    [("/nowhere/at-all",), (sys.executable, "-c", ""), (sys.executable, "-c", HANGS)],
-    ids=["none", "silent", "hangs"],
+    [
+        ("/nowhere/at-all",),
+        (sys.executable, "-c", ""),
+        (sys.executable, "-c", HANGS),
+        (sys.executable, "-c", "print('Welcome')"),
+        (sys.executable, "-c", PRINTS + HELP.format(answer=HONEST), "/nowhere/flag"),
+    ],
+    ids=["none", "silent", "hangs", "prints", "prints and is ready"],
 )
 def test_where_no_process_starts_everything_is_checked_here(folder, helper, monkeypatch, command):
     helper(HONEST)

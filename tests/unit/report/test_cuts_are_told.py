@@ -1,5 +1,6 @@
 """A bound that may leave something of a patient out is told before, with and after the number."""
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -120,6 +121,24 @@ def test_headline_table_certificate_screen_forecast_and_methods_tell_where_a_bou
     silent = [(name, place) for name in CUT for place, tells in told[name].items() if not tells]
     loud = [(name, place) for name in WHOLE for place, tells in told[name].items() if tells]
     assert (silent, loud) == ([], [])
+
+
+def test_a_count_per_patient_stops_at_its_limit_and_only_the_pages_say_so(tmp_path):
+    """Patients have 0, 1, 2 or 3 visits, 1.5 on average, and 0.75 where one of each counts."""
+    clinic = study(
+        tmp_path / "clinic",
+        {"stays": {"kind": "mean", "table": "patients", "column": "stays"}},
+        data=WHY.replace("at-most: 3", "at-most: 1"),
+    )
+    ran = confide("run", clinic.study, "--out", tmp_path / "out", "--quiet")
+    assert ran.code == 0, ran.err
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    (stays,) = certificate["guarantee"]["contribution-bounds"]
+    table = (tmp_path / "out" / "tables" / "stays.csv").read_text("utf-8")
+    (row,) = csv.DictReader(table.splitlines())
+    assert abs(float(row["value"]) - 0.75) < 0.1
+    assert "left-out" not in stays
+    assert row["flags"] == ""
 
 
 def test_counts_may_be_too_low_and_other_numbers_differ(released):
