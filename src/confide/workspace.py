@@ -27,7 +27,7 @@ from confide.plans.reuse import Answer
 from confide.release.approval import analyst_of, authority_of
 from confide.release.certificate import Issuer
 from confide.release.commitment import published
-from confide.release.consent import Forgotten, who_withdrew, withdraw
+from confide.release.consent import Forgotten, Lost, who_withdrew, withdraw
 from confide.release.gate import Gate
 from confide.release.growing import refuse_grown
 from confide.release.incidents import log_incident, stored_already
@@ -210,11 +210,12 @@ class Workspace:
             self._patients = site_patients(self._folder, lineage=self.declared.dataset.lineage)
         return self._patients
 
-    def forget(self, ids: Iterable[str]) -> Forgotten:
+    def forget(self, ids: Iterable[str], *, lost: Lost | None = None) -> Forgotten:
         """Take persons who withdrew consent out of what is kept and of every later release.
 
         Args:
             ids: Person ids as the source has them; the data need not hold them.
+            lost: Why these are all who ever withdrew; None if lists of before hold.
 
         Raises:
             ContractError: If one cannot be a person id; nothing was done.
@@ -222,8 +223,8 @@ class Workspace:
         if self._patients is not None:
             self._patients.close()
             self._patients = None
-        of, engine = self.declared.dataset, self.engine()
-        return withdraw(ids, dataset=of, engine=engine, ledger=self.ledger, folder=self._folder)
+        of, over = self.declared.dataset, self._without
+        return withdraw(ids, lost, dataset=of, over=over, ledger=self.ledger, folder=self._folder)
 
     def offers(self, plan: Plan) -> dict[str, Answer | ContractError]:
         """Return for each statistic how published releases answer it, or why they do not: free."""
@@ -272,13 +273,13 @@ class Workspace:
         self.close()
 
     def engine(self) -> Engine:
-        """Return the engine over the source as it is now; reads no rows by itself.
+        """Return the engine over the source as it is now, consent too; reads no rows by itself."""
+        return self._without(who_withdrew(self._folder, ledger=self.ledger))
 
-        One that was opened over other files, or before somebody withdrew consent, is closed: a
-        release is of the rows of its time.
-        """
+    def _without(self, withdrawn: Withdrawn) -> Engine:
         declared, of = self.declared, self.declared.dataset
-        withdrawn = who_withdrew(self._folder, ledger=self.ledger, lineage=of.lineage)
+        # One that was opened over other files, or before somebody withdrew consent, is closed: a
+        # release is of the rows of its time.
         if self._engine is not None and (
             withdrawn != self._withdrawn
             or self._engine.state != source_state(declared.source, base=declared.base, dataset=of)
@@ -395,5 +396,5 @@ def preparation(dataset: str | Path) -> "Preparation":
         folder=inside / PREPARED,
         threads=declared.threads,
         memory_limit=declared.memory_limit,
-        withdrawn=who_withdrew(inside, ledger=None, lineage=declared.dataset.lineage).hashes,
+        withdrawn=who_withdrew(inside, ledger=None).hashes,
     )

@@ -155,7 +155,7 @@ class OfficersContract(abc.ABC):
             ),
             "patient-shown": lambda by: desk.note_access(LINEAGE, **seen, officers=by),
             "consent-lists-lost": lambda by: desk.consent.note_lists_lost(
-                LINEAGE, by="cy", reason="the disk burned", officers=by
+                LINEAGE, tag="e" * 64, by="cy", reason="the disk burned", officers=by
             ),
             "unfrozen": unfreeze,
             "key-rotated": lambda by: ledger.rotate_key(

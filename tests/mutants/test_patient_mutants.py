@@ -9,6 +9,7 @@ import pytest
 from sqlglot import exp
 
 from confide import workspace
+from confide.budget.consent_desk import ConsentDesk
 from confide.budget.ledger import State
 from confide.budget.per_patient import people, records, sealed, store, tally
 from confide.budget.per_patient.bill import exhausted
@@ -26,6 +27,7 @@ from ledgers import LINEAGE
 from patient_ledgers import UNIT, Site
 from patients_world import write_hospital
 from unit.budget.per_patient import test_files_of_elsewhere as elsewhere
+from unit.release.test_withdrawn_for_the_whole_folder import beside, delete_lists
 
 pytestmark = pytest.mark.mutant
 HALF = FEMTO // 2
@@ -190,6 +192,35 @@ def test_a_reader_that_counts_whoever_withdrew_consent_is_found(tmp_path, monkey
 def test_an_engine_that_is_told_of_nobody_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(workspace, "who_withdrew", lambda *_, **__: Withdrawn())
     assert remains(tmp_path)
+
+
+def comes_back_by_another_lineage(folder):
+    """Taken out through one data set, list deleted: does another of the folder count them?"""
+    path = write_hospital(folder, cap='epsilon: "2000"', life='epsilon: "90000"')
+    with open_workspace(path) as at:
+        plan = at.plan({"id": "n", "kind": "count", "table": "people"}, epsilon="40")
+        at.release(plan, request="before")
+    with open_workspace(beside(path)) as at:
+        at.forget(["4"])
+    delete_lists(path)
+    try:
+        with open_workspace(path) as at:
+            at.release(plan, request="after")
+    except LedgerFrozenError:
+        return False
+    return True
+
+
+def test_a_guard_that_asks_for_the_lists_of_one_lineage_alone_is_found(tmp_path, monkeypatch):
+    assert not comes_back_by_another_lineage(tmp_path / "honest")
+
+    def of_the_first(self):
+        with self._journal.transaction():
+            first = next(iter(self._journal.book.accounts.values()))
+            return frozenset(first.withdrawn)
+
+    monkeypatch.setattr(ConsentDesk, "withdrawals", of_the_first)
+    assert comes_back_by_another_lineage(tmp_path / "mutant")
 
 
 def test_copies_of_before_that_stay_in_use_are_found(tmp_path, monkeypatch):

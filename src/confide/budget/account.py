@@ -7,6 +7,7 @@ book alone; those that one has are in the database and the anchor too, and stay 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from confide.budget.amount import LARGEST, Amount
 from confide.budget.awaited import NOTHING, Awaited
@@ -82,13 +83,6 @@ class Account:
     charged: bool = False
     awaited: Awaited = NOTHING
     withdrawn: dict[str, str] = field(default_factory=dict)
-
-    def list_tag(self, tag: str | None, under: str) -> None:
-        """Take in a list of withdrawn patients, made under a hash key; None if all are lost."""
-        if tag is None:
-            self.withdrawn.clear()
-        else:
-            self.withdrawn[tag] = under
 
     def open_year(self, year: int, *, vouched: bool = True) -> None:
         """Charge to ``year`` from now on; an earlier year never opens again.
@@ -382,3 +376,16 @@ def _file_rows(account: Account) -> Iterator[ScopeSpent]:
     for kind in (YEAR, LIFETIME, DELTA):
         name = counter_name(kind, when=Occasion(year=account.year))
         yield use_of(name, account.holds(name), caps.get(kind))
+
+
+def take_list(accounts: Mapping[str, Account], fields: Mapping[str, Any], *, under: str) -> None:
+    """Take in a list of withdrawn patients, made under a hash key; or one that replaces all.
+
+    A list holds for every lineage of the ledger, and so does an officers' act that all are lost.
+    """
+    mine = accounts[fields["lineage"]]
+    if fields["kind"] == "consent-lists-lost":
+        for account in accounts.values():
+            account.withdrawn.clear()
+    if tag := fields.get("list"):  # rows of earlier versions may not say
+        mine.withdrawn[tag] = under

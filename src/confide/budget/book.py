@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from confide.budget.account import Account
+from confide.budget.account import Account, take_list
 from confide.budget.account_record import caps_of, charges_json
 from confide.budget.awaited import Awaited, require_word
 from confide.budget.chain import GENESIS, Event, check_link
@@ -133,7 +133,7 @@ class Book:
             case "patient-shown":
                 pass  # who looked at whose spends, and why
             case "consent-withdrawn" | "consent-lists-lost":
-                self.accounts[self.lineage].list_tag(fields.get("list"), self.identity.order_key)
+                take_list(self.accounts, fields, under=self.identity.order_key)
             case "key-rotated":
                 self.signing = self.signing.rotated(fields, event)
             case kind:

@@ -31,22 +31,26 @@ class ConsentDesk:
             return self._journal.append("consent-withdrawn", **said).number
 
     def note_lists_lost(
-        self, lineage: str, *, by: str, reason: str, officers: Officers = ()
-    ) -> None:
-        """Record that the lists of withdrawn patients are lost, and no longer asked for.
+        self, lineage: str, *, tag: str, by: str, reason: str, officers: Officers = ()
+    ) -> int:
+        """Record that one list takes the place of all, which are lost; return the row's number.
 
-        An officer's act: whoever is not listed again is counted again.
+        An act of officers of every policy: lists hold for all data sets of the ledger, and whoever
+        is not listed again is counted again.  One row ends the old ones and names the new one, so
+        there is no moment at which none is asked for.
         """
         require_reason(reason, what="going on without a list of withdrawn patients")
         with self._journal.transaction():
             self._journal.book.account(lineage)
-            said = {"lineage": lineage, "by": by, "reason": reason}
-            self._journal.append("consent-lists-lost", officers, **said)
+            said = {"lineage": lineage, "by": by, "reason": reason, "list": tag}
+            return self._journal.append("consent-lists-lost", officers, **said).number
 
-    def withdrawals(self, lineage: str) -> frozenset[str]:
-        """Return the tags of the lists that were recorded under the hash key of now."""
+    def withdrawals(self) -> frozenset[str]:
+        """Return the tags of all lists that were recorded under the hash key of now.
+
+        Through whichever data set they came: a list takes a person out of all that share the key.
+        """
         with self._journal.transaction():
             book = self._journal.book
-            account, key = book.accounts.get(lineage), book.identity.order_key
-            held = {} if account is None else account.withdrawn
-            return frozenset(tag for tag, under in held.items() if under == key)
+            held = [pair for each in book.accounts.values() for pair in each.withdrawn.items()]
+            return frozenset(tag for tag, under in held if under == book.identity.order_key)

@@ -106,7 +106,13 @@ def unfreeze(
     officers = officers_of(officer)
     with open_ledger(dataset) as (held, _):
         held.unfreeze(reason, officers=officers)
+        last = held.chain().events[-1].fields()
     _done("unfreeze", "The ledger goes on.", as_json=as_json, quiet=quiet)
+    if last["kind"] == "unfrozen" and "lost" in last:
+        Output(json=as_json, quiet=quiet).note(
+            "Who withdrew consent in the lost rows may be counted again: run confide patients "
+            "forget for them."
+        )
 
 
 @ledger.command("open-year")

@@ -3,23 +3,28 @@
 ::
 
     list       keyed hashes in a sealed list: durable, and left out of every reading from then on
+    note       a row of the ledger: the day and the tag of the list, and not who, nor how many
     copies     all prepared copies are deleted; they are made anew without the person
     records    the hash that led to the person's number is overwritten, in every store
-    note       a row of the ledger: the day and the tag of the list, and not who, nor how many
 
-After a crash in between, the same again brings it to its end.
+After a crash in between, the same again brings it to its end.  The order matters: once the hash is
+overwritten nobody can tell what the person was charged, so by then the ledger has to ask for the
+list, or whoever deletes it would have given the person a fresh cap.
 
 *Privacy:* what is done is the same whether or not the data hold the person.  What was published,
 trained or backed up stays as it is (docs/how-to/consent-withdrawn.md).
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from confide.budget.ledger import Ledger
+from confide.budget.lengths import require_reason
 from confide.budget.per_patient.store_folder import forget_people
 from confide.budget.per_patient.withdrawn import (
     FOLDER,
@@ -28,6 +33,7 @@ from confide.budget.per_patient.withdrawn import (
     require_listed,
     withdrawn,
 )
+from confide.budget.workflow.acts import Officers
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
 from confide.release.approval import login
@@ -35,6 +41,22 @@ from confide.release.keys import read_order_key
 from confide.release.site_ledger import PATIENTS
 from confide.rows.engine import Engine
 from confide.tables.schema import Dataset
+
+_WHOLE = re.compile(r"(-?[1-9][0-9]*|0)[.]0+")
+"""An integral number as one of floating point is shown; as a person it is its plain digits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """That the lists of before are lost for good: an officers' act.
+
+    Attributes:
+        reason: Why.
+        officers: Keys of those who do it.
+    """
+
+    reason: str
+    officers: Officers = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,33 +74,30 @@ class Forgotten:
     row: int
 
 
-def who_withdrew(folder: Path, *, ledger: Ledger | None, lineage: str) -> Withdrawn:
-    """Return whose rows are left out of every reading.
+def who_withdrew(folder: Path, *, ledger: Ledger | None) -> Withdrawn:
+    """Return whose rows are left out of every reading, through whichever data set they withdrew.
 
     Args:
         folder: The workspace folder.
         ledger: Knows which lists there are; None where no release comes of it.
-        lineage: Of the data.
 
     Raises:
         LedgerFrozenError: If a list is missing or was changed.
     """
     found = withdrawn(folder / FOLDER, hash_key=read_order_key(folder))
     if ledger is not None:
-        require_listed(found, noted=ledger.desk.consent.withdrawals(lineage))
+        require_listed(found, noted=ledger.desk.consent.withdrawals())
     return found
 
 
-def require_not_withdrawn(
-    folder: Path, *, ledger: Ledger, lineage: str, words: tuple[int, int]
-) -> None:
+def require_not_withdrawn(folder: Path, *, ledger: Ledger, words: tuple[int, int]) -> None:
     """Refuse to speak of a person of whom nothing is known any more.
 
     Raises:
         ContractError: If they withdrew consent.
     """
     high, low = words
-    if f"{high:016x}{low:016x}" in who_withdrew(folder, ledger=ledger, lineage=lineage).hashes:
+    if f"{high:016x}{low:016x}" in who_withdrew(folder, ledger=ledger).hashes:
         raise ContractError(
             "This person withdrew consent: what led from the id to charges was deleted.",
             hint="Charges that everybody pays: confide ledger show",
@@ -86,18 +105,26 @@ def require_not_withdrawn(
 
 
 def withdraw(
-    ids: Iterable[str], *, dataset: Dataset, engine: Engine, ledger: Ledger, folder: Path
+    ids: Iterable[str],
+    lost: Lost | None,
+    *,
+    dataset: Dataset,
+    over: Callable[[Withdrawn], Engine],
+    ledger: Ledger,
+    folder: Path,
 ) -> Forgotten:
     """Take persons out of all that is kept and of every later release, for good.
 
     Args:
         ids: Person ids as the source has them.
+        lost: Why these are all who ever withdrew; None if lists of before hold.
         dataset: Public facts.
-        engine: Over the source, for how ids are compared there; reads no row.
+        over: Gives the engine over the source, for how ids are compared there; reads no row.
         ledger: Where it is noted.
         folder: The workspace folder.
 
     Raises:
+        ApprovalMissingError: If the lists of before are lost and officers did not sign.
         ContractError: If there are none, one cannot be an id, or rows have no persons; says which
             one by its place, and nothing was done.
         LedgerFrozenError: If the patients' records are not whole.
@@ -110,19 +137,46 @@ def withdraw(
             "With the row as privacy unit no person is known, so none can be taken out.",
             hint="Delete the rows in the source.",
         )
-    words = [engine.identity(each) for each in ids]
+    if lost is not None:
+        require_reason(lost.reason, what="going on without a list of withdrawn patients")
+    engine = over(who_withdrew(folder, ledger=ledger if lost is None else None))
+    words = [[engine.identity(reading) for reading in readings(each)] for each in ids]
     if not words:
         raise ContractError("Expected a person id, got none.", hint="Write one on each line.")
-    for place, each in enumerate(words, start=1):
-        if each is None:
+    for place, read in enumerate(words, start=1):
+        if not any(read):
             raise ContractError(
                 f"Id {place} cannot be a person id of this source; nothing was done.",
                 hint="Write ids as the source has them, one on each line.",
             )
-    identities = np.array(words, dtype=np.uint64)
-    key = read_order_key(folder)
-    tag = list_withdrawn(folder / FOLDER, identities, hash_key=key)
+    whole = sorted({each for read in words for each in read if each is not None})
+    identities, key = np.array(whole, dtype=np.uint64), read_order_key(folder)
+    said: dict[str, Any] = {"tag": list_withdrawn(folder / FOLDER, identities, hash_key=key)}
+    said["by"], consent = login(), ledger.desk.consent
+    if lost is None:
+        row = consent.note_withdrawal(dataset.lineage, **said)
+    else:
+        said |= {"reason": lost.reason, "officers": lost.officers}
+        row = consent.note_lists_lost(dataset.lineage, **said)
     copies = delete_copies(folder / PREPARED)
     forget_people(folder / PATIENTS, identities, hash_key=key)
-    row = ledger.desk.consent.note_withdrawal(dataset.lineage, tag=tag, by=login())
     return Forgotten(patients=len(words), copies=copies, row=row)
+
+
+def readings(given: str) -> tuple[str, ...]:
+    """Return what an id may be in the source: letters and exports add blanks, quotes and zeros.
+
+    A hash too many leads nowhere, while one too few counts somebody who withdrew.
+
+    Example:
+        >>> readings(' "P001 "'), readings("7.0")
+        ((' "P001 "', '"P001 "', 'P001 ', 'P001'), ('7.0', '7'))
+    """
+    bare = given.strip()
+    found = [given, bare]
+    for quote in ('"', "'"):
+        if len(bare) > 1 and bare[0] == bare[-1] == quote:
+            inside = bare[1:-1].replace(2 * quote, quote)
+            found += [inside, inside.strip()]
+    found += [whole[1] for each in found if (whole := _WHOLE.fullmatch(each))]
+    return tuple(each for each in dict.fromkeys(found) if each)

@@ -10,7 +10,8 @@ from command_line import confide
 from confide.budget import desk
 from confide.budget.journal import Journal
 from confide.budget.ledger import Caps
-from confide.errors import LedgerFrozenError
+from confide.cli.officers import officers_of
+from confide.errors import ApprovalMissingError, LedgerFrozenError
 from confide.release import asking
 from confide.release.keys import make_person_key
 from confide.workspace import open_ledger
@@ -149,6 +150,21 @@ def test_an_act_on_the_whole_ledger_is_every_officers_whatever_data_set_its_row_
             forger.append("unfrozen", **said)
     monkeypatch.undo()
     assert confide("ledger", "verify", clinic.dataset).code == 0
+
+
+def test_lists_of_withdrawn_patients_are_lost_by_every_officers_word_whatever_data_set_says_so(
+    plain,
+):
+    """One without a policy needs no fewer officers: the lists hold for all of the ledger."""
+    assert run(plain, "first").code == 0
+    with open_ledger(plain.dataset) as (held, declared):
+        held.register(replace(declared.terms(), lineage="other", caps=Caps(lifetime=10**9)))
+        lost = {"tag": "e" * 64, "by": "bo", "reason": "mine"}
+        for hand in ((), officers_of([plain.keys["bo"]])):
+            with pytest.raises(ApprovalMissingError):
+                held.desk.consent.note_lists_lost("other", **lost, officers=hand)
+        held.desk.consent.note_lists_lost("other", **lost, officers=officers_of([plain.keys["cy"]]))
+        assert held.desk.consent.withdrawals() == {"e" * 64}
 
 
 def test_an_approval_is_of_the_plan_that_was_shown(clinic, monkeypatch):

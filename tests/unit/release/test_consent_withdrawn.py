@@ -253,7 +253,7 @@ def test_lists_that_are_lost_for_good_are_made_anew_by_an_officers_act(hospital)
     forget(hospital, "4", "5", words=("--lists-lost", "the disk burned"))
     with open_workspace(hospital) as at:
         kinds = [event.fields()["kind"] for event in at.ledger.chain().events]
-        assert kinds[-2:] == ["consent-lists-lost", "consent-withdrawn"]
+        assert kinds[-2:] == ["consent-withdrawn", "consent-lists-lost"]
         assert counted(at, "after") == 39
 
 

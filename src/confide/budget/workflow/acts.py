@@ -69,7 +69,7 @@ WORDS: Mapping[str, Word] = {
 """Every kind of row that a chain may hold."""
 
 
-OF_ALL = frozenset({"unfrozen", "key-rotated"})
+OF_ALL = frozenset({"unfrozen", "key-rotated", "consent-lists-lost"})
 """Acts on the whole ledger, whatever data set their row names."""
 
 

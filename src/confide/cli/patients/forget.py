@@ -35,18 +35,14 @@ def forget_patients(
     Ids are asked for, or read from a file or standard input: command lines are kept by shells.
     """
     from confide.files.private_places import WORKSPACE
-    from confide.release.approval import login
+    from confide.release.consent import Lost
     from confide.workspace import open_workspace, preparation
 
     output, officers = Output(json=as_json, quiet=quiet), officers_of(officer)
     given = read_ids(ids)
     with open_workspace(dataset) as site:
-        if lists_lost:
-            of = site.declared.dataset
-            site.ledger.desk.consent.note_lists_lost(
-                of.lineage, by=login(), reason=lists_lost, officers=officers
-            )
-        done = site.forget(given)
+        lost = Lost(reason=lists_lost, officers=officers) if lists_lost else None
+        done = site.forget(given, lost=lost)
         incidents = (site.declared.base / WORKSPACE / "incidents.log").exists()
     if done.copies:
         with output.stages({}) as progress:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from confide.errors import ContractError
-from confide.regular_file import read_text
+from confide.regular_file import read_bytes
 
 STANDARD_INPUT = Path("-")
 LONGEST = 10_000
@@ -30,6 +30,8 @@ Ids = Annotated[
 def read_ids(path: Path | None) -> list[str]:
     """Return the person ids of a file, of standard input, or of a prompt; empty lines are none.
 
+    Lines end where a file's lines do; blanks at their ends, and other separators, may be of an id.
+
     Raises:
         ContractError: If the file cannot be read as lines of text.
     """
@@ -40,17 +42,18 @@ def read_ids(path: Path | None) -> list[str]:
     name = "standard input"
     try:
         if path is None or path == STANDARD_INPUT:
-            text = typer.get_text_stream("stdin").read()
+            content = typer.get_binary_stream("stdin").read()
         else:
             name = path.name
-            text = read_text(path, encoding="utf-8-sig")
+            content = read_bytes(path)
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = None
     except OSError as error:
         raise ContractError(f"{name}: {error.strerror}.", hint="Name another --ids.") from None
     if text is None:
         raise ContractError(f"{name} is no text in UTF-8.", hint="Write one id on each line.")
-    found = [line.strip() for line in text.splitlines() if line.strip()]
+    found = [line for line in text.replace("\r\n", "\n").split("\n") if line]
     if any(len(each) > LONGEST for each in found):
         raise ContractError(f"{name} holds a line that is no id.", hint="Write one on each line.")
     return found

@@ -56,9 +56,7 @@ def show_patient(
             reason=reason,
             officers=officers,
         )
-        require_not_withdrawn(
-            site.declared.base / WORKSPACE, ledger=site.ledger, lineage=of.lineage, words=identity
-        )
+        require_not_withdrawn(site.declared.base / WORKSPACE, ledger=site.ledger, words=identity)
         told = site.patients().statement(site.ledger, identity=identity)
         letter = of.measure.letter
         caps = [
