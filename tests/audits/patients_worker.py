@@ -68,14 +68,14 @@ def victim(folder, key, point, number):
     if point == POINTS[1]:
         die()
     if point == POINTS[2]:
-        Path.rename = dying(Path.rename, suffix=".people")
+        Path.replace = dying(Path.replace, suffix=".people")
     if point == POINTS[3]:
         members.write_sealed = die
     if point == POINTS[4]:
         people.write_sealed = lambda *_, **__: None  # only the membership is cut in half
         sealed.write_all = half_then_die
     if point == POINTS[5]:
-        Path.rename = dying(Path.rename, suffix=".members")
+        Path.replace = dying(Path.replace, suffix=".members")
     count = PEOPLE + (number if point in POINTS[2:4] else 0)  # with patients nobody met
     _, tag = site.charge(held, np.arange(PEOPLE), LOSSES, count=count)
     if point == POINTS[6]:

@@ -147,7 +147,7 @@ def test_the_fuzz_rejects_far_times_that_are_printed(
 ) -> None:
     native = of(IN_FILES, "timestamp-us-local", kind="parquet")
     assert list(wrong(native, tmp_path / "right")) == []
-    monkeypatch.setattr(clean, "_date_of", lambda cell, _: cell)
+    monkeypatch.setattr(clean, "date_of_moment", lambda moment, **_: moment)
     assert any("failed: " in words for words in wrong(native, tmp_path / "broken"))
 
 
@@ -155,7 +155,7 @@ def test_a_connection_that_a_cell_has_broken_refuses_nothing_before_a_charge(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """After a failure inside it the engine refuses every query; told for free, it tells of the cell."""
-    monkeypatch.setattr(clean, "_date_of", lambda cell, _: cell)
+    monkeypatch.setattr(clean, "date_of_moment", lambda moment, **_: moment)
     native = of(IN_FILES, "timestamp-us-local", kind="parquet")
     date = next(
         each

@@ -91,7 +91,6 @@ TYPES: Mapping[str, Physical] = {
     IN_MILLISECONDS: Physical.MILLISECONDS,
     IN_MORE_DIGITS: Physical.ROUNDED,
     COMPUTED: Physical.COMPUTED,
-    DURATION: Physical.OTHER,
     "BOOLEAN": Physical.BOOLEAN,
     '"NULL"': Physical.NOTHING,  # a column in memory without a single value has no type
 }

