@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import duckdb
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -120,6 +119,7 @@ def test_booleans_of_parquet_are_true_and_false(tmp_path):
 
 
 def test_the_labels_of_a_frame_are_found_in_its_rows_so_they_refuse_nothing(tmp_path):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
     sexes = pd.Categorical(["f"] * 20)
     frame = pd.DataFrame({"pid": range(20), "sex": sexes})
     path = declared(tmp_path, column="{categories: [f, m]}", source=FRAMES)
