@@ -186,6 +186,33 @@ def _public(path: Path, flags: int) -> int:
     return file
 
 
+def create_durable(path: Path, content: bytes) -> None:
+    """Write a file of mode 0600 where nothing stands; its bytes are on disk when this returns.
+
+    Raises:
+        FileExistsError: If anything stands there.
+    """
+    file = descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        write_all(file, content)
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Let one process at a time in, by a file of its own; a killed one lets go."""
+    import fcntl  # which not every system has that reads files
+
+    file = descriptor(path, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
 def write_all(file: int, content: bytes | memoryview) -> None:
     """Write every byte to a descriptor: one call may write fewer where a disk is nearly full."""
     rest = memoryview(content)

@@ -16,7 +16,6 @@ under way is burned.  Of a ledger that several hosts share no anchor knows all t
 import base64
 import hashlib
 import json
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.export import chain_text, check_chain, read_chain
 from confide.budget.store import Store, answers_of
 from confide.errors import ContractError, LedgerFrozenError, PolicyError, VerificationError
-from confide.regular_file import descriptor, read_bytes, sync_folder
+from confide.regular_file import create_durable, read_bytes, sync_folder
 
 SCHEMA = "confide.ledger-backup/1"
 CHAIN, ANSWERS, MANIFEST = "chain.jsonl", "answers.jsonl", "manifest.json"
@@ -280,9 +279,5 @@ def _message(manifest: Mapping[str, Any]) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    file = descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    with os.fdopen(file, "wb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
+    create_durable(path, content)
     sync_folder(path.parent)

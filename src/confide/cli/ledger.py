@@ -253,11 +253,7 @@ def _entry(entry: "Entry", *, dataset: "Schema") -> dict[str, Any]:
         "request": entry.request_key,
         "plan": entry.plan_digest,
         "amount": entry.amount.text(entry.measure),
-        **(
-            {}
-            if (epsilon := _epsilon(entry.amount.nano, dataset=dataset)) is None
-            else {"epsilon": epsilon}
-        ),
+        **({} if epsilon is None else {"epsilon": epsilon}),
         "state": "withheld" if entry.withheld else entry.state.value,
     }
 

@@ -23,12 +23,11 @@ from cryptography.hazmat.primitives.serialization import (
 
 from confide.errors import ContractError
 from confide.regular_file import (
-    descriptor,
+    create_durable,
     read_bytes,
     read_text,
     require_regular,
     sync_folder,
-    write_all,
 )
 
 SIGNING, PUBLIC, ORDER = "signing.key", "signing.pub", "hash.key"
@@ -86,14 +85,14 @@ def make_signing_key(folder: Path) -> None:
     """Write a new signing key and its public half, unless there is one."""
     if not (folder / SIGNING).exists():
         private = Ed25519PrivateKey.generate()
-        _write(folder / SIGNING, _pem(private))
+        create_durable(folder / SIGNING, _pem(private))
         _replace(folder / PUBLIC, SigningKey(private).name + "\n")
 
 
 def make_order_key(folder: Path) -> None:
     """Write a new row-order key, unless there is one."""
     if not (folder / ORDER).exists():
-        _write(folder / ORDER, os.urandom(32).hex().encode() + b"\n")
+        create_durable(folder / ORDER, os.urandom(32).hex().encode() + b"\n")
 
 
 def make_person_key(path: Path) -> str:
@@ -107,7 +106,7 @@ def make_person_key(path: Path) -> str:
             f"{path.name} exists, and a key is not written over.", hint="Choose another --out."
         )
     private = Ed25519PrivateKey.generate()
-    _write(path, private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    create_durable(path, private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     return SigningKey(private).public_key.hex()
 
 
@@ -124,7 +123,7 @@ def make_pending_key(folder: Path) -> SigningKey:
     """Write a signing key that is not in force yet, and return it."""
     private = Ed25519PrivateKey.generate()
     (folder / PENDING).unlink(missing_ok=True)
-    _write(folder / PENDING, _pem(private))
+    create_durable(folder / PENDING, _pem(private))
     sync_folder(folder)
     return SigningKey(private)
 
@@ -172,17 +171,8 @@ def _replace(path: Path, text: str) -> None:
     """Replace a file as a whole."""
     beside = path.with_name(f"{path.name}.tmp")
     beside.unlink(missing_ok=True)
-    _write(beside, text.encode("ascii"))
+    create_durable(beside, text.encode("ascii"))
     beside.replace(path)
-
-
-def _write(path: Path, content: bytes) -> None:
-    file = descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    try:
-        write_all(file, content)
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def read_signing_key(folder: Path) -> SigningKey:

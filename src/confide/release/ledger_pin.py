@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from confide.budget.identity import fingerprint, new_ledger_id
-from confide.regular_file import descriptor, read_text, sync_folder, write_all
+from confide.regular_file import create_durable, read_text, sync_folder
 from confide.release.keys import ORDER, make_order_key, make_signing_key, read_order_key
 
 NEW, PIN = "ledger.new", "ledger.id"
@@ -69,12 +69,7 @@ def may_begin(folder: Path) -> bool:
 
 
 def _write(path: Path, ledger: str) -> None:
-    file = descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    try:
-        write_all(file, f"{ledger}\n".encode())
-        os.fsync(file)
-    finally:
-        os.close(file)
+    create_durable(path, f"{ledger}\n".encode())
 
 
 def _read(path: Path) -> str:

@@ -14,17 +14,16 @@ References:
 """
 
 import contextlib
-import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from confide.errors import ContractError
 from confide.noise.entropy import Entropy, SystemEntropy
-from confide.regular_file import descriptor, read_bytes, sync_folder
+from confide.regular_file import descriptor, locked, read_bytes, sync_folder
 from confide.release.responses import body_of, read_report
 from confide.release.survey import Report, Survey, encode
 
@@ -121,12 +120,6 @@ def _write(path: Path, reports: Mapping[str, Report], *, survey: Survey) -> None
     sync_folder(path.parent)
 
 
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> contextlib.AbstractContextManager[None]:
     """Let one process at a time read and replace a file of receipts."""
-    lock = descriptor(path.with_name(f".{path.name}.lock"), os.O_WRONLY | os.O_CREAT)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
+    return locked(path.with_name(f".{path.name}.lock"))

@@ -11,16 +11,13 @@ would have to be made anew, and spends kept by a keyed hash of the patient would
 """
 
 import contextlib
-import fcntl
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.place import Place, exists, open_store
 from confide.budget.workflow.acts import Officers
 from confide.errors import PolicyError
-from confide.regular_file import descriptor
+from confide.regular_file import locked
 from confide.release.keys import (
     PENDING,
     SigningKey,
@@ -112,12 +109,6 @@ def _last_named(folder: Path, *, place: Place) -> str:
     return named
 
 
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _alone(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Let one process at a time replace the key."""
-    lock = descriptor(folder / "signing.lock", os.O_RDWR | os.O_CREAT)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
+    return locked(folder / "signing.lock")

@@ -4,11 +4,8 @@
 """
 
 import contextlib
-import fcntl
 import hashlib
 import hmac
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +13,7 @@ from numpy.typing import NDArray
 
 from confide.budget.per_patient.people import People
 from confide.budget.per_patient.sealed import read_sealed
-from confide.regular_file import descriptor
+from confide.regular_file import locked
 
 KIND = "store"
 MARK = "store.sealed"
@@ -27,15 +24,9 @@ def store_key(hash_key: bytes) -> bytes:
     return hmac.new(hash_key, b"confide patient store 1", hashlib.sha256).digest()
 
 
-@contextlib.contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Let one process at a time decide in the folder of a store; a killed one lets go."""
-    file = descriptor(folder / "lock", os.O_RDWR | os.O_CREAT)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(file)
+    return locked(folder / "lock")
 
 
 def forget_people(folder: Path, identities: NDArray[np.uint64], *, hash_key: bytes) -> None:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from confide.budget.per_patient.sealed import read_sealed, write_sealed
 from confide.errors import LedgerFrozenError
-from confide.regular_file import descriptor, read_bytes, sync_folder, write_all
+from confide.regular_file import create_durable, read_bytes, sync_folder
 
 FOLDER = "withdrawn"
 SUFFIX = ".withdrawn"
@@ -123,12 +123,7 @@ def put_lists_back(folder: Path, files: Mapping[str, bytes]) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         part = path.with_name(f"{name}.part")
         part.unlink(missing_ok=True)
-        file = descriptor(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        try:
-            write_all(file, content)
-            os.fsync(file)
-        finally:
-            os.close(file)
+        create_durable(part, content)
         part.rename(path)
         sync_folder(folder)
 
