@@ -77,7 +77,9 @@ def test_an_answer_that_was_never_given_and_counts_as_yes_is_caught(
             worker.wait()
         return [each for chunk in self._chunks for each in chunk.wrong or ()]
 
+    check = suite.test_a_process_that_does_not_answer_for_each_signature_is_an_error
+    assert not is_caught(check, tmp_path / "whole", helper, monkeypatch, answer)
+    (tmp_path / "taken").unlink(missing_ok=True)
     monkeypatch.setattr(signatures._Worker, "wait", lenient)
     monkeypatch.setattr(signatures.Gathered, "wrong", passes)
-    check = suite.test_a_process_that_does_not_answer_for_each_signature_is_an_error
-    assert is_caught(check, tmp_path / "broken", helper, answer)
+    assert is_caught(check, tmp_path / "broken", helper, monkeypatch, answer)
