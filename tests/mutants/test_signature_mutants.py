@@ -25,9 +25,9 @@ def small(monkeypatch):
     monkeypatch.setattr(signatures, "workers_here", lambda: 0)
 
 
-def forgets_a_chunk(whole):
+def forgets_a_chunk(whole, *, place):
     def put(self):
-        self._open.held = [] if len(self._chunks) == 1 else self._open.held
+        self._open.held = [] if len(self._chunks) == place else self._open.held
         whole(self)
 
     return put
@@ -53,8 +53,12 @@ def test_signatures_of_people_that_are_never_asked_for_are_caught(tmp_path, monk
 def test_a_chunk_that_is_left_out_is_caught(tmp_path, monkeypatch, line):
     check = suite.test_a_line_of_the_anchor_that_is_not_signed_is_found_in_any_chunk
     assert not is_caught(check, tmp_path / "whole", line)
-    monkeypatch.setattr(signatures.Gathered, "_put", forgets_a_chunk(signatures.Gathered._put))
-    assert is_caught(check, tmp_path / "broken", line)
+    whole, caught = signatures.Gathered._put, []
+    for place in range(line + 2):  # the line is in one of them, beside people's signatures
+        forgetful = forgets_a_chunk(whole, place=place)
+        monkeypatch.setattr(signatures.Gathered, "_put", forgetful)
+        caught.append(is_caught(check, tmp_path / f"broken {place}", line))
+    assert caught.count(True) == 1
 
 
 @pytest.mark.parametrize(

@@ -12,23 +12,16 @@ saw: it may lack the rows of others, which the host adds when it next looks, and
 with its ledger shows nothing: known-weakness, and the reason for a second place.
 """
 
-import functools
-import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from confide.budget.amount import LARGEST
-from confide.budget.chain import SignedHead, canonical, head_of
-from confide.budget.counters import KINDS, kind_of, year_of
+from confide.budget.anchor_line import Line, line_of
+from confide.budget.chain import SignedHead, canonical
 from confide.errors import LedgerFrozenError
 from confide.regular_file import descriptor, read_bytes, reading, sync_folder, write_all
 
 _BLOCK = 65_536
-_LONGEST_NAME = 1536  # of a counter, in bytes: more than any has, and what PostgreSQL indexes
-_HASH = re.compile(r"[0-9a-f]{64}")
-_KINDS = frozenset(KINDS)
 
 
 class Anchor:
@@ -37,13 +30,17 @@ class Anchor:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def heads(self) -> tuple[SignedHead | None, ...]:
+    def lines(self) -> tuple[Line | None, ...]:
         """Return every complete line, oldest first; ``None`` for one that cannot be read."""
         try:
             text = read_bytes(self._path, largest=None)
         except FileNotFoundError:
             return ()
-        return tuple(_parse(line) for line in _complete(text).split(b"\n")[:-1])
+        return tuple(map(line_of, _complete(text).split(b"\n")[:-1]))
+
+    def heads(self) -> tuple[SignedHead | None, ...]:
+        """Return the heads of all lines."""
+        return tuple(None if line is None else line.head() for line in self.lines())
 
     def last_number(self) -> int:
         """Return the number of the last complete line, 0 if there is none; reads the end only.
@@ -52,7 +49,7 @@ class Anchor:
             LedgerFrozenError: If that line cannot be read.
         """
         for line in self._backwards():
-            last = _parse(line)
+            last = line_of(line)
             if last is None:
                 raise LedgerFrozenError("The last line of the anchor cannot be read.")
             return last.number
@@ -65,9 +62,9 @@ class Anchor:
         """
         found: list[SignedHead | None] = []
         for line in self._backwards():
-            head = _parse(line)
-            found.append(head)
-            if head is None or head.number <= number:
+            read = line_of(line)
+            found.append(None if read is None else read.head())
+            if read is None or read.number <= number:
                 break
         return tuple(reversed(found))
 
@@ -103,41 +100,6 @@ class Anchor:
             os.close(file)
         if is_new:
             sync_folder(self._path.parent)
-
-
-def _parse(line: bytes) -> SignedHead | None:
-    """Return the head of a line; None where no ledger can have written it.
-
-    Such a line is a difference, which an officer may accept, and counts nothing: whoever can write
-    here could otherwise write one that no ledger can take up, and nobody would get it going again.
-    """
-    try:
-        text = line.decode()
-        head = head_of(json.loads(text))
-        is_known = _are_known(tuple(head.spent))
-        if "\\" in text:  # half a character can be written in no other way
-            head.message()  # what has no form was never signed
-    except (ValueError, RecursionError):
-        return None
-    fits = all(0 <= units <= LARGEST for units in head.spent.values())
-    fits = fits and all(map(_is_name, (head.kind, head.lineage, *head.spent)))
-    return head if fits and is_known and _HASH.fullmatch(head.hash) else None
-
-
-@functools.lru_cache(maxsize=1024)
-def _is_name(text: str) -> bool:
-    """Return whether every store can hold a text as the name of a counter."""
-    return text.isprintable() and len(text.encode()) <= _LONGEST_NAME
-
-
-@functools.lru_cache(maxsize=1024)
-def _are_known(scopes: tuple[str, ...]) -> bool:
-    """Return whether these are names of counters.
-
-    Raises:
-        ValueError: If one that is by year names none.
-    """
-    return {kind_of(scope): year_of(scope) for scope in scopes}.keys() <= _KINDS
 
 
 def _complete(text: bytes) -> bytes:

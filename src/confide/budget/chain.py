@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 GENESIS = "0" * 64
-_DOMAIN = b"confide ledger head 1\n"  # a signature of a head is a signature of nothing else
+DOMAIN = b"confide ledger head 1\n"
+"""Before what is signed: a signature of a head is a signature of nothing else."""
+
 _decode = json.JSONDecoder().raw_decode  # what json.loads does beside looking for spaces
 _quick = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
@@ -86,7 +88,7 @@ class SignedHead:
     def message(self) -> bytes:
         """Return the bytes that are signed."""
         fields = {name: value for name, value in self.to_fields().items() if name != "signature"}
-        return _DOMAIN + canonical(fields).encode("utf-8")
+        return DOMAIN + canonical(fields).encode("utf-8")
 
     def to_fields(self) -> dict[str, Any]:
         """Return the head as it stands in an anchor."""

@@ -10,9 +10,17 @@ an answer was changed, so the ledger must be restored from a backup first.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from confide.budget.amount import LARGEST, Amount
 from confide.budget.anchor import Anchor
+from confide.budget.anchor_audit import (
+    anchor_differences,
+    keys_for,
+    last_accepted,
+    unsigned_lines,
+)
+from confide.budget.anchor_line import Line
 from confide.budget.awaited import guards
 from confide.budget.book import Book
 from confide.budget.chain import Event, SignedHead, Signer, is_signed
@@ -49,7 +57,7 @@ class Inspection:
         raised: Grid units by lineage and scope that must count as spent to go on.
         anyone: What more must count against everybody, by lineage and group of counters.
         missing: Heads of the rows, unsigned, that the anchor does not have yet.
-        lines: Of the anchor, from the last time that an officer went on.
+        unsigned: What is to be said of lines of the anchor that are not signed, if that was asked.
         lost: Hashes of the last rows that the anchor alone knows, oldest first.
         named: Keys of the officers whom lost rows name, by policy.
         awaited: By lineage, versions of a policy that lost rows let hold, with their SHA-256.
@@ -61,7 +69,7 @@ class Inspection:
     raised: Raised = field(default_factory=dict)
     anyone: Raised = field(default_factory=dict)
     missing: list[SignedHead] = field(default_factory=list)
-    lines: tuple[SignedHead | None, ...] = ()
+    unsigned: list[str] = field(default_factory=list)
     lost: tuple[str, ...] = ()
     named: tuple[tuple[str, ...], ...] = ()
     awaited: dict[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
@@ -78,6 +86,7 @@ def inspect(
     public_key: str,
     recompute: Callable[[str], Amount],
     watch: Callable[[Book], None] = lambda _: None,
+    signer: Signer | None = None,
 ) -> Inspection:
     """Check the whole ledger; the caller holds the write lock.
 
@@ -87,19 +96,24 @@ def inspect(
         public_key: Of the site, in hexadecimal.
         recompute: The loss of events.
         watch: Is shown the book after each row.
+        signer: The site's key, if every line of the anchor is to be signed and not the last alone.
     """
     found = Inspection(book=Book())
-    heads, hashes, accepted, counted = anchor.heads(), [""], set(), set()
-    anchored = heads[-1].number if heads and heads[-1] is not None else 0
+    lines, hashes, accepted, counted = anchor.lines(), [""], set(), set()
+    anchored = lines[-1].number if lines and lines[-1] is not None else 0
+    unsigned: set[int] = set()
+    asked = () if signer is None else lines
     try:
-        with Gathered() as signatures:
-            for event in _followed(store, found, watch=watch, signatures=signatures):
+        with Gathered(signer=signer) as signatures:
+            taken = _followed(store, found, watch=watch, signatures=signatures, lines=asked)
+            for event in taken:
                 hashes.append(event.hash)
                 if found.book.kind == "unfrozen":
                     accepted.add(event.hash)
                     counted.update(event.fields().get("lost", ()))
                 if event.number > anchored:
                     found.missing.append(unsigned_head(found.book, key=public_key))
+            unsigned = _checked(found, signatures)
         if found.damage:
             return found
         found.damage.extend(store.damage(found.book))
@@ -107,21 +121,34 @@ def inspect(
     except store.failures:
         found.damage.append("The ledger's tables cannot be read.")
         return found
-    if found.book.number == 0 and heads:
+    if found.book.number == 0 and lines:
         found.damage.append(
             "The ledger's tables are missing or empty, though the anchor knows them "
-            f"({len(heads)} rows)."
+            f"({len(lines)} rows)."
         )
-        _note_lost(found, heads=heads, hashes=hashes)
+        _note_lost(found, heads=_heads(lines), hashes=hashes)
         return found
     found.differences.extend(_head_differences(store, found.book, public_key=public_key))
-    found.lines = heads[_last_accepted(heads, accepted=accepted) :]
-    _take_lost(found, heads=heads, hashes=hashes, counted=counted, store=store, key=public_key)
-    found.differences.extend(
-        _anchor_differences(
-            found.lines,
+    start = last_accepted(lines, accepted=accepted)
+    if signer is not None:
+        found.unsigned.extend(
+            unsigned_lines(lines, start=start, wrong=unsigned, book=found.book, key=public_key)
+        )
+    if not {line.hash for line in lines if line is not None} <= set(hashes):
+        _take_lost(
+            found,
+            heads=_heads(lines),
+            start=start,
             hashes=hashes,
-            keys=_keys_for(found.book, found.lines[-1:], public_key=public_key),
+            counted=counted,
+            store=store,
+            key=public_key,
+        )
+    found.differences.extend(
+        anchor_differences(
+            lines[start:],
+            hashes=hashes,
+            keys=keys_for(found.book, lines[-1] if lines else None, public_key=public_key),
             most=store.most_behind,
         )
     )
@@ -188,46 +215,50 @@ def is_head_signed(store: Store, book: Book, *, public_key: str) -> bool:
     )
 
 
-def unsigned_lines(found: Inspection, *, signer: Signer) -> tuple[str, ...]:
-    """Return a finding for each line not signed by the key of its row's time or a later one."""
-    ours = signer.public_key.hex()
-    with Gathered(signer=signer) as signatures:
-        for head in found.lines:
-            if head is not None:
-                keys = _keys_for(found.book, (head,), public_key=ours)
-                wrong = f"Line {head.number} of the anchor is not signed by the key of its time."
-                key = head.key if head.key in keys else ""
-                signatures(Signature(key, head.message(), head.signature, wrong))
-        return tuple(signatures.wrong())
-
-
 def _followed(
     store: Store,
     found: Inspection,
     *,
     watch: Callable[[Book], None],
     signatures: Gathered,
+    lines: Sequence[Line | None],
 ) -> Iterator[Event]:
-    """Take in every row, and yield it; what does not hold first is damage, and ends it.
+    """Take in every row, and yield it; what does not hold is damage, and ends it.
 
-    A row that a person did not sign is known when all were taken in; it comes before any other that
-    does not hold, since those after that were not taken in.
+    With each row the signature of a line is gathered, so that those who help have both to check.
     """
-    broken = []
+    asked = iter(
+        Signature(line.key, line.message, line.signature, "", place)
+        for place, line in enumerate(lines, 1)
+        if line is not None
+    )
     try:
         for event in store.events_after(-1):
             found.book.follow(event, require=signatures)
             watch(found.book)
+            for one in islice(asked, 1):
+                signatures(one)
             yield event
     except LedgerFrozenError as error:
-        broken.append(str(error))
-    found.damage.extend([*signatures.wrong(), *broken][:1])
+        found.damage.append(str(error))
+    for one in asked:
+        signatures(one)
 
 
-def _keys_for(book: Book, heads: Sequence[SignedHead | None], *, public_key: str) -> frozenset[str]:
-    """Return the keys under which the last of ``heads`` is accepted."""
-    last = heads[-1] if heads else None
-    return book.signing.since(0 if last is None else last.number) | {public_key}
+def _checked(found: Inspection, signatures: Gathered) -> set[int]:
+    """Take in what is not signed, and return which lines are not.
+
+    A row that a person did not sign is known when all were taken in; it comes before any other that
+    does not hold, since those after that were not taken in.
+    """
+    wrong = signatures.wrong()
+    rows = [one.wrong for one in wrong if not one.line]
+    found.damage[:] = [*rows, *found.damage][:1]
+    return {one.line for one in wrong if one.line}
+
+
+def _heads(lines: Sequence[Line | None]) -> tuple[SignedHead | None, ...]:
+    return tuple(None if line is None else line.head() for line in lines)
 
 
 def _head_differences(store: Store, book: Book, *, public_key: str) -> Iterator[str]:
@@ -249,14 +280,17 @@ def _take_lost(
     found: Inspection,
     *,
     heads: Sequence[SignedHead | None],
+    start: int,
     hashes: Sequence[str],
     counted: Collection[str],
     store: Store,
     key: str,
 ) -> None:
-    """Remember what rows that the anchor alone knows had spent, and whom they name."""
-    earlier = heads[: len(heads) - len(found.lines)]
-    branch = lost_branch(found.lines, hashes=hashes, earlier=earlier)
+    """Remember what rows that the anchor alone knows had spent, and whom they name.
+
+    ``start`` is the place of the line by which an officer last went on.
+    """
+    branch = lost_branch(heads[start:], hashes=hashes, earlier=heads[:start])
     if branch is None:
         _note_lost(found, heads=heads, hashes=hashes)
         return
@@ -264,7 +298,7 @@ def _take_lost(
     def signed(head: SignedHead) -> frozenset[str]:
         """Return our keys; none for a line of before the fork, which was copied from elsewhere."""
         is_later = head.number > branch.after
-        return _keys_for(found.book, (head,), public_key=key) if is_later else frozenset()
+        return keys_for(found.book, head, public_key=key) if is_later else frozenset()
 
     found.lost = tuple(head.hash for head in branch.heads[-NAMED_ROWS:])
     found.named = named_officers(branch.heads, signed=signed)
@@ -300,51 +334,6 @@ def _note_lost(
                 spent = max(0, units - anyone.get(group_of(scope), 0))
                 _note(found, lineage=head.lineage, scope=scope, spent=spent)
             found.raised.setdefault(head.lineage, {})
-
-
-def _last_accepted(heads: tuple[SignedHead | None, ...], *, accepted: Collection[str]) -> int:
-    """Return the place of the last line by which an officer went on; 0 if there is none.
-
-    Only rows of the chain count, whose hashes are ``accepted``.
-
-    A line that was there before does not count: it may have been copied to hide what followed.
-    """
-    start, seen = 0, set()
-    for place, head in enumerate(heads):
-        if head is None or head.hash in seen:
-            continue
-        seen.add(head.hash)
-        if head.hash in accepted:
-            start = place
-    return start
-
-
-def _anchor_differences(
-    heads: tuple[SignedHead | None, ...],
-    *,
-    hashes: list[str],
-    keys: Collection[str],
-    most: int | None,
-) -> Iterator[str]:
-    last = heads[-1] if heads else None
-    first = heads[0] if heads else None
-    number = last.number if last is not None else 0
-    if any(head is None for head in heads):
-        yield "A line of the anchor cannot be read."
-    numbers = [head.number for head in heads if head is not None]
-    if numbers != list(range(number - len(numbers) + 1, number + 1)):
-        yield "Lines of the anchor are missing or out of order."
-    if first is not None and first.number != 1 and first.kind != "unfrozen":
-        yield "The anchor does not begin at the first row."
-    if number > len(hashes) - 1:
-        yield "The anchor is ahead of the ledger: an older copy of the ledger was put back."
-    if most is not None and number < len(hashes) - 1 - most:
-        yield "The anchor is missing, or lines at its end are."
-    known = [head for head in heads if head is not None and 0 < head.number < len(hashes)]
-    if any(head.hash != hashes[head.number] for head in known):
-        yield "The anchor holds another history than the ledger."
-    if last is not None and not is_signed(last, keys=keys):
-        yield "The last line of the anchor is not signed by this site's key."
 
 
 def _note(found: Inspection, *, lineage: str, scope: str, spent: int) -> None:

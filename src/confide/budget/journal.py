@@ -13,7 +13,6 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,6 @@ from confide.budget.inspection import (
     is_head_signed,
     told,
     unsigned_head,
-    unsigned_lines,
 )
 from confide.budget.keeping import Keeper
 from confide.budget.key_history import rotation_message
@@ -111,11 +109,10 @@ class Journal:
         """Inspect everything again, every signature of the anchor too, and raise what was found."""
         self._require_process()
         audit = self._keeper.audit(key=self.public_key)
-        found = self.inspect(watch=told(audit.see, progress=progress))
+        found = self.inspect(watch=told(audit.see, progress=progress), signer=self.signer)
         self._require_whole()
-        progress("the anchor's signatures")
-        if unsigned := unsigned_lines(found, signer=self.signer):
-            raise _frozen(unsigned, hint=_ACCEPT)
+        if found.unsigned:
+            raise _frozen(found.unsigned, hint=_ACCEPT)
         if wrong := tuple(audit.problems()):
             with self.store.turn():
                 self._keeper.renew(self.book, signer=self.signer)
@@ -126,8 +123,8 @@ class Journal:
         require_reason(reason, what="unfreezing")
         self._require_process()
         with self.store.turn(), self._immediate():
-            found = self._look()
-            found.differences.extend(islice(unsigned_lines(found, signer=self.signer), _FEW))
+            found = self._look(signer=self.signer)
+            found.differences.extend(found.unsigned[:_FEW])
             unknown = found.raised.keys() - found.book.accounts.keys() - {""}
             if found.damage or unknown:
                 lost = [f"Lineage {name!r} is in the anchor alone." for name in sorted(unknown)]
@@ -329,10 +326,12 @@ class Journal:
         """Return whether the folder knows of nothing that speaks against this ledger."""
         return self._site is None or not any(book.identity.against(self._site, rows=book.number))
 
-    def inspect(self, *, watch: Callable[[Book], None] = lambda _: None) -> Inspection:
+    def inspect(
+        self, *, watch: Callable[[Book], None] = lambda _: None, signer: Signer | None = None
+    ) -> Inspection:
         """Check everything, and freeze or take up the book and complete the anchor."""
         with self.store.turn(), self._immediate():
-            found = self._look(watch=watch)
+            found = self._look(watch=watch, signer=signer)
             self._findings, self._damaged = found.findings(), bool(found.damage)
             self.book = Book() if self._findings else found.book
             self._durable = self.book.number
@@ -342,13 +341,16 @@ class Journal:
                 self._keeper.beyond = self._anchor.count() - self.book.number
         return found
 
-    def _look(self, *, watch: Callable[[Book], None] = lambda _: None) -> Inspection:
+    def _look(
+        self, *, watch: Callable[[Book], None] = lambda _: None, signer: Signer | None = None
+    ) -> Inspection:
         found = inspect(
             self.store,
             anchor=self._anchor,
             public_key=self.public_key,
             recompute=self._recompute,
             watch=watch,
+            signer=signer,
         )
         if self._site is not None and not found.damage:
             identity = found.book.identity

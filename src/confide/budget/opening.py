@@ -31,13 +31,13 @@ def look(
         heads, basis = _believed(store, anchor=anchor, public_key=public_key)
         if basis is None:
             return None
-        found = Inspection(book=basis.book(), lines=heads)
+        found = Inspection(book=basis.book())
         hashes = [basis.hash, *_followed(store, found, heads=heads, key=public_key)]
         check_charges(found, found.book.requests.recent(), recompute=recompute)
         whole = (
             _is_anchored(heads, hashes=hashes, first=basis.number)
             and anchor.count() - heads[-1].number == basis.fields["beyond"]
-            and _is_whole(store, found, key=public_key)
+            and _is_whole(store, found, last=heads[-1], key=public_key)
         )
     except (LedgerFrozenError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None  # a full inspection says what is wrong
@@ -87,15 +87,13 @@ def _is_anchored(heads: Sequence[SignedHead], *, hashes: Sequence[str], first: i
     )
 
 
-def _is_whole(store: Store, found: Inspection, *, key: str) -> bool:
+def _is_whole(store: Store, found: Inspection, *, last: SignedHead, key: str) -> bool:
     """Return whether head, keys, counters and tables are what a quick look expects."""
     book, most = found.book, store.most_behind
-    last = found.lines[-1]
     return not (
         found.findings()
         or book.signing.current not in {"", key}
         or (most is not None and len(found.missing) > most)
-        or last is None
         or not is_signed(last, keys=book.signing.since(last.number) | {key})
         or not is_head_signed(store, book, public_key=key)
         or any(store.differences(book))

@@ -50,12 +50,14 @@ class Signature:
         message: What is signed.
         signature: In hexadecimal.
         wrong: What to say if it is not valid.
+        line: Of the anchor, from 1 on; 0 of a row.
     """
 
     key: str
     message: bytes
     signature: str
     wrong: str
+    line: int = 0
 
 
 Require: TypeAlias = Callable[[Signature], None]
@@ -75,7 +77,7 @@ def at_once(one: Signature) -> None:
 @dataclass(slots=True)
 class _Chunk:
     held: list[Signature] = field(default_factory=list)
-    wrong: tuple[str, ...] | None = None  # None until each of them was checked
+    wrong: tuple[Signature, ...] | None = None  # None until each of them was checked
 
 
 class Gathered:
@@ -117,8 +119,8 @@ class Gathered:
         if len(self._open.held) == CHUNK:
             self._put()
 
-    def wrong(self) -> list[str]:
-        """Return what is to be said of each signature that is not valid, in their order.
+    def wrong(self) -> list[Signature]:
+        """Return each signature that is not valid, in their order.
 
         Raises:
             VerificationError: If a process that was to check some of them did not.
@@ -130,7 +132,7 @@ class Gathered:
             worker.wait()
         while self._check_here():  # what was taken back
             pass
-        found: list[str] = []
+        found: list[Signature] = []
         for chunk in self._chunks:
             if chunk.wrong is None:
                 raise _unanswered()
@@ -146,7 +148,7 @@ class Gathered:
             self._workers = [_Worker(self._waiting) for _ in range(self._most)]
         for worker in self._workers:
             worker.wake()
-        if self._workers and len(self._waiting) > _WAITING:
+        if len(self._waiting) > _WAITING:
             self._check_here()
 
     def _check_here(self) -> bool:
@@ -155,7 +157,7 @@ class Gathered:
             chunk = self._waiting.pop()
         except IndexError:
             return False
-        chunk.wrong = tuple(one.wrong for one in chunk.held if not self._is_valid(one))
+        chunk.wrong = tuple(one for one in chunk.held if not self._is_valid(one))
         chunk.held = []
         return True
 
@@ -249,7 +251,7 @@ class _Worker:
             if answer.strip(VALID + INVALID):
                 raise ValueError
             pairs = zip(chunk.held, answer, strict=True)
-            chunk.wrong = tuple(one.wrong for one, said in pairs if said != VALID[0])
+            chunk.wrong = tuple(one for one, said in pairs if said != VALID[0])
             chunk.held = []
 
 
