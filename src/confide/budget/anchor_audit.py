@@ -19,7 +19,8 @@ def keys_for(book: Book, head: SignedHead | Line | None, *, public_key: str) -> 
 def last_accepted(heads: Sequence[Line | None], *, accepted: Collection[str]) -> int:
     """Return the place of the last line by which an officer went on; 0 if there is none.
 
-    Only rows of the chain count, whose hashes are ``accepted``.  A line that was there before does not count: it may have been copied to hide what followed.
+    Only rows of the chain count, whose hashes are ``accepted``.  A line that was there before does
+    not count: it may have been copied to hide what followed.
     """
     start, seen = 0, set()
     for place, head in enumerate(heads):
