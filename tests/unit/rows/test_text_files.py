@@ -145,7 +145,7 @@ def test_a_copy_of_a_file_that_changed_since_it_was_opened_is_made_again(tmp_pat
         Opened(scans={"t": csv_scan((file,), table=Table(name="t", source="t", columns=()))})
     )
     sql = opened.relations["t"].sql("duckdb")
-    for content in (b"2,\xe9\xe9\n", b"3,\xe9\xe9\xe9\n"):
+    for content in (b"2,\xe9\xe9\n", b"3,\xe9\xe9\xe9\n", b"4,ee\n"):
         file.write_bytes(HEAD + content)
         texts.settle(sql)
         (link,) = names.iterdir()

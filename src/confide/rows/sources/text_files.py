@@ -135,6 +135,9 @@ def _settle(text: _Text) -> None:
         if not _is_utf8(text):
             _copy(text, to=part)
             part.replace(text.link)
+        elif not text.link.is_symlink():  # the copy of a file that is another one by now
+            text.link.unlink()
+            text.link.symlink_to(text.file)
     except (OSError, EOFError, zlib.error) as error:
         failed = type(error).__name__
     if failed:
