@@ -7,6 +7,7 @@ of the rows that it ``holds`` answers too.
 """
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -163,17 +164,21 @@ def _in_csv(folder: Path, tables: Tables) -> Stored:
     return Stored(source=Source(kind=SourceKind.CSV, path="."), base=folder)
 
 
-def _in_csv_of_two_encodings(folder: Path, tables: Tables) -> Stored:
-    """A column that nobody declares is Latin-1, and lines whose own cells are so are no rows."""
+BROKEN = (b"\xfc", b"\xc3", b"\xe2\x82", b"\xf0\x9f\x98", b"\x80")
+"""Bytes that are no UTF-8, each read as one U+FFFD: of other encodings, cut off, or begun nowhere."""
+
+
+def _in_broken_csv(folder: Path, tables: Tables) -> Stored:
+    """Cells hold broken bytes where rows hold U+FFFD, and ids where they are NULL: both are nobody."""
     for name, rows in tables.items():
-        note = pa.array(["<umlaut>"] * rows.num_rows, pa.string())
+        note = pa.array(["\ufffd"] * rows.num_rows, pa.string())
+        ids = pc.fill_null(rows["pid"].cast(pa.string()), "\ufffd")
+        named = rows.set_column(rows.schema.get_field_index("pid"), "pid", ids)
         path = folder / f"{name}.csv"
-        pyarrow.csv.write_csv(rows.add_column(1, "remark", note), path)
-        head, _, body = path.read_bytes().replace(b"<umlaut>", b"M\xfcller").partition(b"\n")
-        width = rows.num_columns
-        odd = [[b""] * place + [b"\xfc"] + [b""] * (width - place) for place in (0, width)]
-        lines = b"".join(b",".join(line) + b"\n" for line in odd)
-        path.write_bytes(head + b"\n" + lines + body + lines)
+        pyarrow.csv.write_csv(named.add_column(1, "remark", note), path)
+        first, *rest = path.read_bytes().split("\ufffd".encode())
+        broken = (BROKEN[place % len(BROKEN)] + each for place, each in enumerate(rest))
+        path.write_bytes(first + b"".join(broken))
     return Stored(source=Source(kind=SourceKind.CSV, path="."), base=folder)
 
 
@@ -312,6 +317,17 @@ def in_lines(rows: pa.Table) -> pa.Table:
     return _changed(in_calendar(rows), _written)
 
 
+def in_broken_lines(rows: pa.Table) -> pa.Table:
+    """Return rows whose texts, but ids, have lost what is not ASCII."""
+    rows = in_lines(rows)
+    for name in _texts(rows):
+        if name != "pid":
+            at, cells = rows.schema.get_field_index(name), rows[name].to_pylist()
+            texts = [None if t is None else re.sub("[^\\x00-\\x7f]", "\ufffd", t) for t in cells]
+            rows = rows.set_column(at, name, pa.array(texts, pa.string()))
+    return rows
+
+
 KINDS = (
     Kind(name="duckdb", store=_in_duckdb()),
     *(
@@ -330,7 +346,7 @@ KINDS = (
     Kind(name="parquet, hive", store=_in_parquet(under=HIVE)),
     Kind(name="parquet, parts, hive", store=_in_parquet(parts=2, under=HIVE)),
     Kind(name="csv", store=_in_csv, holds=in_lines, text_ids=True),
-    Kind(name="csv, two encodings", store=_in_csv_of_two_encodings, holds=in_lines, text_ids=True),
+    Kind(name="csv, broken bytes", store=_in_broken_csv, holds=in_broken_lines, text_ids=True),
     Kind(name="omop, parquet", store=_in_omop, integer_ids=True),
     Kind(name="omop, csv", store=_in_omop_csv, holds=in_lines, integer_ids=True),
     Kind(name="omop, duckdb, NOCASE", store=_in_omop_duckdb, integer_ids=True),

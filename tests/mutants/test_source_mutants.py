@@ -1,5 +1,6 @@
 """Deliberately broken readers of sources, which the searches over every kind of source must reject."""
 
+import codecs
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from confide.rows import clean, physical
 from confide.rows import duckdb as engine
 from confide.rows.physical import Physical
 from confide.rows.session import dropping_messages
-from confide.rows.sources import frames, parquet
+from confide.rows.sources import delimited, frames, parquet, text_files
 from confide.tables import source_files
 from confide.tables.schema import Kind as ColumnKind
 from native_types import NativeType
@@ -35,6 +36,7 @@ from unit.rows.test_one_cell import disturbed
 
 pytestmark = pytest.mark.mutant
 NOCASE, HIVE = named("duckdb, NOCASE"), named("parquet, hive")
+BROKEN = named("csv, broken bytes")
 
 
 def collated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,6 +132,32 @@ def test_the_fuzz_rejects_wide_integers_that_are_compared_as_narrow_ones(
     assert list(wrong(native, tmp_path / "right")) == []
     monkeypatch.setattr(physical, "TYPES", {**physical.TYPES, "UHUGEINT": Physical.INTEGER})
     assert any("failed: " in words for words in wrong(native, tmp_path / "broken"))
+
+
+def test_plain_python_rejects_a_reader_that_leaves_out_rows_of_broken_bytes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(text_files.TextFiles, "settle", lambda *_: None)
+    assert [*differing(BROKEN, tmp_path, text_ids=False, few=True)]
+
+
+def test_plain_python_rejects_a_reader_to_whom_all_damaged_ids_are_one_patient(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(delimited, "UNREADABLE", "")
+    assert [*differing(BROKEN, tmp_path, text_ids=False, few=True)]
+
+
+def test_rows_of_odd_characters_reject_a_decoder_that_swallows_the_end_of_a_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def swallowing(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeDecodeError)
+        return "\ufffd", min(error.end + 1, len(error.object))
+
+    codecs.register_error("swallowing a byte", swallowing)
+    monkeypatch.setattr(text_files, "ERRORS", "swallowing a byte")
+    assert disturbed(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["timestamp-ms-utc", "timestamp-s-europe-berlin"])

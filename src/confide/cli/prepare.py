@@ -68,6 +68,7 @@ def show_prepared(body: dict[str, Any]) -> None:
         "table",
         "unread lines",
         "rows",
+        "unreadable",
         *left_out,
         "patients",
         "most rows",
@@ -79,9 +80,14 @@ def show_prepared(body: dict[str, Any]) -> None:
     table(head, rows, title="For the steward alone", right=tuple(range(1, len(head))))
     if any(each["unread-lines"] for each in body["tables"]):
         say(
-            "Unread lines have too few or too many fields, or bytes that are no UTF-8; no answer "
-            "counts them. In a file of another encoding that is everybody with an ü in the name: "
-            "convert it, for instance with iconv -f WINDOWS-1252 -t UTF-8.",
+            "Unread lines have too few or too many fields; no answer counts them.",
+            style="yellow",
+        )
+    if any(each["unreadable-rows"] for each in body["tables"]):
+        say(
+            "Unreadable rows hold text that is not in the declared encoding: \ufffd stands in it. "
+            "They are counted, but not those with one in the person id. Where the file is in "
+            "Latin-1 or Windows-1252, declare `encoding: windows-1252` of its table.",
             style="yellow",
         )
     say(f"The copies take {body['bytes'] / 1e6:,.1f} MB and are in use.")
@@ -98,6 +104,7 @@ def _facts(each: "TableFacts") -> dict[str, Any]:
         "table": each.table,
         "unread-lines": each.unread_lines,
         "rows": each.rows,
+        "unreadable-rows": each.unreadable_rows,
         "other-codes": each.other_codes,
         "other-units": each.other_units,
         "without-person": each.without_person,

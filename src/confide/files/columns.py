@@ -25,6 +25,7 @@ from confide.files.public_table import public_table
 from confide.files.texts import Bound, Counting, Positive, Section, beside
 from confide.files.units import UnitsSection, read_codes, read_units
 from confide.regular_file import reading_text
+from confide.tables.encoding import Encoding
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
 
@@ -63,6 +64,7 @@ class TableSection(Section):
     only: dict[str, list[str]] = Field(default_factory=dict)
     without: dict[str, list[str]] = Field(default_factory=dict)
     usual_rows: dict[Counting, Positive] = Field(default_factory=dict)
+    encoding: Encoding = Encoding.UTF_8
     columns: dict[str, ColumnSection]
 
 
@@ -151,6 +153,7 @@ def read_table(name: str, section: TableSection) -> Table:
         only=read_codes(section.only),
         without=read_codes(section.without),
         usual_rows=_shares(section.usual_rows),
+        encoding=section.encoding,
     )
 
 

@@ -4,7 +4,7 @@ See docs/reference/dataset.md; the JSON Schema is generated from the models here
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -30,7 +30,8 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import atto, nano
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.tables.schema import Dataset
+from confide.tables.encoding import Encoding
+from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source, SourceKind
 
 
@@ -205,6 +206,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
     tables = tuple(read_table(name, section) for name, section in file.tables.items())
     if source.kind is SourceKind.OMOP:
         tables = tuple(map(without_no_concept, tables))
+    _require_texts(tables, source=source)
     policy = governing(file, path=path)
     accounting = file.accounting
     selection = accounting.selection_delta
@@ -363,3 +365,16 @@ def _caps(section: CapsSection, *, dataset: Dataset) -> Caps:
         release=optional(section.release, "caps → release"),
         delta_lifetime_atto=atto(dataset.selection_delta) if dataset.selection_delta else 0,
     )
+
+
+def _require_texts(tables: Iterable[Table], *, source: Source) -> None:
+    """Refuse an encoding where no file is text."""
+    if source.kind in (SourceKind.CSV, SourceKind.OMOP):
+        return
+    for table in tables:
+        if table.encoding is not Encoding.UTF_8:
+            raise ContractError(
+                f"Table {table.name!r}: only CSV files have an encoding, and the source is "
+                f"{source.kind.value}.",
+                hint="Leave `encoding` out.",
+            )

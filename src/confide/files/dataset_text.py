@@ -9,6 +9,7 @@ from typing import assert_never
 from confide.files.omop import NO_CONCEPT
 from confide.tables.by_code import InUnit
 from confide.tables.clinical_units import conversion
+from confide.tables.encoding import Encoding
 from confide.tables.relation import date_of
 from confide.tables.schema import Column, Kind, Outside, Table
 
@@ -50,6 +51,8 @@ def _table(table: Table) -> Iterator[str]:
     if table.usual_rows:
         pairs = ", ".join(f"{rows}: {_decimal(share)}" for rows, share in table.usual_rows)
         yield f"    usual-rows: {{{pairs}}}"
+    if table.encoding is not Encoding.UTF_8:
+        yield f"    encoding: {table.encoding.value}"
     for word, codes in (("only", table.only), ("without", table.without)):
         if codes:
             yield f"    {word}:"

@@ -36,6 +36,7 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.calibrate_to_error import DEFAULT_LEVEL, ErrorTarget, met
 from confide.plans.circular import require_explained_by_others
 from confide.plans.coarse_times import coarse_time_notes
+from confide.plans.count_limits import limit_notes
 from confide.plans.cuts import cut_notes
 from confide.plans.estimates import Forecast
 from confide.plans.mechanisms import additive
@@ -359,8 +360,7 @@ def forecasts(plan: Plan) -> dict[str, Forecast | str]:
 def forecast(plan: Plan, statistic: Statistic, *, level: Fraction = DEFAULT_LEVEL) -> Forecast:
     """Return the forecast of one statistic of the plan, with what is left out and withheld."""
     found = statistic.forecast(plan.mechanisms(statistic.id), dataset=plan.dataset, level=level)
-    said = (*coarse_time_notes(plan, statistic), *cut_notes(plan, statistic))
-    found = replace(found, notes=(*found.notes, *said))
+    found = replace(found, notes=(*found.notes, *_notes(plan, statistic)))
     if plan.study.small_cells is None:
         return found
     rule = plan.study.small_cells.rule
@@ -371,4 +371,13 @@ def forecast(plan: Plan, statistic: Statistic, *, level: Fraction = DEFAULT_LEVE
 
 def _also(plan: Plan, statistic: Statistic) -> list[str]:
     """Return as sentences what is worth knowing of a statistic whose error cannot be said."""
-    return [f"{note[0].upper()}{note[1:]}." for note in coarse_time_notes(plan, statistic)]
+    return [f"{note[0].upper()}{note[1:]}." for note in _notes(plan, statistic)]
+
+
+def _notes(plan: Plan, statistic: Statistic) -> tuple[str, ...]:
+    """Return what follows from the plan alone: times, and what is left out."""
+    return (
+        *coarse_time_notes(plan, statistic),
+        *cut_notes(plan, statistic),
+        *limit_notes(plan, statistic),
+    )

@@ -37,6 +37,7 @@ from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentrated
 from confide.privacy.measure import Measure
 from confide.privacy.odds import membership_advantage
 from confide.release.authority import NO_AUTHORITY, Authority
+from confide.release.cuts import TOLD
 from confide.release.export import tables
 from confide.release.facts import public_facts
 from confide.release.hazards import Stated, hazards
@@ -143,7 +144,7 @@ def derived(
     estimates: Sequence[Estimate],
     scopes: tuple[str, ...],
     commitment: Json = None,
-    tells_cuts: bool = True,
+    tells: frozenset[str] = TOLD,
 ) -> dict[str, Json]:
     """Return every part of a certificate that follows from payload, charges and commitment.
 
@@ -152,7 +153,7 @@ def derived(
         estimates: As published (:func:`.cuts.with_cuts`), made once because they take longest.
         scopes: Names of the caps that were charged, as the ledger holds them.
         commitment: As stated; only whether there is one counts for the rest.
-        tells_cuts: Whether it says which bounds may leave something out; the first ones did not.
+        tells: In which fields it says what bounds may leave out; the first ones had none.
     """
     plan, old = noisy.plan, derived_first(noisy, estimates=estimates)
     expected = forecasts(plan)
@@ -164,7 +165,7 @@ def derived(
         "certificate": "2",
         "release": release_of(plan.study, product="statistics"),
         "data": old["data"] | ({} if commitment is None else {"commitment": commitment}),
-        "guarantee": old["guarantee"] | promised(plan, tells_cuts=tells_cuts),
+        "guarantee": old["guarantee"] | promised(plan, tells=tells),
         "mechanisms": [
             first | measured(measurement, plan=plan)
             for first, measurement in zip(old["mechanisms"], plan.measurements, strict=True)

@@ -1,21 +1,24 @@
 """What a release says of bounds that may have left something of a patient out.
 
-Certificates from before this was said hold neither the sentence nor the flag, and are read as they
-were made: which of the two a certificate is, is told from the certificate.
+There are two: a bound on rows, groups or contacts, and the limit of a count per patient.
+Certificates from before one of them was said hold neither its sentence nor its flag, and are read
+as they were made: what a certificate says is told from the certificate.
 
 *Privacy:* follows from the plan, so it is the same whatever was left out.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from confide.plans.canonical import Json
+from confide.plans.count_limits import limits_of
 from confide.plans.cuts import cutting
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Plan
 from confide.release.noisy import NoisyAggregates
+from confide.tables.per_patient import CountOf
 
-LEFT_OUT = "left-out"
+LEFT_OUT, STOPS = "left-out", "stops"
 CUT = "rows beyond the bound are left out"
 """Of every estimate of a statistic whose bound may cut, whether or not it did."""
 CUT_IN_WORDS = {
@@ -24,37 +27,66 @@ CUT_IN_WORDS = {
     "zh": "患者超出此上限的部分不计入：计数可能偏低，其他数值可能与全部记录所得的不同，"
     "且任何区间都不涵盖这一偏差。",
 }
+LIMITED = "counts per patient stop at a limit"
+"""Of every estimate of a statistic that reads a count per patient whose limit may tell."""
+TOLD = frozenset({LEFT_OUT, STOPS})
+"""What certificates tell of bounds, by the names of the fields that they tell it in."""
 
 
-def tells_cuts(certificate: Json) -> bool:
-    """Return whether a certificate says which bounds may leave something out."""
+def fields_told(certificate: Json) -> frozenset[str]:
+    """Return the fields in which a certificate says what bounds may leave out.
+
+    Cuts were said before limits: who says these, says both.
+    """
     try:
-        return any(LEFT_OUT in part for part in certificate["guarantee"]["contribution-bounds"])
+        parts = certificate["guarantee"]["contribution-bounds"]
+        found = frozenset(field for field in TOLD if any(field in part for part in parts))
     except (KeyError, TypeError):
-        return False
+        return frozenset()
+    return TOLD if STOPS in found else found
 
 
-def with_cuts(estimates: Iterable[Estimate], *, plan: Plan) -> tuple[Estimate, ...]:
+def limit_words(counts: Sequence[CountOf]) -> Json:
+    """Return what a certificate says of counts per patient that stop."""
+    stops = "; ".join(f"{each.name} at {each.at_most}" for each in counts)
+    limited = "；".join(f"{each.name} 为 {each.at_most}" for each in counts)
+    return {
+        "en": f"A count per patient stops ({stops}): who has more counts as one with so many, so "
+        "numbers may be too low or differ, and no interval covers that.",
+        "zh": f"每名患者的计数有上限（{limited}）：超出者按上限计，因此数值可能偏低或有所不同，"
+        "且任何区间都不涵盖这一偏差。",
+    }
+
+
+def with_cuts(
+    estimates: Iterable[Estimate], *, plan: Plan, tells: frozenset[str] = TOLD
+) -> tuple[Estimate, ...]:
     """Return estimates that say where a bound may have left something out."""
-    cut = {each.id for each in plan.statistics if cutting(plan, each) is not None}
+    flags = {
+        each.id: (CUT,) * (LEFT_OUT in tells and cutting(plan, each) is not None)
+        + (LIMITED,) * (STOPS in tells and bool(limits_of(plan, each)))
+        for each in plan.statistics
+    }
     return tuple(
-        replace(each, flags=(*each.flags, CUT)) if each.statistic in cut else each
+        replace(each, flags=each.flags + flags[each.statistic]) if flags[each.statistic] else each
         for each in estimates
     )
 
 
 def estimates_of(noisy: NoisyAggregates, *, certificate: Json) -> tuple[Estimate, ...]:
     """Return every number that a certificate is about, as it was published."""
-    found = noisy.estimates()
-    return with_cuts(found, plan=noisy.plan) if tells_cuts(certificate) else found
+    return with_cuts(noisy.estimates(), plan=noisy.plan, tells=fields_told(certificate))
 
 
 def cut_notes_of(certificate: Json, *, statistic: str) -> tuple[str, ...]:
     """Return what a certificate says of bounds that may have left something out of a statistic."""
-    bounds = certificate["guarantee"].get("contribution-bounds", [])
-    return tuple(
-        f"{str(each['bound'])[:1].upper()}{str(each['bound'])[1:]}. {each[LEFT_OUT]['en']}"
-        for each in bounds
-        if LEFT_OUT in each
-        and any(name.partition("/")[0] == statistic for name in each["measurements"])
-    )
+    found: list[str] = []
+    for each in certificate["guarantee"].get("contribution-bounds", []):
+        if not any(name.partition("/")[0] == statistic for name in each["measurements"]):
+            continue
+        if LEFT_OUT in each:
+            bound = str(each["bound"])
+            found.append(f"{bound[:1].upper()}{bound[1:]}. {each[LEFT_OUT]['en']}")
+        if STOPS in each:
+            found.append(str(each[STOPS]["en"]))
+    return tuple(dict.fromkeys(found))

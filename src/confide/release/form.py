@@ -161,6 +161,7 @@ class BoundPart(_Part):
     bound: str
     measurements: list[str]
     left_out: TextPart | None = None
+    stops: TextPart | None = None
 
 
 class PatientCapPart(_Part):

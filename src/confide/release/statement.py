@@ -13,16 +13,18 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json
+from confide.plans.count_limits import limits
 from confide.plans.cuts import may_cut
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Mechanism, Plan, Study
 from confide.plans.small_cells import counts_cells, expectations
 from confide.release.columns import columns
-from confide.release.cuts import CUT_IN_WORDS, LEFT_OUT
+from confide.release.cuts import CUT_IN_WORDS, LEFT_OUT, STOPS, limit_words
 from confide.release.equivalents import equivalents
 from confide.release.in_words import in_words, not_protected
 from confide.release.query_words import bounds_text, query_text
+from confide.tables.per_patient import CountOf
 
 TUNING = "none: bounds, cells and budget follow from public facts"
 
@@ -47,23 +49,26 @@ def release_of(study: Study, *, product: str) -> Json:
     return body
 
 
-def promised(plan: Plan, *, tells_cuts: bool) -> dict[str, Json]:
+def promised(plan: Plan, *, tells: frozenset[str]) -> dict[str, Json]:
     """Return what the guarantee of version 2 says beyond version 1.
 
     Args:
         plan: Of the release.
-        tells_cuts: Whether it says which bounds may leave something out; the first ones did not.
+        tells: In which fields it says what bounds may leave out; the first ones had none.
     """
-    bounds: dict[tuple[str, bool], list[str]] = {}
+    bounds: dict[tuple[str, bool, tuple[CountOf, ...]], list[str]] = {}
     for each in plan.measurements:
         name = f"{each.statistic}/{each.name}"
         bound = bounds_text(each.aggregate.bounds, entity=plan.dataset.unit.entity)
-        cut = tells_cuts and may_cut(each, dataset=plan.dataset)
-        bounds.setdefault((bound, cut), []).append(name)
+        cut = LEFT_OUT in tells and may_cut(each, dataset=plan.dataset)
+        counts = limits(each, dataset=plan.dataset) if STOPS in tells else ()
+        bounds.setdefault((bound, cut, counts), []).append(name)
     return {
         "contribution-bounds": [
-            {"bound": bound, "measurements": names} | ({LEFT_OUT: CUT_IN_WORDS} if cut else {})
-            for (bound, cut), names in bounds.items()
+            {"bound": bound, "measurements": names}
+            | ({LEFT_OUT: CUT_IN_WORDS} if cut else {})
+            | ({STOPS: limit_words(counts)} if counts else {})
+            for (bound, cut, counts), names in bounds.items()
         ],
         "equivalents": equivalents(plan),
         "not-protected": not_protected(plan),

@@ -36,7 +36,7 @@ from confide.release.checks import (
     plan_checks,
     signature_check,
 )
-from confide.release.cuts import estimates_of, tells_cuts
+from confide.release.cuts import estimates_of, fields_told
 from confide.release.form import VERSION
 from confide.release.form_check import form_problem
 from confide.release.lines import differences, told
@@ -157,7 +157,7 @@ def _checks(
             estimates=estimates,
             scopes=_scopes(certificate),
             commitment=_commitment(certificate),
-            tells_cuts=tells_cuts(certificate),
+            tells=fields_told(certificate),
         )
         if full
         else derived_first(noisy, estimates=estimates)

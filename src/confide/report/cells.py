@@ -10,10 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from confide.plans.estimates import Covers, Estimate
-from confide.release.cuts import CUT
+from confide.release.cuts import CUT, LIMITED
 from confide.release.noisy import MAY_BE_LOW
 from confide.report.numbers import clean
 from confide.report.words import Words
+
+_OF_ALL = (MAY_BE_LOW, CUT, LIMITED)
+"""Flags that all numbers of a statistic have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +75,7 @@ def _merged(group: Sequence[Estimate]) -> Cell:
         level=outer.level,
         covers=outer.covers,
         unit=outer.unit,
-        flags=tuple(flag for flag in outer.flags if flag not in (MAY_BE_LOW, CUT)),  # all have it
+        flags=tuple(flag for flag in outer.flags if flag not in _OF_ALL),
     )
 
 

@@ -6,9 +6,11 @@
 from collections.abc import Sequence
 from typing import assert_never
 
+from confide.plans.count_limits import limits_of
 from confide.plans.cuts import Bounds, cutting
 from confide.plans.plan import Plan, Statistic
 from confide.report.cells import Cell
+from confide.report.conditions import label
 from confide.report.words import Words
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
 from confide.tables.degrees import DegreeBounds
@@ -20,16 +22,20 @@ COUNTS = ("persons", "rows")
 def cut_text(
     statistic: Statistic, *, plan: Plan, cells: Sequence[Cell], words: Words
 ) -> tuple[str, ...]:
-    """Return the sentence that goes with a statistic whose bound may cut; else nothing."""
+    """Return the sentences that go with a statistic whose bound or limit may cut; else nothing."""
+    stops = tuple(
+        words.say("cut.stops", name=label(each.name), most=f"{each.at_most:,}")
+        for each in limits_of(plan, statistic)
+    )
     bounds = cutting(plan, statistic)
     if bounds is None:
-        return ()
+        return stops
     numbers = [cell for cell in cells if cell.outer is not None]
     if cells and not numbers:
         which = "choice"
     else:
         which = "low" if all(cell.unit in COUNTS for cell in numbers) else "other"
-    return (words.say(f"cut.{which}", kept=_kept(bounds, words=words)),)
+    return (words.say(f"cut.{which}", kept=_kept(bounds, words=words)), *stops)
 
 
 def _kept(bounds: Bounds, *, words: Words) -> str:

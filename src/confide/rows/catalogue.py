@@ -66,7 +66,7 @@ def _columns(connection: Any, scan: Scan, *, stored: bool) -> dict[str, Found]:
         str(name): Found.of(
             name,
             type_name=types.get(name, str(kind) if stored else _without_labels(str(kind))),
-            mended=scan.mended,
+            broken=scan.broken,
         )
         for name, kind, *_ in connection.execute(f"DESCRIBE {query}").fetchall()
     }

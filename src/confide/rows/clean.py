@@ -320,13 +320,13 @@ def person(raw: exp.Expr, *, found: Found, ids: Ids) -> exp.Expr:
 def _text_id(raw: exp.Expr, *, found: Found) -> exp.Expr:
     """Return an id as text, unless two persons could have it.
 
-    That is where broken bytes became "?", and where a number was rounded: from 2⁵³ on two long ids
-    are one floating-point number, 2⁵³ itself too.
+    That is where broken bytes became one sign, and where a number was rounded: from 2⁵³ on two long
+    ids are one floating-point number, 2⁵³ itself too.
     """
     identity = text(raw, physical=found.physical)
     match found.physical:
-        case Physical.TEXT if found.mended:
-            return case((call("contains", raw, string("?")), NULL), default=identity)
+        case Physical.TEXT if found.broken:
+            return case((call("contains", raw, string(found.broken)), NULL), default=identity)
         case Physical.REAL:
             return case((_integral(raw), identity), default=NULL)
         case Physical.DECIMAL:

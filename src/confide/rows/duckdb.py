@@ -13,7 +13,7 @@ layout registered beforehand makes them small.
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -39,6 +39,7 @@ from confide.rows.records import RecordRows
 from confide.rows.session import Parameter, Session, dropping_messages
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.prepare import prepared
+from confide.rows.sources.text_files import TextFiles
 from confide.rows.spill import SpillFolder
 from confide.rows.sql import statements
 from confide.rows.statement import Statement
@@ -75,7 +76,7 @@ class DuckDBEngine:
         *,
         dataset: Dataset,
         layout: Layout,
-        parameters: Mapping[str, Parameter],
+        session: Session,
         spill: SpillFolder,
         standing: Standing = Standing.ABSENT,
         copies: Copies | None = None,
@@ -84,7 +85,7 @@ class DuckDBEngine:
         self._connection = connection
         self._dataset = dataset
         self._layout = layout
-        self._session = Session(connection, parameters=parameters)
+        self._session = session
         self._spill = spill
         self._standing = standing
         self._copies = copies
@@ -339,9 +340,13 @@ def open_engine(  # noqa: PLR0913 - one for each fact of a site
             hash_key=hash_key,
             withdrawn=withdrawn,
         )
-    spill = SpillFolder(writing)
-    connection = duckdb.connect(":memory:")
-    with _closing_on_error(connection, spill):
+    with contextlib.ExitStack() as undo:
+        spill = SpillFolder(writing)
+        undo.callback(spill.close)
+        texts = TextFiles(spill.path, state=opened.state)
+        opened = texts.linked(opened)
+        connection = duckdb.connect(":memory:")
+        undo.callback(connection.close)
         with dropping_messages() as failed:
             if opened.attach is not None:
                 connection.execute(attach(opened.attach).sql("duckdb"))
@@ -364,11 +369,12 @@ def open_engine(  # noqa: PLR0913 - one for each fact of a site
                 hint="Check its path, its format, and who may read it.",
             )
         layout = found_layout(connection, opened=opened, dataset=dataset, withdrawn=bool(withdrawn))
+        undo.pop_all()
     return DuckDBEngine(
         connection,
         dataset=dataset,
         layout=layout,
-        parameters=parameters,
+        session=Session(connection, parameters=parameters, before=texts.settle),
         spill=spill,
         standing=standing,
         copies=copies,
@@ -380,15 +386,3 @@ def _listed(withdrawn: Sequence[str]) -> Any:
     import pyarrow as pa
 
     return pa.table({"digest": pa.array(withdrawn, type=pa.string())})
-
-
-@contextlib.contextmanager
-def _closing_on_error(connection: Any, spill: SpillFolder) -> Iterator[None]:
-    opened = False
-    try:
-        yield
-        opened = True
-    finally:
-        if not opened:
-            connection.close()
-            spill.close()

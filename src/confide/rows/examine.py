@@ -11,10 +11,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from confide.rows.build import STAR, aliased, named, own, select
+from confide.rows.build import STAR, aliased, call, named, own, select, string
 from confide.rows.by_code import conditions
-from confide.rows.layout import Layout
+from confide.rows.layout import Layout, id_column
 from confide.rows.table_rows import Scope, cleaned_rows, person_ids
+from confide.tables.encoding import UNREADABLE
 from confide.tables.schema import Dataset, Kind, Table
 
 
@@ -54,8 +55,13 @@ def _of_table(
     found = []
     if unread_lines(table, scope=scope, run=run):
         found.append(
-            f"{name} has lines with too few or too many fields, or with bytes that are no UTF-8 in "
-            "a declared column or the last one; they are left out. confide prepare counts them."
+            f"{name} has lines with too few or too many fields; they are left out. confide prepare "
+            "counts them."
+        )
+    if unreadable_rows(table, scope=scope, run=run):
+        found.append(
+            f"{name} has text that is not {table.encoding.value.upper()}, or was damaged before: "
+            f"{UNREADABLE} stands in it, and rows with one in their person id are left out."
         )
     if there == 0:
         return [*found, f"{name} is empty."]
@@ -99,7 +105,7 @@ def unread_lines(
 ) -> int:
     """Return how many lines of a table's CSV files are no rows of it: that is the lines' own form.
 
-    They have too few or too many fields, or hold bytes that are no UTF-8.
+    They have too few or too many fields.
     """
     located, count = scope.layout.located(table), named(exp.Count(this=STAR), "n")
     if located.lines is None:
@@ -108,6 +114,25 @@ def unread_lines(
         run(select(count, of=aliased(each, "s"))) for each in (located.lines, located.relation)
     )
     return int(lines) - int(rows)
+
+
+def unreadable_rows(
+    table: Table, *, scope: Scope, run: Callable[[exp.Query], list[tuple[Any, ...]]]
+) -> int:
+    """Return how many rows of CSV files hold text of a declared column that cannot be read."""
+    located = scope.layout.located(table)
+    declared = table.sources() | {id_column(table, dataset=scope.dataset), table.other_id}
+    texts = {each for name in declared if (each := located.columns.get(name)) is not None}
+    cells = [
+        call("contains", own(each.name), string(UNREADABLE))
+        for each in sorted(texts, key=lambda each: each.name)
+        if each.broken == UNREADABLE
+    ]
+    if not cells:
+        return 0
+    count = named(exp.Count(this=STAR), "n")
+    [(rows,)] = run(select(count, of=aliased(located.relation, "s"), where=[exp.or_(*cells)]))
+    return int(rows)
 
 
 def _there(table: Table, *, scope: Scope, run: Callable[[exp.Query], list[tuple[Any, ...]]]) -> int:

@@ -64,24 +64,25 @@ class Found:
         physical: Family of its type.
         type_name: Of its type, in the engine's words; ours where the engine says less.
         moment: Type of timestamps that may lie beyond all dates.
-        mended: Whether the reader writes "?" for what is no text, so that two ids may become one.
+        broken: What the reader writes for bytes that are no text, so that two ids may become one;
+            "" where it meets none.
     """
 
     name: str
     physical: Physical
     type_name: str = ""
     moment: exp.DType | None = None
-    mended: bool = False
+    broken: str = ""
 
     @classmethod
-    def of(cls, name: str, *, type_name: str, mended: bool = False) -> Self:
+    def of(cls, name: str, *, type_name: str, broken: str = "") -> Self:
         """Return a column by the name of its type."""
         return cls(
             name=name,
             physical=physical(type_name),
             type_name=type_name,
             moment=FAR_MOMENTS.get(type_name),
-            mended=mended,
+            broken=broken,
         )
 
 

@@ -4,7 +4,7 @@
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from sqlglot import exp
@@ -15,10 +15,23 @@ Parameter: TypeAlias = int | str | bytes
 
 
 class Session:
-    """A connection with the parameters that queries may bind."""
+    """A connection with the parameters that queries may bind.
 
-    def __init__(self, connection: Any, *, parameters: Mapping[str, Parameter]) -> None:
+    Args:
+        connection: Hardened.
+        parameters: By name.
+        before: Told the text of each query before it is run.
+    """
+
+    def __init__(
+        self,
+        connection: Any,
+        *,
+        parameters: Mapping[str, Parameter],
+        before: Callable[[str], None] | None = None,
+    ) -> None:
         self._connection, self._parameters = connection, dict(parameters)
+        self._before = before or _nothing
 
     def bound(self, query: exp.Expr) -> tuple[str, dict[str, Parameter]]:
         """Return SQL text and the parameters that occur in it."""
@@ -32,6 +45,7 @@ class Session:
             EngineError: If it failed.
         """
         rows: list[tuple[Any, ...]] = []
+        self._before(sql)
         with dropping_messages() as failed:
             rows = self._connection.execute(sql, dict(parameters)).fetchall()
         if failed:
@@ -46,6 +60,7 @@ class Session:
         """Return the columns of a query; raises as :meth:`fetch`."""
         sql, parameters = self.bound(query)
         columns: Mapping[str, Any] = {}
+        self._before(sql)
         with dropping_messages() as failed:
             columns = self._connection.execute(sql, parameters).fetchnumpy()
         if failed:
@@ -64,7 +79,12 @@ class Session:
 
     def giving(self, name: str, value: Parameter) -> "Session":
         """Return the same connection with one more parameter."""
-        return Session(self._connection, parameters={**self._parameters, name: value})
+        given = {**self._parameters, name: value}
+        return Session(self._connection, parameters=given, before=self._before)
+
+
+def _nothing(_: str) -> None:
+    """Nothing is to be done before a query."""
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ from confide.privacy.individual import PatientCap
 from confide.privacy.measure import Measure
 from confide.privacy.unit import PrivacyUnit
 from confide.tables.by_code import Accepted, Units
+from confide.tables.encoding import Encoding
 from confide.tables.expression import Expression
 from confide.tables.largest_delta import require_delta
 from confide.tables.per_patient import PerPatientValue
@@ -227,6 +228,7 @@ class Table:
         without: Codes that a row of the source must not have, such as that of no drug.
         usual_rows: Pairs (rows, share of the patients with so many), from public knowledge; for
             planning, and enforced by nothing.
+        encoding: Of its text files.
     """
 
     name: str
@@ -239,6 +241,7 @@ class Table:
     only: tuple[Accepted, ...] = ()
     without: tuple[Accepted, ...] = ()
     usual_rows: tuple[tuple[int, Fraction], ...] = ()
+    encoding: Encoding = Encoding.UTF_8
 
     def __post_init__(self) -> None:
         if self.other_id and self.one_row_per_patient:

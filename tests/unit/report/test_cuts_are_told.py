@@ -11,7 +11,7 @@ from command_line import confide
 from confide.plans.contribution import question
 from confide.plans.cuts import may_cut
 from confide.release.cuts import CUT as FLAG
-from confide.release.cuts import tells_cuts
+from confide.release.cuts import LIMITED, fields_told
 from confide.release.verify import read_certificate, verify
 from confide.rows.duckdb import open_engine
 from confide.tables.aggregate import Aggregate, Ones
@@ -84,31 +84,31 @@ def released(tmp_path_factory):
     return clinic, folder / "out"
 
 
-def told_of(released):
+def told_of(released, *, names=(*CUT, *WHOLE), field="left-out", phrase=LEFT_OUT, flag=FLAG):
     """For each statistic, whether headline, table, certificate, screen and forecast tell of a cut."""
     clinic, out = released
     page = (out / "report.html").read_text("utf-8")
     sections = re.split(r'<section aria-labelledby="s\d+">', page)[1:]
     certificate = json.loads((out / "certificate.json").read_text())
     bounds = certificate["guarantee"]["contribution-bounds"]
-    certified = {n.partition("/")[0] for b in bounds if "left-out" in b for n in b["measurements"]}
+    certified = {n.partition("/")[0] for b in bounds if field in b for n in b["measurements"]}
     screen = {e["id"]: e["notes"] for e in confide("show", out, "--json").json["tables"]}
     plan = confide("plan", clinic.study, "--json").json["statistics"]
     expected = {each["id"]: each["notes"] for each in plan}
     methods = (out / "methods.md").read_text("utf-8").splitlines()
     lines = [line for line in methods if line.startswith("- **")]
     found = {}
-    for name, part, line in zip([*CUT, *WHOLE], sections, lines, strict=False):
+    for name, part, line in zip(names, sections, lines, strict=False):
         headline = re.search(r'class="headline">(.*?)</p>', part, re.DOTALL)[1]
         notes = re.findall(r'class="note">(.*?)</p>', part, re.DOTALL)
         found[name] = {
-            "headline": LEFT_OUT in headline,
-            "table": any(LEFT_OUT in note for note in notes),
+            "headline": phrase in headline,
+            "table": any(phrase in note for note in notes),
             "certificate": name in certified,
             "screen": bool(screen[name]),
-            "file": FLAG in (out / "tables" / f"{name}.csv").read_text("utf-8"),
-            "forecast": any(LEFT_OUT in note for note in expected[name]),
-            "methods": LEFT_OUT in line,
+            "file": flag in (out / "tables" / f"{name}.csv").read_text("utf-8"),
+            "forecast": any(phrase in note for note in expected[name]),
+            "methods": phrase in line,
         }
     return found
 
@@ -123,7 +123,58 @@ def test_headline_table_certificate_screen_forecast_and_methods_tell_where_a_bou
     assert (silent, loud) == ([], [])
 
 
-def test_a_count_per_patient_stops_at_its_limit_and_only_the_pages_say_so(tmp_path):
+STOPS = "who has more counts as one with so many"
+LIMITS = {
+    "mean": {"kind": "mean", "table": "patients", "column": "stays", "expect": {"count": 200}},
+    "sum": {"kind": "sum", "table": "patients", "column": "stays"},
+    "bands": {"kind": "histogram", "table": "patients", "by": ["stay_band"]},
+    "exactly": {"kind": "count", "table": "patients", "where": {"stays": [3]}},
+    "at_most": {"kind": "count", "table": "patients", "where": {"stays": {"to": 3}}},
+    "not_three": {"kind": "count", "table": "patients", "where": {"not": {"stays": [3]}}},
+    "rate": {
+        "kind": "incidence", "table": "patients", "events": "stays", "person-time": "years", "time": "age",
+        "per": 100, "expect": {"count": 200},
+    },
+    "through": {"kind": "count", "table": "patients", "where": {"later": ["yes"]}},
+}  # fmt: skip
+NO_LIMITS = {
+    "people": {"kind": "count", "table": "patients"},
+    "any": {"kind": "count", "table": "patients", "where": {"stays": {"from": 1}}},
+    "many": {"kind": "count", "table": "patients", "where": {"stays": {"from": 3}}},
+    "few": {"kind": "count", "table": "patients", "where": {"stays": {"to": 2}}},
+    "one": {"kind": "count", "table": "patients", "where": {"stays": [0, 1]}},
+    "known": {"kind": "count", "table": "patients", "where": {"stays": "known"}},
+    "below": {"kind": "histogram", "table": "patients", "by": ["few_stays"]},
+}
+LIMITED_DATA = WHY.replace(
+    "derived:\n",
+    "derived:\n  stay_band: {of: stays, bins: [0, 1, 2, 3]}\n"
+    "  few_stays: {of: stays, bins: [0, 1, 2]}\n",
+).replace(
+    "at-most: 3}\n", "at-most: 3}\n  later: {any: visits, where: {stays: [3], ward: [north]}}\n"
+)
+
+
+def test_headline_table_certificate_screen_forecast_and_methods_tell_where_a_count_stops(
+    tmp_path,
+):
+    """Of a condition it is told where numbers from the limit on are not all read alike."""
+    clinic = study(tmp_path / "clinic", LIMITS | NO_LIMITS, data=LIMITED_DATA)
+    out = tmp_path / "out"
+    ran = confide("run", clinic.study, "--out", out, "--quiet")
+    assert ran.code == 0, ran.err
+    told = told_of(
+        (clinic, out), names=(*LIMITS, *NO_LIMITS), field="stops", phrase=STOPS, flag=LIMITED
+    )
+    silent = [(name, place) for name in LIMITS for place, tells in told[name].items() if not tells]
+    loud = [(name, place) for name in NO_LIMITS for place, tells in told[name].items() if tells]
+    assert (silent, loud) == ([], [])
+    certificate = read_certificate(out / "certificate.json")
+    assert fields_told(certificate) == {"stops", "left-out"}
+    assert verify(certificate, folder=out).holds
+
+
+def test_a_count_per_patient_stops_at_its_limit_and_the_numbers_say_so(tmp_path):
     """Patients have 0, 1, 2 or 3 visits, 1.5 on average, and 0.75 where one of each counts."""
     clinic = study(
         tmp_path / "clinic",
@@ -133,12 +184,27 @@ def test_a_count_per_patient_stops_at_its_limit_and_only_the_pages_say_so(tmp_pa
     ran = confide("run", clinic.study, "--out", tmp_path / "out", "--quiet")
     assert ran.code == 0, ran.err
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
-    (stays,) = certificate["guarantee"]["contribution-bounds"]
+    stays, known = certificate["guarantee"]["contribution-bounds"]
     table = (tmp_path / "out" / "tables" / "stays.csv").read_text("utf-8")
     (row,) = csv.DictReader(table.splitlines())
     assert abs(float(row["value"]) - 0.75) < 0.1
+    assert "stays at 1" in stays["stops"]["en"]
+    assert "stops" not in known
     assert "left-out" not in stays
-    assert row["flags"] == ""
+    assert row["flags"] == LIMITED
+    assert "The count stays stops at 1" in (tmp_path / "out" / "report.html").read_text("utf-8")
+
+
+def test_a_certificate_that_tells_of_limits_falsely_does_not_verify(tmp_path):
+    more = "  - {id: stays, kind: sum, table: patients, column: stays, error: {within: 90}}\n"
+    found = issue(tmp_path, more=more)
+    assert fields_told(found.certificate) == {"stops", "left-out"}
+    assert verify(found.certificate, folder=found.out).holds
+    false = found.certificate
+    for each in false["guarantee"]["contribution-bounds"]:
+        if "stops" in each:
+            each["stops"] = {"en": "Nothing stops.", "zh": "无"}
+    assert not verify(signed(false, found.signer), folder=found.out).holds
 
 
 def test_counts_may_be_too_low_and_other_numbers_differ(released):
@@ -163,7 +229,7 @@ def test_a_certificate_from_before_cuts_were_told_still_verifies():
     """Made by the version before: two rows of each of a hundred patients, bounded to one."""
     folder = GOLDEN / "certificate-2" / "bounded"
     certificate = read_certificate(folder / "certificate.json")
-    assert not tells_cuts(certificate)
+    assert not fields_told(certificate)
     assert all(check.holds for check in verify(certificate, folder=folder).checks)
     (table,) = confide("show", folder, "--json").json["tables"]
     assert table["notes"] == []
@@ -175,7 +241,7 @@ def test_a_certificate_that_tells_of_cuts_falsely_does_not_verify(tmp_path):
         "     error: {within: 60}}\n"
     )
     found = issue(tmp_path, more=more)
-    assert tells_cuts(found.certificate)
+    assert fields_told(found.certificate) == {"left-out"}
     false = found.certificate
     for each in false["guarantee"]["contribution-bounds"]:
         each["left-out"] = {"en": "Nothing is left out.", "zh": "无"}

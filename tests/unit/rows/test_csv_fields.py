@@ -1,4 +1,4 @@
-"""Rows of a CSV file that have too few or too many fields, or are no UTF-8, are left out alone."""
+"""Rows of a CSV file that have too few or too many fields are left out alone; others never."""
 
 import gzip
 
@@ -6,7 +6,9 @@ import pytest
 
 import confide
 from command_line import confide as command
-from confide.rows.sources import delimited
+from confide.errors import ContractError
+from confide.rows.sources import delimited, text_files
+from confide.tables.encoding import Encoding
 
 DATASET = """
 dataset: {{id: lab, lineage: lab, snapshot: "1"}}
@@ -92,7 +94,7 @@ def test_it_is_so_in_every_part_of_a_folder(tmp_path):
 
 @pytest.mark.mutant
 def test_a_reader_that_takes_the_first_fields_of_a_longer_row_is_seen(tmp_path, monkeypatch):
-    def trusting(read, *, header, surplus, declared):
+    def trusting(read, *, header, surplus):
         cells = [delimited.named(delimited.own(name), name) for name in header]
         from sqlglot import exp
 
@@ -111,6 +113,7 @@ caps: {{lifetime: {{epsilon: 100000}}}}
 tables:
   p:
     from: p.csv
+    encoding: {encoding}
     columns:
       town: {{kind: text}}
       sex: {{categories: [f, m]}}
@@ -124,15 +127,16 @@ LATIN = [  # pid, town, remark, sex, last
     "42,Ulm,x",
     "43,Ulm,x,m,x,x",
 ]
-WHOLE_IN_LATIN, UNREAD = 30, 7 + 3 + 2 + 2
+ROWS, DAMAGED_IDS, UNREAD = len(LATIN) - 2, 2, 2
+UNREADABLE = 7 + DAMAGED_IDS  # nobody reads remarks, nor the last column
 
 
-def _latin(folder, *, encoding="latin-1", unit="patient", adjacency="add-remove"):
+def _latin(folder, *, written="latin-1", declared="utf-8", unit="patient"):
     (folder / "data").mkdir()
     text = "\n".join(["pid,town,remark,sex,last", *LATIN]) + "\n"
-    (folder / "data" / "p.csv").write_bytes(text.encode(encoding))
+    (folder / "data" / "p.csv").write_bytes(text.encode(written))
     path = folder / "dataset.yaml"
-    path.write_text(ENCODINGS.format(unit=unit, adjacency=adjacency))
+    path.write_text(ENCODINGS.format(unit=unit, adjacency="add-remove", encoding=declared))
     return path
 
 
@@ -144,33 +148,72 @@ def _people(path):
         return round(release.estimates[-1].value)
 
 
-def test_a_row_that_is_no_utf8_is_left_out_for_what_is_declared_of_it_alone(tmp_path):
-    assert _people(_latin(tmp_path)) == WHOLE_IN_LATIN
+def test_a_row_that_is_no_utf8_is_kept_unless_its_id_cannot_be_read(tmp_path):
+    assert _people(_latin(tmp_path)) == ROWS - DAMAGED_IDS
 
 
-def test_the_same_file_in_utf8_loses_none_but_the_rows_of_other_widths(tmp_path):
-    assert _people(_latin(tmp_path, encoding="utf-8")) == len(LATIN) - 2
+@pytest.mark.parametrize("encoding", ["utf-8", *(each.value for each in Encoding)])
+def test_a_file_in_its_declared_encoding_loses_none_but_the_rows_of_other_widths(
+    encoding, tmp_path
+):
+    assert _people(_latin(tmp_path, written=encoding, declared=encoding)) == ROWS
+
+
+@pytest.mark.parametrize("encoding", [each.value for each in Encoding])
+def test_labels_and_ids_of_a_declared_encoding_are_read_as_they_were_written(encoding, tmp_path):
+    path = _latin(tmp_path, written=encoding, declared=encoding)
+    text = path.read_text().replace("kind: text", "categories: [Ulm, K\u00f6ln]")
+    path.write_text(text, "utf-8")
+    with confide.open(path) as workspace:
+        asked = {"id": "n", "kind": "histogram", "table": "p", "by": ["town"]}
+        asked |= {"count": "events", "per-patient": {"rows": 1}}
+        found = workspace.release(workspace.plan(asked, epsilon="600")).of("n")
+        assert {each.key[0]: round(each.value) for each in found} == {
+            "Ulm": ROWS - 7, "K\u00f6ln": 7
+        }  # fmt: skip
+        assert workspace.engine().identity("J\u00f6rg 30") is not None
+
+
+def test_only_files_of_text_have_an_encoding_and_only_one_that_is_known(tmp_path):
+    path = _latin(tmp_path, declared="latin-1")
+    text = path.read_text()
+    for old, new, said in (
+        ("kind: csv", "kind: parquet", "'p': only CSV files have an encoding"),
+        ("latin-1", "utf-16", "encoding.*windows-1252"),
+    ):
+        path.write_text(text.replace(old, new))
+        with pytest.raises(ContractError, match=said):
+            confide.open(path)
 
 
 def test_the_steward_learns_how_many_lines_are_left_out_and_why(tmp_path):
     path = _latin(tmp_path)
     with confide.open(path) as workspace:
-        (first, *_) = workspace.engine().examine()
-    assert "bytes that are no UTF-8 in a declared column" in first
+        lines, texts, *_ = workspace.engine().examine()
+    assert "too few or too many fields" in lines
+    assert "text that is not UTF-8" in texts
     (facts,) = command("prepare", path, "--json").json["tables"]
-    assert (facts["unread-lines"], facts["rows"]) == (UNREAD - 2, WHOLE_IN_LATIN + 2)
-    assert facts["without-person"] == 2
+    assert (facts["unread-lines"], facts["rows"]) == (UNREAD, ROWS)
+    assert (facts["unreadable-rows"], facts["without-person"]) == (UNREADABLE, DAMAGED_IDS)
     shown = command("prepare", path).out
-    assert "iconv -f WINDOWS-1252" in " ".join(shown.split())
+    assert "declare `encoding: windows-1252`" in " ".join(shown.split())
+
+
+def test_nothing_is_unreadable_in_a_file_of_its_declared_encoding(tmp_path):
+    path = _latin(tmp_path, declared="latin-1")
+    (facts,) = command("prepare", path, "--json").json["tables"]
+    assert (facts["unread-lines"], facts["rows"]) == (UNREAD, ROWS)
+    assert (facts["unreadable-rows"], facts["without-person"]) == (0, 0)
+    assert "windows-1252" not in command("prepare", path).out
 
 
 def test_no_line_is_said_to_be_unread_in_a_file_that_is_whole(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "p.csv").write_text("pid,town,sex\n\n1,Ulm,f\n\n2,Bonn,m\n")
     path = tmp_path / "dataset.yaml"
-    path.write_text(ENCODINGS.format(unit="patient", adjacency="add-remove"))
+    path.write_text(ENCODINGS.format(unit="patient", adjacency="add-remove", encoding="utf-8"))
     assert command("prepare", path, "--json").json["tables"][0]["unread-lines"] == 0
-    assert "iconv" not in command("prepare", path).out
+    assert "Unread" not in command("prepare", path).out
 
 
 def _in_both(folder):
@@ -184,11 +227,11 @@ def _in_both(folder):
 
 def test_copies_hold_the_rows_that_the_source_answers_with(tmp_path):
     counted, copied = _in_both(tmp_path)
-    assert counted == copied
+    assert counted == copied == ROWS
 
 
 @pytest.mark.mutant
 def test_a_row_whose_being_there_hangs_on_the_question_is_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "_declared", lambda _: frozenset())
+    monkeypatch.setattr(text_files.TextFiles, "settle", lambda *_: None)
     counted, copied = _in_both(tmp_path)
     assert counted != copied

@@ -295,7 +295,7 @@ def test_csv_rows_that_do_not_fit_their_header_disturb_no_other(tmp_path):
     of, engine = opened(tmp_path, ".", kind=SourceKind.CSV)
     with engine:
         (count,) = engine.aggregate((ask("secrets"),), dataset=of).reveal_to_gate()
-    assert count == (3,)  # 1, 5, 6: of 2 there is too little, of 3 too much, and 4 is no text
+    assert count == (4,)  # 1, 4, 5, 6: of 2 there is too little, of 3 too much
 
 
 def test_csv_types_do_not_depend_on_rows(tmp_path):

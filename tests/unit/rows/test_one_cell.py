@@ -16,6 +16,9 @@ from confide.files.yaml_text import parse_yaml
 from confide.rows.build import select
 from confide.rows.duckdb import open_engine
 from confide.rows.sources.delimited import csv_scan
+from confide.rows.sources.fingerprint import SourceState
+from confide.rows.sources.prepare import Opened
+from confide.rows.sources.text_files import TextFiles
 from confide.tables.aggregate import Aggregate, Ones, Plain
 from confide.tables.bound_contributions import CellBound
 from confide.tables.expression import ColumnOf
@@ -108,6 +111,8 @@ STRAY = [
     b"5,1,1,,a\rb\n", b"5,1,1,,a\r\n", b"\r", b"5,1,1,,a\0b\n", b'5,1,1,,ab"cd\n', b"5\n",
     b"5,1,1,,a,b,c\n", b"5,1,1,,\xff\n", b'5,1,1,,"\xff"\n', b"\xff,1,1,,a\n", b"\n", b"\xef\xbb\xbf5\n",
     b'5,1,1,,"ab"cd\n', b'5,1,1,,"a\r\nb"\n',
+    b"5,1,1,,a\xe2\x82\n", b'5,1,1,,"\xf0\x9f"\n', b"5,1,1\xc3,\xc3,\xc3\n", b"5,1,1,,\xc3\r\n",
+    b"\xe2\x82\n", b"5,1,\xf0\x9f\x98,\xed\xa0,\xc0\xaf\n",
     b"5,1,1,," + b"z" * 3_000_000 + b"\n", b"5,1,1,,a\r\r\n", b"5,1,1,,a\r\r", b"\r\r\r\n", b"\r\n\r\r\n",
 ]  # fmt: skip
 PIECES = [
@@ -120,6 +125,10 @@ PIECES = [
     b'"a\r\nb"',
     b'"a,b"',
     b"\xff",
+    b"\xc3",
+    b"\xe2\x82",
+    b"\xf0\x9f\x98",
+    b"\x80",
     b"\0",
     b" ",
     b"\n5,1,q\r",
@@ -152,13 +161,17 @@ def disturbed(folder, *, learned=False):
     """Return drawn odd rows between which and the end of their file another row is read otherwise."""
     rng, found = random.Random(20), []
     path, table = folder / "rows.csv", Table(name="t", source="rows.csv", columns=())
-    for _ in range(400):
+    for number in range(400):
         ends = rng.choice([*ENDS.values()])
         rows = [b"%d,1,n" % i + ends[i % len(ends)] for i in range(20)]
         odd = b"".join(rng.choices(PIECES, k=rng.randint(1, 6))) + rng.choice(ends)
         place = rng.randint(0, 20)
         path.write_bytes(b"pid,x,note" + ends[0] + b"".join([*rows[:place], odd, *rows[place:]]))
-        relation = csv_scan((path,), table=table).relation
+        (folder / str(number)).mkdir()
+        texts = TextFiles(folder / str(number), state=SourceState.of((path,)))
+        opened = texts.linked(Opened(scans={"t": csv_scan((path,), table=table)}))
+        relation = opened.scans["t"].relation
+        texts.settle(relation.sql("duckdb"))
         if learned:
             next(o for o in relation.find_all(exp.PropertyEQ) if o.this.name == "new_line").pop()
         read = Counter(duckdb.sql(select("*", of=relation).sql("duckdb")).fetchall())

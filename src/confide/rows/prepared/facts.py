@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from confide.rows.build import STAR, named, num, own, select
 from confide.rows.duckdb import DuckDBEngine
-from confide.rows.examine import narrowing, unread_lines
+from confide.rows.examine import narrowing, unread_lines, unreadable_rows
 from confide.rows.prepared.copies import TableCopy, parquet
 from confide.rows.prepared.layouts import incomplete_patients
 from confide.rows.prepared.manifest import TableFacts
@@ -58,12 +58,13 @@ def table_facts(table: Table, *, engine: DuckDBEngine, copy: TableCopy) -> Table
     scope = engine.scope
     there, of_codes, read = narrowing(table, scope=scope, run=engine.run)
     unread = unread_lines(table, scope=scope, run=engine.run)
+    unreadable = unreadable_rows(table, scope=scope, run=engine.run)
     clustered = parquet(copy.clustered)
     if scope.per_event:
         return TableFacts(
             table=table.name, rows=there, other_codes=there - of_codes,
             other_units=of_codes - read, without_person=0, patients=0, most_rows=0, repeated=0,
-            complete=0, unread_lines=unread,
+            complete=0, unread_lines=unread, unreadable_rows=unreadable,
         )  # fmt: skip
     of = person_ids(scope, table) if table.one_row_per_patient else clustered
     each = select(rows, of=of, by=[own("p")])
@@ -86,4 +87,5 @@ def table_facts(table: Table, *, engine: DuckDBEngine, copy: TableCopy) -> Table
         repeated=int(usable) - patients if table.one_row_per_patient else 0,
         complete=patients - incomplete,
         unread_lines=unread,
+        unreadable_rows=unreadable,
     )

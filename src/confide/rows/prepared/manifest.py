@@ -30,7 +30,7 @@ from confide.rows.prepared.copies import Copies, TableCopy
 from confide.rows.sources.fingerprint import SourceState
 from confide.tables.schema import Dataset
 
-FORMAT = 9
+FORMAT = 10
 MANIFEST = "manifest.json"
 LEAST_FREE = 2**26
 
@@ -58,8 +58,8 @@ class TableFacts:
         repeated: Rows left out beyond the one a patient that the table declares.
         complete: Patients whose rows have no NULL in a declared column.
         elsewhere: Patients who have a row in another of the tables too.
-        unread_lines: Lines of CSV files that are no rows: too few or too many fields, or bytes that
-            are no UTF-8.
+        unread_lines: Lines of CSV files that are no rows: too few or too many fields.
+        unreadable_rows: Rows of CSV files that hold bytes of no text in a declared column.
     """
 
     table: str
@@ -73,6 +73,7 @@ class TableFacts:
     complete: int
     elsewhere: int = 0
     unread_lines: int = 0
+    unreadable_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,10 @@
 """CSV and TSV files: every column is read as text, under the names of the header.
 
 A reader that guesses types, separators or quotes from the rows lets one patient's row decide how
-everyone's rows are read, so nothing is guessed: UTF-8, comma (tab for .tsv), double quotes, and one
-header line.  Declared columns are parsed cell by cell later.  A row with too few or too many
-fields, or with bytes that are no UTF-8 in a declared column or the last one, is left out by itself,
-and disturbs no other row; nor do stray quotes or carriage returns.  The empty cell is NULL.
+everyone's rows are read, so nothing is guessed: the declared encoding, comma (tab for .tsv), double
+quotes, and one header line.  Declared columns are parsed cell by cell later.  A row with too few or
+too many fields is left out by itself, and disturbs no other row; nor do stray quotes or carriage
+returns, nor bytes that are no text, which :mod:`.text_files` replaces.  The empty cell is NULL.
 
 A reader that is strict about fields stops at a stray carriage return, and one that is not takes the
 first fields of a longer row, in which a comma too many shifted every value.  So one column more
@@ -26,9 +26,10 @@ from pathlib import Path
 from sqlglot import exp
 
 from confide.errors import ContractError
-from confide.rows.build import at_most, call, named, num, own, select
+from confide.rows.build import named, own, select
 from confide.rows.sources.header import LONGEST_LINE, header, separator
 from confide.rows.sources.prepare import Scan
+from confide.tables.encoding import UNREADABLE
 from confide.tables.schema import Table
 
 _ABSENT = "\x01absent\x01"
@@ -83,52 +84,30 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
         for name, value in options.items()
     ]
     read = exp.Table(this=exp.Anonymous(this="read_csv", expressions=[files, *given]))
-    rows = _whole_rows(read, header=names, surplus=surplus, declared=_declared(table))
-    return Scan(relation=rows, lines=_lines(read, surplus=surplus))
+    return Scan(
+        relation=_whole_rows(read, header=names, surplus=surplus),
+        lines=_lines(read, surplus=surplus),
+        broken=UNREADABLE,
+        parts=parts,
+        encoding=table.encoding,
+    )
 
 
-def _whole_rows(
-    read: exp.Table,
-    *,
-    header: tuple[str, ...],
-    surplus: str,
-    declared: frozenset[str] = frozenset(),
-) -> exp.Table:
-    """Return the rows that have as many fields as the header; their empty cells are NULL.
-
-    A reader leaves out a row when it meets a cell that is no UTF-8, and it meets those that a query
-    asks for.  So each declared column is asked for: whether a row is there hangs on no query, and
-    is the same in the source and in copies of it.
-    """
+def _whole_rows(read: exp.Table, *, header: tuple[str, ...], surplus: str) -> exp.Table:
+    """Return the rows that have as many fields as the header; their empty cells are NULL."""
     cells = [
         named(exp.Nullif(this=own(name), expression=exp.Literal.string("")), name)
         for name in header
     ]
-    met = [_met(name) for name in header[:-1] if name.lower() in declared]
     there = exp.Not(this=exp.Is(this=own(header[-1]), expression=exp.null()))
     none_more = exp.Is(this=own(surplus), expression=exp.null())
-    rows = select(*cells, of=read, where=[there, none_more, *met])
+    rows = select(*cells, of=read, where=[there, none_more])
     return exp.Table(this=exp.Paren(this=rows))
 
 
 def _lines(read: exp.Table, *, surplus: str) -> exp.Table:
-    """Return all records, as rows of the one column that nearly none has.
-
-    A count that asks for no column makes the reader meet the first, and leave out its odd cells.
-    """
-    records = select(named(own(surplus), surplus), of=read, where=[_met(surplus)])
-    return exp.Table(this=exp.Paren(this=records))
-
-
-def _met(name: str) -> exp.Expr:
-    """Return what is true of every cell that the reader lets pass, and not known before it does."""
-    return at_most(num(0), exp.Coalesce(this=call("strlen", own(name)), expressions=[num(0)]))
-
-
-def _declared(table: Table) -> frozenset[str]:
-    """Return the names in the source of all that is declared of a table, in lower case."""
-    names = table.sources() | {table.id_column, table.other_id}
-    return frozenset(name.lower() for name in names)
+    """Return all records, as rows of the one column that nearly none has."""
+    return exp.Table(this=exp.Paren(this=select(named(own(surplus), surplus), of=read)))
 
 
 def _unlike(header: tuple[str, ...]) -> str:

@@ -4,6 +4,7 @@ What is wrong is told of the form of the first line.  A name of it is printed on
 of it are declared: a file without a header begins with a patient.
 """
 
+import codecs
 import contextlib
 import csv
 import gzip
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from confide.errors import ContractError
 from confide.regular_file import reading
+from confide.tables.encoding import Encoding
 from confide.tables.schema import Table
 
 LONGEST_LINE = 2**21
@@ -36,7 +38,7 @@ def header(path: Path, *, table: Table) -> tuple[str, ...]:
     Raises:
         ContractError: If they cannot be read, one is missing, or two are the same.
     """
-    line, why, hint = _first_line(path)
+    line, why, hint = _first_line(path, encoding=table.encoding)
     names: list[str] = []
     if not why:
         with contextlib.suppress(csv.Error):
@@ -53,7 +55,7 @@ def is_header(names: Collection[str], *, table: Table) -> bool:
     return bool(declared & {name.lower() for name in names})
 
 
-def _first_line(path: Path) -> tuple[str, str, str]:
+def _first_line(path: Path, *, encoding: Encoding) -> tuple[str, str, str]:
     """Return the first line; or why it cannot be read, and what helps."""
     raw = None
     try:
@@ -68,12 +70,17 @@ def _first_line(path: Path) -> tuple[str, str, str]:
         return "", "is in UTF-16, or no text", "Write it as UTF-8: iconv -f UTF-16 -t UTF-8 OLD"
     if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
         return "", "has no end of its first line", _NAMES
-    text = None
+    text, is_utf8 = None, encoding is Encoding.UTF_8
+    if not is_utf8 and raw.startswith(codecs.BOM_UTF8):
+        return "", "begins with the mark of UTF-8", f"Leave `encoding: {encoding.value}` out."
     with contextlib.suppress(UnicodeDecodeError):
-        text = raw.decode("utf-8-sig")
+        text = raw.decode("utf-8-sig" if is_utf8 else encoding.value)
     if text is None:
-        hint = "Write it as UTF-8, for instance: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW"
-        return "", "has a header line that is not UTF-8", hint
+        hint = (
+            "Declare the `encoding` of the table, such as windows-1252, or write it as UTF-8, for "
+            "instance: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW"
+        )
+        return "", f"has a header line that is not {encoding.value.upper()}", hint
     return text, *_form(text)
 
 

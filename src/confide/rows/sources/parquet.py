@@ -15,6 +15,8 @@ from confide.rows.physical import DURATION, IN_MILLISECONDS, IN_MORE_DIGITS, MOS
 from confide.rows.sources.prepare import Scan
 from confide.tables.schema import Table
 
+BROKEN = "?"
+"""What the engine reads for bytes of Parquet that are no UTF-8."""
 _Columns = dict[str, tuple[object, ...]]
 
 
@@ -28,7 +30,7 @@ def parquet_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
     for part, columns in zip(parts[1:], others, strict=True):
         _require_same(first, columns, part=part, table=table)
     types = {name: of for name, column in first.items() if (of := _otherwise(column))}
-    return Scan(relation=parquet_relation(*parts), types=types, mended=True)
+    return Scan(relation=parquet_relation(*parts), types=types, broken=BROKEN)
 
 
 def _otherwise(column: tuple[object, ...]) -> str:

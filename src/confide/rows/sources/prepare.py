@@ -14,12 +14,16 @@ from sqlglot import exp
 from confide.errors import ContractError
 from confide.regular_file import require_regular
 from confide.rows.sources.fingerprint import SourceState
+from confide.tables.encoding import Encoding
 from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source, SourceKind
 from confide.tables.source_files import DELIMITED, PARQUET, table_files, with_logs
 
 Found: TypeAlias = Mapping[str, tuple[tuple[Path, ...], ...]]
 """The places that may hold each declared table, each as its files."""
+
+PATTERN = "*?["
+"""Characters that make a path a pattern to the engine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,14 +33,18 @@ class Scan:
     Attributes:
         relation: How SQL names them.
         types: Our own names of types that the engine calls otherwise, by column.
-        mended: Whether the reader writes "?" for what is no text.
+        broken: What the reader writes for bytes that are no text; "" where there are none.
         lines: All records of the files, of which some may be no rows; None where all are.
+        parts: Its files, where they are text.
+        encoding: Of that text.
     """
 
     relation: exp.Table
     types: Mapping[str, str] = field(default_factory=dict)
-    mended: bool = False
+    broken: str = ""
     lines: exp.Table | None = None
+    parts: tuple[Path, ...] = ()
+    encoding: Encoding = Encoding.UTF_8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +230,7 @@ def inside(path: Path, *, root: Path, table: Table) -> Path:
             f"Table {table.name!r} lies outside its source.",
             hint="Declare the folder that holds it as the source.",
         )
-    if any(character in str(path) for character in "*?["):
+    if any(character in str(path) for character in PATTERN):
         raise ContractError(
             f"Table {table.name!r}: the path of a file may not contain *, ? or [.",
             hint="Such a name is a pattern, which could match other files.",

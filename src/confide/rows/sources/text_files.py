@@ -1,0 +1,184 @@
+"""Text files of a source as UTF-8, whatever their bytes are, so that no row is lost to an encoding.
+
+An engine that reads UTF-8 leaves out the rows in which it meets other bytes: in an export in
+Latin-1 everybody with an umlaut.  So each file is read under a name of our own in the private spill
+folder.  That name is a link to the file.  Before the first rows are read through it, the file is
+gone through in chunks; where it is not UTF-8 already, a copy that is takes the place of the link.
+Bytes are decoded as declared; those that cannot be become U+FFFD.
+
+*Lemma* (nobody else's row).  Each cell of the copy is a function of the bytes of that cell.  In
+every :class:`~confide.tables.encoding.Encoding` an ASCII byte stands for itself and is part of no
+other character.  A decoder meets it as itself even where a character was begun, which ends as
+U+FFFD before it, and knows nothing afterwards of what came before [Uni, sec. 3.9].  So commas,
+tabs, quotes and line ends of the copy are those of the file, in the same order, and what lies
+between two of them is decoded alone.  Where chunks end changes nothing: the decoder is incremental.
+
+*Privacy:* whether there is a copy depends on everybody's bytes, and decides where rows are read
+from, never what they are.  It is found out when rows are read, hence after the charge, and what
+fails then is reading.  The copy is made of the file in the state that a release is committed to,
+or not kept; it has mode 0600 and goes with its folder.
+
+References:
+    [Uni] The Unicode standard, version 15.0, chapter 3: substitution of maximal subparts.
+        https://www.unicode.org/versions/Unicode15.0.0/ch03.pdf
+"""
+
+import codecs
+import contextlib
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sqlglot import exp
+
+from confide.errors import ContractError, EngineError
+from confide.regular_file import descriptor, reading
+from confide.rows.sources.fingerprint import SourceState, fingerprints
+from confide.rows.sources.prepare import PATTERN, Opened, Scan
+from confide.tables.encoding import Encoding
+
+CHUNK, ERRORS = 2**20, "replace"
+_READER = "read_csv"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Text:
+    """A file, its encoding, and the name under which it is read."""
+
+    file: Path
+    encoding: Encoding
+    link: Path
+
+    @property
+    def packed(self) -> bool:
+        """Whether it is compressed, as its copy then is."""
+        return self.link.suffix == ".gz"
+
+
+class TextFiles:
+    """The text files of one engine, under names in a folder that is this process's alone."""
+
+    def __init__(self, folder: Path, *, state: SourceState) -> None:
+        self._folder, self._state = folder, state
+        self._texts: dict[tuple[Path, Encoding], _Text] = {}
+        self._settled: set[Path] = set()
+
+    def linked(self, opened: Opened) -> Opened:
+        """Return a source whose text files are read under our names.
+
+        Raises:
+            ContractError: If the temporary folder cannot hold such names.
+        """
+        scans = {name: self._scan(scan) for name, scan in opened.scans.items()}
+        relations = {name: scan.relation for name, scan in scans.items()}
+        return replace(opened, scans=scans, relations={**opened.relations, **relations})
+
+    def settle(self, sql: str) -> None:
+        """See to it that the files that a query reads are UTF-8, or stand as a copy that is.
+
+        Raises:
+            EngineError: If a file cannot be read, or its copy not be written.
+        """
+        for text in self._texts.values():
+            if text.link not in self._settled and _inside(text.link) in sql:
+                _settle(text)
+                if set(fingerprints((text.file,))) <= set(self._state.fingerprints):
+                    self._settled.add(text.link)  # else it may be another file by the next query
+
+    def _scan(self, scan: Scan) -> Scan:
+        if not scan.parts:
+            return scan
+        links = [self._link(part, scan.encoding) for part in scan.parts]
+        lines = None if scan.lines is None else _reading(scan.lines, links)
+        return replace(scan, relation=_reading(scan.relation, links), lines=lines)
+
+    def _link(self, file: Path, encoding: Encoding) -> Path:
+        key = (file, encoding)
+        if key not in self._texts:
+            ending = ".gz" if file.suffix == ".gz" else ".csv"
+            link = self._folder / f"text{len(self._texts)}{ending}"
+            linked = False
+            with contextlib.suppress(OSError):
+                link.symlink_to(file)
+                linked = not set(str(link)) & set(PATTERN)
+            if not linked:
+                raise ContractError(
+                    "The temporary folder cannot hold links, or has *, ? or [ in its path.",
+                    hint="Set TMPDIR to a folder of a local disk.",
+                )
+            self._texts[key] = _Text(file=file, encoding=encoding, link=link)
+        return self._texts[key].link
+
+
+def _reading(relation: exp.Table, links: list[Path]) -> exp.Table:
+    """Return a relation that reads other files."""
+    read = relation.copy()
+    for reader in read.find_all(exp.Anonymous):
+        if reader.this == _READER:
+            files = exp.array(*(exp.Literal.string(str(link)) for link in links))
+            reader.set("expressions", [files, *reader.expressions[1:]])
+    return read
+
+
+def _inside(link: Path) -> str:
+    """Return what no query holds but one that reads this link."""
+    return f"{link.parent.name}/{link.name}"
+
+
+def _settle(text: _Text) -> None:
+    part = text.link.with_suffix(".part")
+    failed = ""
+    try:
+        if not _is_utf8(text):
+            _copy(text, to=part)
+            part.replace(text.link)
+        elif not text.link.is_symlink():  # the copy of a file that is another one by now
+            text.link.unlink()
+            text.link.symlink_to(text.file)
+    except (OSError, EOFError, zlib.error) as error:
+        failed = type(error).__name__
+    if failed:
+        with contextlib.suppress(OSError):
+            part.unlink()  # what it holds of a full disk
+        raise EngineError(failed)
+
+
+def _is_utf8(text: _Text) -> bool:
+    """Return whether the bytes of a file are UTF-8 that says what they say in its own encoding."""
+    decoder = codecs.getincrementaldecoder(Encoding.UTF_8.value)()
+    begun = False
+    for chunk in _chunks(text):
+        if chunk.isascii() and not begun:
+            continue
+        if text.encoding is not Encoding.UTF_8:
+            return False
+        try:
+            decoder.decode(chunk)
+        except UnicodeDecodeError:
+            return False
+        begun = bool(decoder.getstate()[0])
+    return not begun
+
+
+def _copy(text: _Text, *, to: Path) -> None:
+    decoder = codecs.getincrementaldecoder(text.encoding.value)(errors=ERRORS)
+    with contextlib.suppress(FileNotFoundError):
+        to.unlink()
+    with os.fdopen(descriptor(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+        packer = gzip.GzipFile("", "wb", 1, file, 0) if text.packed else None
+        out = packer or file
+        for chunk in _chunks(text):
+            out.write(decoder.decode(chunk).encode())
+        out.write(decoder.decode(b"", final=True).encode())
+        if packer is not None:
+            packer.close()
+
+
+def _chunks(text: _Text) -> Iterator[bytes]:
+    with reading(text.file) as file:
+        lines = gzip.GzipFile(fileobj=file) if text.packed else file
+        while chunk := lines.read(CHUNK):
+            yield chunk
