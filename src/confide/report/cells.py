@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from confide.plans.estimates import Covers, Estimate
 from confide.release.cuts import CUT
-from confide.release.noisy import MAY_BE_LOW
+from confide.release.noisy import LEFT_OUT
 from confide.report.numbers import clean, fixed, percent
 from confide.report.words import Words
 
@@ -72,7 +72,7 @@ def _merged(group: Sequence[Estimate]) -> Cell:
         level=outer.level,
         covers=outer.covers,
         unit=outer.unit,
-        flags=tuple(flag for flag in outer.flags if flag not in (MAY_BE_LOW, CUT)),  # all have it
+        flags=tuple(flag for flag in outer.flags if flag not in (*LEFT_OUT, CUT)),  # all have it
     )
 
 

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from confide.plans.cuts import Bounds, cutting
+from confide.plans.estimates import COUNTS
 from confide.plans.plan import Plan, Statistic
 from confide.report.cells import Cell
 from confide.report.words import Words
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
 from confide.tables.degrees import DegreeBounds
-
-COUNTS = ("persons", "rows")
-"""Units of numbers that only fall when something is left out."""
 
 
 def cut_text(

@@ -12,7 +12,7 @@ from confide.plans.estimates import Covers
 from confide.plans.plan import Plan, Statistic, charged_loss
 from confide.privacy.amount import NANO
 from confide.privacy.loss import PrivacyLoss
-from confide.release.noisy import MAY_BE_LOW
+from confide.release.noisy import LEFT_OUT
 from confide.release.release import Release
 from confide.report.bounding import bounded, kept_text
 from confide.report.cells import Cell, cells_of, interval_text, key_text
@@ -62,7 +62,8 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
     plan, kind = release.plan, kind_of(statistic)
     cells = cells_of(release.of(statistic))
     flags = dict.fromkeys(flag for cell in cells for flag in cell.flags)
-    flags |= {MAY_BE_LOW: None} if plan.dataset.patients else {}
+    said = {flag for each in release.of(statistic) for flag in each.flags}
+    flags |= dict.fromkeys(flag for flag in LEFT_OUT if flag in said)
     width = {"count": _width_parts(cells, words=words)}.get(kind, {})
     placed = {"fit": {}, "unfit": {}} if kind != "count" else {"fit": width, "unfit": width}
     if kind == "standardized-rate":
