@@ -86,6 +86,11 @@ def with_values(
 def _derived(name: str, section: DerivedSection, *, dataset: Dataset) -> Derived:
     table = dataset.tables[0].name
     owners = [t.name for t in dataset.tables if any(c.name == section.of for c in t.columns)]
+    if len(owners) > 1:
+        raise ContractError(
+            f"Derived {name!r}: several tables have a column {section.of!r}: {', '.join(owners)}.",
+            hint=f"Write which one is meant: of: {owners[0]}.{section.of}.",
+        )
     of = resolve(section.of, table=owners[0] if len(owners) == 1 else table, dataset=dataset)
     if not isinstance(of, ColumnOf | ValueOf):
         raise ContractError(f"Derived {name!r} must be of a column or a per-patient value.")
