@@ -115,8 +115,8 @@ class Desk:
             raise PolicyError(
                 f"Policy {policy.id!r}, version {policy.version}, as written is not in force for "
                 f"lineage {lineage!r}: {holds} is.",
-                hint="Put the file back, or let an officer adopt the next version: "
-                "confide ledger adopt --reason ...",
+                hint="Put the file back as it was adopted; or count `version` up, and let an "
+                "officer adopt it: confide ledger adopt --reason ...",
             )
 
     def endorse(self, lineage: str, *, policy: Policy, signer: Signer) -> Person:

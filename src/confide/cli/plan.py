@@ -78,6 +78,8 @@ def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
     """Return what follows from a plan and the ledger alone, without the source."""
     from confide.cli.deliver import loss_body
     from confide.release.growing import growable
+    from confide.report.guarantee import patient_promises
+    from confide.report.words import load_words
 
     dataset = planned.dataset
     spent = workspace.spent(planned)
@@ -94,6 +96,7 @@ def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
         "measurements": [measurement_body(each, planned=planned) for each in planned.measurements],
         "statistics": statistics_body(workspace.forecast(planned)),
         "caps": caps,
+        "patients": patient_promises(dataset, words=load_words("en")),
         "fits": all(cap["fits"] for cap in caps),
         "released-as": released,
         "approval": approval(planned, workspace=workspace),
@@ -286,12 +289,7 @@ def show_plan(body: dict[str, Any]) -> None:
         say(f"  {_times(line, count)}", style="dim")
     if "offers" in body:
         show_offered(body["offers"], of=len(body["statistics"]))
-    table(
-        ("cap", "limit", "spent", "this", "free after"),
-        [_cap_row(cap) for cap in body["caps"]],
-        title="Budget",
-        right=(1, 2, 3, 4),
-    )
+    _show_budget(body)
     if body["approval"] is not None and not body["approval"]["admitted"]:
         say(f"Not yet: {body['approval']['message']} {body['approval']['hint']}", style="yellow")
     if body["published-before"]:
@@ -299,6 +297,19 @@ def show_plan(body: dict[str, Any]) -> None:
     say(f"All together: {body['loss']['text']}.", style="bold")
     for sentence in body["loss"]["odds"]:
         say(f"  {sentence}")
+
+
+def _show_budget(body: dict[str, Any]) -> None:
+    """Print the caps that the ledger keeps, and those up to which each patient is in."""
+    if body["caps"]:
+        table(
+            ("cap", "limit", "spent", "this", "free after"),
+            [_cap_row(cap) for cap in body["caps"]],
+            title="Budget",
+            right=(1, 2, 3, 4),
+        )
+    for promise in body["patients"]:
+        say(promise, style="yellow")
 
 
 def _times(line: str, count: int) -> str:

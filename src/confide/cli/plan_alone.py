@@ -42,6 +42,8 @@ def plan_alone(study: "DeclaredStudy", planned: "Plan", *, why: str) -> dict[str
     from confide.cli.deliver import loss_body
     from confide.cli.plan import measurement_body, statistics_body
     from confide.plans.allocate import forecasts
+    from confide.report.guarantee import patient_promises
+    from confide.report.words import load_words
 
     caps = _caps(study.declared, planned=planned)
     return {
@@ -54,6 +56,7 @@ def plan_alone(study: "DeclaredStudy", planned: "Plan", *, why: str) -> dict[str
         "measurements": [measurement_body(each, planned=planned) for each in planned.measurements],
         "statistics": statistics_body(forecasts(planned)),
         "caps": caps,
+        "patients": patient_promises(planned.dataset, words=load_words("en")),
         "fits": None if all(cap["fits"] is None for cap in caps) else False,
         "released-as": None,
         "approval": None,

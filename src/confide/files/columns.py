@@ -34,6 +34,17 @@ MOST_NAMES = 5_000
 """Names of codes stand in every plan of the data set, and so in every row of the ledger."""
 
 
+_OF_ALL = ("from_", "kind", "missing", "source")
+_TAKES = {
+    "number": ("lower", "upper", "step", "unit", "units", "nulls", "outside"),
+    "year": ("lower", "upper", "step", "unit", "units", "nulls", "outside"),
+    "date": ("lower", "upper", "nulls"),
+    "category": ("categories", "nulls", "other"),
+    "text": ("names",),
+}
+"""What a column of each kind reads; what it does not read is refused."""
+
+
 class ColumnSection(Section):
     """One declared column."""
 
@@ -176,6 +187,11 @@ def _column(name: str, section: ColumnSection) -> Column:
         raise ContractError(
             f"Column {name!r}: names are of a text.",
             hint="Labels of categories stand with them: categories: {1125315: acetaminophen}.",
+        )
+    if unread := section.unread(*_OF_ALL, *_TAKES[kind]):
+        raise ContractError(
+            f"Column {name!r} is of kind {kind}, which does not read {', '.join(unread)}.",
+            hint=f"Leave it out; a column of this kind takes {', '.join(_TAKES[kind])}.",
         )
     source = section.from_ or name
     match kind:

@@ -132,6 +132,15 @@ class Section(BaseModel):
         arbitrary_types_allowed=True,
     )
 
+    def unread(self, *fields: str) -> list[str]:
+        """Return the keys that say something and are none of ``fields``, as they are written."""
+        return [
+            each.alias or _kebab(name)
+            for name, each in type(self).model_fields.items()
+            if name not in fields
+            and getattr(self, name) != each.get_default(call_default_factory=True)
+        ]
+
 
 S = TypeVar("S", bound=Section)
 

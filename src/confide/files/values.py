@@ -4,7 +4,7 @@ A derived column is a function of one row: bins of a number or date, or a calend
 per-patient value is a function of one patient's own rows: first, last, any, count, days between.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -51,6 +51,16 @@ class PerPatientSection(Section):
     upper: Whole | None = None
 
 
+_TAKES = {
+    "first": ("of", "by", "where", "before"),
+    "last": ("of", "by", "where", "before"),
+    "any": ("where",),
+    "count": ("where", "at_most"),
+    "days_between": ("lower", "upper"),
+}
+"""What each kind of per-patient value reads beside its own key; what none reads is refused."""
+
+
 def with_values(
     dataset: Dataset,
     *,
@@ -76,6 +86,11 @@ def with_values(
 def _derived(name: str, section: DerivedSection, *, dataset: Dataset) -> Derived:
     table = dataset.tables[0].name
     owners = [t.name for t in dataset.tables if any(c.name == section.of for c in t.columns)]
+    if len(owners) > 1:
+        raise ContractError(
+            f"Derived {name!r}: several tables have a column {section.of!r}: {', '.join(owners)}.",
+            hint=f"Write which one is meant: of: {owners[0]}.{section.of}.",
+        )
     of = resolve(section.of, table=owners[0] if len(owners) == 1 else table, dataset=dataset)
     if not isinstance(of, ColumnOf | ValueOf):
         raise ContractError(f"Derived {name!r} must be of a column or a per-patient value.")
@@ -96,16 +111,14 @@ def _derived(name: str, section: DerivedSection, *, dataset: Dataset) -> Derived
 
 
 def _value(name: str, section: PerPatientSection, *, dataset: Dataset) -> PerPatientValue:
-    kinds = [
-        kind
-        for kind in ("first", "last", "any", "count", "days_between")
-        if getattr(section, kind) is not None
-    ]
+    kinds = [kind for kind in _TAKES if getattr(section, kind) is not None]
     if len(kinds) != 1:
         raise ContractError(
             f"Per-patient value {name!r} needs exactly one of first, last, any, count, "
             "days-between."
         )
+    if unread := section.unread(kinds[0], *_TAKES[kinds[0]]):
+        raise _unread(name, unread, kind=kinds[0], before=section.before)
     match kinds[0]:
         case "first" | "last":
             return _at_end(name, section, dataset=dataset)
@@ -126,6 +139,21 @@ def _value(name: str, section: PerPatientSection, *, dataset: Dataset) -> PerPat
             )
         case _:
             return _days(name, section, dataset=dataset)
+
+
+def _unread(name: str, unread: Sequence[str], *, kind: str, before: str | None) -> ContractError:
+    """Return the refusal of keys that a kind does not read."""
+    kind, takes = (each.replace("_", "-") for each in (kind, ", ".join(_TAKES[kind])))
+    hint = f"Leave it out; beside {kind} stand {takes}."
+    if kind == "any" and before is not None:
+        hint = (
+            "Take the last such row, and ask whether it is known: "
+            f"{name}: {{last: DATE, of: TABLE, before: {before}}}, and where: {{{name}: known}}."
+        )
+    return ContractError(
+        f"Per-patient value {name!r} is of kind {kind}, which does not read {', '.join(unread)}.",
+        hint=hint,
+    )
 
 
 def _at_end(name: str, section: PerPatientSection, *, dataset: Dataset) -> AtEnd:

@@ -50,7 +50,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         text = read_text(path, largest=LARGEST_FILE)
     except FileNotFoundError:
-        raise ContractError(f"There is no {path.name}.", hint="Run: confide init") from None
+        raise ContractError(
+            f"There is no {path.name}.",
+            hint="Run it in the folder of the file, or make one: confide init FOLDER",
+        ) from None
     except NotAFileError:
         raise
     except (OSError, UnicodeDecodeError):

@@ -57,9 +57,14 @@ def may_cut(asked: Measurement | Question, *, dataset: Dataset) -> bool:
                 return False
         case _:
             assert_never(bounds)
-    if isinstance(bounds, CellBound) and asked.sensitivity.unit == PERSONS:
+    if isinstance(bounds, CellBound) and _counts_persons(asked):
         return groups_of_a_patient(aggregate, dataset=dataset) > bounds.max_cells
     return True
+
+
+def _counts_persons(asked: Measurement | Question) -> bool:
+    """Return whether rows in one group are one patient, on whatever grid they are counted."""
+    return asked.sensitivity.unit.rpartition(" ")[-1] == PERSONS
 
 
 def groups_of_a_patient(aggregate: Measured, *, dataset: Dataset) -> float:
@@ -128,7 +133,7 @@ def cut_notes(plan: Plan, statistic: Statistic) -> tuple[str, ...]:
 
 def _roughly(measurement: Measurement, *, dataset: Dataset) -> str:
     """Return how the share of rows beyond a bound bounds what is left out."""
-    if measurement.sensitivity.unit == PERSONS:  # rows in one group are one patient
+    if _counts_persons(measurement):
         return "up to"
     aggregate = measurement.aggregate
     spread = groups_of_a_patient(aggregate, dataset=dataset) > 1

@@ -23,6 +23,10 @@ def at_bound(place: float | None) -> tuple[str, ...]:
     return () if place is None or 0 < place < 1 else (AT_BOUND,)
 
 
+COUNTS = ("persons", "rows")
+"""Units of numbers that only fall when a row or a patient is left out."""
+
+
 class Covers(enum.Enum):
     """Which randomness an interval covers."""
 

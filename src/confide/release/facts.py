@@ -71,10 +71,10 @@ def _column(table: str, column: Column) -> Json:
 def _read_as(column: Column) -> Iterator[str]:
     """Yield how codes and units of a column are read, where that is declared."""
     if column.units is not None:
+        yield "rows in other units, or in none, left out"
         for each in column.units.known:
             plus = f" plus {float(each.plus):.12g}" if each.plus else ""
             yield f"{each.unit} ({each.code}) times {float(each.times):.12g}{plus}"
-        yield "rows in other units left out"
     if column.absent:
         yield f"missing where [{', '.join(column.absent)}]"
     if column.names:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from confide.errors import ContractError, VerificationError
 from confide.noise.peeling import Peeling
 from confide.plans.canonical import Json, canonical_bytes
-from confide.plans.estimates import Estimate
+from confide.plans.estimates import COUNTS, Estimate
 from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Noisy, Plan, Study
 from confide.plans.simulation import Simulation
@@ -28,7 +28,10 @@ from confide.tables.schema import Dataset
 
 FORMAT = "confide-noisy-1"
 MAY_BE_LOW = "patients may be left out: can be too low"
-"""Of every estimate under a policy that leaves patients out, whether or not anybody was."""
+MAY_BE_OFF = "patients may be left out: can be too low or too high"
+LEFT_OUT = (MAY_BE_LOW, MAY_BE_OFF)
+"""Of every estimate under a policy that leaves patients out, whether or not anybody was: counts
+only fall by it, all others may rise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +104,11 @@ def flagged(estimates: Iterable[Estimate], *, dataset: Dataset) -> tuple[Estimat
     """Return estimates that say when patients may be missing from them: a public fact."""
     if not dataset.patients:
         return tuple(estimates)
-    return tuple(replace(each, flags=(*each.flags, MAY_BE_LOW)) for each in estimates)
+    return tuple(replace(each, flags=(*each.flags, _left_out(each))) for each in estimates)
+
+
+def _left_out(estimate: Estimate) -> str:
+    return MAY_BE_LOW if estimate.unit in COUNTS else MAY_BE_OFF
 
 
 def read_payload(payload: bytes) -> NoisyAggregates:

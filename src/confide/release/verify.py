@@ -258,8 +258,13 @@ def read_certificate(path: Path) -> Json:
     try:
         found: Json = json.loads(read_bytes(path), object_pairs_hook=_distinct)
         canonical_bytes(found)  # what a signature is over: no surrogate, infinity or depth
+    except FileNotFoundError:
+        raise VerificationError(
+            f"There is no {path.name} in {path.parent}.",
+            hint="Name the folder that confide run --out wrote, or its certificate.json.",
+        ) from None
     except (OSError, ValueError, RecursionError):
-        raise VerificationError(f"{path.name} cannot be read as a certificate.") from None
+        raise VerificationError(f"{path} cannot be read as a certificate.") from None
     return found
 
 

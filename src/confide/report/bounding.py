@@ -16,6 +16,7 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Mechanism, Plan, Statistic
+from confide.report.columns_read import tables_read
 from confide.report.conditions import label, value_text
 from confide.report.grid import Grid, error_at, grid_of, moved_text
 from confide.report.numbers import clean, significant
@@ -47,7 +48,7 @@ from confide.tables.expression import (
 )
 from confide.tables.filter import Everything, expressions, sources
 from confide.tables.relation import column_of
-from confide.tables.schema import Column, Dataset, Kind
+from confide.tables.schema import Column, Dataset, Kind, Table
 
 
 class _Role(enum.Enum):
@@ -73,12 +74,8 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
     sentences = [kept_text(measurements[0].aggregate.bounds, words=words)]
     if plan.dataset.table(relation.table).one_row_per_patient and relation.where != Everything():
         sentences.append(words.say("bounded.before"))
-    for accepted in plan.dataset.table(relation.table).only:
-        codes = words.listed([clean(code) for code in accepted.codes], joint="or")
-        sentences.append(words.say("bounded.only", column=label(accepted.source), codes=codes))
-    for refused in plan.dataset.table(relation.table).without:
-        codes = words.listed([clean(code) for code in refused.codes], joint="or")
-        sentences.append(words.say("bounded.without", column=label(refused.source), codes=codes))
+    for name in tables_read(measurements, dataset=plan.dataset):
+        sentences += _rows_of(plan.dataset.table(name), words=words)
     for use in _uses(measurements):
         match use.source:
             case ColumnOf():
@@ -104,6 +101,19 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
         case _:
             pass
     return tuple(sentences)
+
+
+def _rows_of(table: Table, *, words: Words) -> list[str]:
+    """Return which of its source's records are part of a table."""
+    said = []
+    for key, among in (("only", table.only), ("without", table.without)):
+        for each in among:
+            codes = words.listed([clean(code) for code in each.codes], joint="or")
+            parts = {"column": label(each.source), "codes": codes, "table": label(table.name)}
+            said.append(words.say(f"bounded.{key}", **parts))
+    for column in table.columns:
+        said += _units(column, table=table, words=words)
+    return said
 
 
 def _of_areas(statistic: Hierarchy | AreaRate, *, plan: Plan, words: Words) -> list[str]:
@@ -225,10 +235,10 @@ def _column(column: Column, *, role: _Role, words: Words) -> list[str]:
             )
         case _:
             assert_never(column.kind)
-    return [sentence, *_units(column, words=words), _nulls(column, role=role, words=words)]
+    return [sentence, _nulls(column, role=role, words=words)]
 
 
-def _units(column: Column, *, words: Words) -> list[str]:
+def _units(column: Column, *, table: Table, words: Words) -> list[str]:
     """Return in which units a number is read, where it stands in several."""
     if column.units is None:
         return []
@@ -237,6 +247,7 @@ def _units(column: Column, *, words: Words) -> list[str]:
         words.say(
             "bounded.units",
             column=label(column.name),
+            table=label(table.name),
             unit=clean(words.unit(column.unit)),
             known=words.listed(list(known), joint="or"),
         )

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from confide.plans.estimates import Covers, Estimate
 from confide.release.cuts import CUT, LIMITED
-from confide.release.noisy import MAY_BE_LOW
-from confide.report.numbers import clean
+from confide.release.noisy import LEFT_OUT
+from confide.report.numbers import clean, fixed, percent
 from confide.report.words import Words
 
-_OF_ALL = (MAY_BE_LOW, CUT, LIMITED)
+_OF_ALL = (*LEFT_OUT, CUT, LIMITED)
 """Flags that all numbers of a statistic have."""
 
 
@@ -83,6 +83,19 @@ def _interval(estimate: Estimate) -> tuple[float, float] | None:
     if estimate.lower is None or estimate.upper is None:
         return None
     return estimate.lower, estimate.upper
+
+
+def interval_text(cell: Cell, *, decimals: int, words: Words) -> str:
+    """Return the widest interval of a cell within a sentence, or that it has none."""
+    if cell.outer is None:
+        return words.say("no-interval")
+    low, high = cell.outer
+    return words.say(
+        "interval",
+        level=percent(cell.level),
+        lower=fixed(low, decimals=decimals),
+        upper=fixed(high, decimals=decimals),
+    )
 
 
 def hollow_note(cells: Iterable[Cell], *, words: Words) -> tuple[str, ...]:

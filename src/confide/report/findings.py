@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from confide.report.cells import Cell, key_text
-from confide.report.numbers import decimals_for, fixed, percent, significant
+from confide.report.cells import Cell, interval_text, key_text
+from confide.report.numbers import decimals_for, fixed, significant
 from confide.report.words import Words
 
 LEAST_P = 0.0001
@@ -81,14 +81,8 @@ def effect_text(cell: Cell, *, words: Words) -> str:
 
 def _sized(cell: Cell, *, words: Words) -> dict[str, str]:
     """Return a number with its unit, and its interval."""
-    low, high = cell.outer or (math.nan, math.nan)
     places = decimals_for(cell.half_width) if cell.half_width > 0 else 2
-    interval = words.say(
-        "interval",
-        level=percent(cell.level),
-        lower=fixed(low, decimals=places),
-        upper=fixed(high, decimals=places),
-    )
+    interval = interval_text(cell, decimals=places, words=words)
     value = cell.value if cell.value is not None else math.nan
     amount = words.amount(fixed(value, decimals=places), cell.unit)
     return {"amount": amount, "interval": interval}

@@ -17,7 +17,6 @@ from confide.budget.ledger import Scope
 from confide.plans.canonical import Json
 from confide.plans.plan import Plan
 from confide.privacy.amount import NANO
-from confide.privacy.individual import PatientCap
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
@@ -106,7 +105,7 @@ def guarantee(plan: Plan, *, certificate: Json, words: Words) -> Guarantee:
         rho = epsilon_text(plan.loss.rho)
         promise.append(words.say("guarantee.rho", rho=rho, delta=power_text(dataset.delta)))
     promise += _windows(certificate, dataset=dataset, words=words)
-    promise += [_patients(cap, dataset=dataset, words=words) for cap in dataset.patients]
+    promise += patient_promises(dataset, words=words)
     excluded = words.each("guarantee.not")
     if dataset.unit.entity is Entity.EVENT:
         excluded = (words.say("guarantee.event-only"), *excluded)
@@ -180,14 +179,18 @@ def _windows(certificate: Json, *, dataset: Dataset, words: Words) -> list[str]:
     return said if yearly else [*said, words.say("guarantee.no-year")]
 
 
-def _patients(cap: PatientCap, *, dataset: Dataset, words: Words) -> str:
-    """Return the promise that leaving patients out keeps, under its own cap."""
-    loss = cap_loss(Fraction(cap.nano, NANO), dataset=dataset)
-    return words.say(
-        "guarantee.patients",
-        window=words.say(f"guarantee.patients-{cap.window.value}"),
-        **epsilon_delta(shown_at(loss, delta=dataset.delta)),
-    )
+def patient_promises(dataset: Dataset, *, words: Words) -> list[str]:
+    """Return the promises that leaving patients out keeps, each under its own cap."""
+    return [
+        words.say(
+            "guarantee.patients",
+            window=words.say(f"guarantee.patients-{cap.window.value}"),
+            **epsilon_delta(
+                shown_at(cap_loss(Fraction(cap.nano, NANO), dataset=dataset), delta=dataset.delta)
+            ),
+        )
+        for cap in dataset.patients
+    ]
 
 
 def _group(plan: Plan, *, size: int, words: Words) -> str:

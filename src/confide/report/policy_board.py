@@ -102,9 +102,7 @@ def caps_part(policy: Policy, *, words: Words) -> Part:
         for name in names
     ]
     grid = TextGrid(title=words.say("policy.board-caps"), head=tuple(head), rows=tuple(rows))
-    return Part(
-        sentences=(words.say("policy.read", releases=str(len(policy.releases))),), grid=grid
-    )
+    return Part(sentences=(words.say_count("policy.read", len(policy.releases)),), grid=grid)
 
 
 def scope_text(cap: PolicyCap, *, words: Words) -> str:

@@ -12,10 +12,10 @@ from confide.plans.estimates import Covers
 from confide.plans.plan import Plan, Statistic, charged_loss
 from confide.privacy.amount import NANO
 from confide.privacy.loss import PrivacyLoss
-from confide.release.noisy import MAY_BE_LOW
+from confide.release.noisy import LEFT_OUT
 from confide.release.release import Release
 from confide.report.bounding import bounded, kept_text
-from confide.report.cells import Cell, cells_of, key_text
+from confide.report.cells import Cell, cells_of, interval_text, key_text
 from confide.report.choice import CHOICES
 from confide.report.conditions import label
 from confide.report.cut import cut_text
@@ -26,6 +26,7 @@ from confide.report.odds_words import loss_text, shown_at
 from confide.report.population import about
 from confide.report.survival_words import survival_headline
 from confide.report.words import Words
+from confide.statistics.running_counts import AGAIN
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.relation import OVERALL
 from confide.tables.survey_weight import weight_of
@@ -61,7 +62,8 @@ def section(release: Release, statistic: Statistic, *, words: Words) -> Section:
     plan, kind = release.plan, kind_of(statistic)
     cells = cells_of(release.of(statistic))
     flags = dict.fromkeys(flag for cell in cells for flag in cell.flags)
-    flags |= {MAY_BE_LOW: None} if plan.dataset.patients else {}
+    said = {flag for each in release.of(statistic) for flag in each.flags}
+    flags |= dict.fromkeys(flag for flag in LEFT_OUT if flag in said)
     width = {"count": _width_parts(cells, words=words)}.get(kind, {})
     placed = {"fit": {}, "unfit": {}} if kind != "count" else {"fit": width, "unfit": width}
     if kind == "standardized-rate":
@@ -198,8 +200,10 @@ def _latest(usable: Sequence[Cell], *, words: Words) -> str:
     largest = max(latest, key=_value)
     parts = {"key": key_text(largest, words=words), **_number(largest, 0, words=words)}
     if len(latest) == 1:
-        return words.say("headline.running", **parts)
-    return words.say("headline.running-of", count=f"{len(latest):,}", **parts)
+        said = words.say("headline.running", **parts)
+    else:
+        said = words.say("headline.running-of", count=f"{len(latest):,}", **parts)
+    return f"{said} {words.say('headline.running-again')}" if AGAIN in largest.flags else said
 
 
 def _described(usable: Sequence[Cell], *, words: Words) -> str:
@@ -245,20 +249,19 @@ def _ends(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
     decimals = digits(cells)
     parts = {"level": percent(cells[0].level)}
     for name, cell in (("low", min(cells, key=_value)), ("high", max(cells, key=_value))):
-        lower, upper = cell.outer or (math.nan, math.nan)
         parts[name] = words.amount(fixed(_value(cell), decimals=decimals), cell.unit)
         parts[f"{name}_key"] = key_text(cell, words=words)
-        parts[f"{name}_ends"] = words.say(
-            "headline.ends",
-            lower=fixed(lower, decimals=decimals),
-            upper=fixed(upper, decimals=decimals),
-        )
+        parts[f"{name}_ends"] = words.say("no-interval")
+        if cell.outer is not None:
+            lower, upper = (fixed(end, decimals=decimals) for end in cell.outer)
+            parts[f"{name}_ends"] = words.say("headline.ends", lower=lower, upper=upper)
     return parts
 
 
 def _solid(cells: Sequence[Cell]) -> Sequence[Cell]:
-    """Return the cells without flags, if there are any: a headline names no unreliable number."""
-    return [cell for cell in cells if not cell.flags] or cells
+    """Return the cells that a headline may name: those without flags, or with intervals, if any."""
+    known = [cell for cell in cells if cell.outer is not None]
+    return [cell for cell in known if not cell.flags] or known or cells
 
 
 def _one(cell: Cell, *, words: Words) -> str:
@@ -271,13 +274,7 @@ def _value(cell: Cell) -> float:
 
 def _number(cell: Cell, decimals: int | None, *, words: Words) -> dict[str, str]:
     places = digits([cell]) if decimals is None else decimals
-    low, high = cell.outer or (math.nan, math.nan)
-    interval = words.say(
-        "interval",
-        level=percent(cell.level),
-        lower=fixed(low, decimals=places),
-        upper=fixed(high, decimals=places),
-    )
+    interval = interval_text(cell, decimals=places, words=words)
     amount = words.amount(fixed(_value(cell), decimals=places), cell.unit)
     return {"amount": amount, "interval": interval}
 

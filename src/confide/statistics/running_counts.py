@@ -56,6 +56,8 @@ from confide.tables.square_root import ONE, convolved, inverse, running
 
 RUNNING = "running count"
 COUNT = "count"
+AGAIN = "counts again in each period"
+"""A sum over periods in which one patient may count several times: not a number of patients."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,19 +208,26 @@ class RunningCounts:
         errors = self._errors(mechanisms, dataset=dataset, until=until)
         series = [values[at : at + until] for at in range(0, len(values), until)]
         cut = cut_periods(self.axes(dataset)[-1], dataset=dataset)
+        again = (AGAIN,) if self._counts_again(dataset) else ()
         return tuple(
             self._published(
                 quantity,
                 keys[group * length + t],
                 value,
                 error=errors[quantity][t],
-                cut=t in cut and quantity == COUNT,
+                flags=((CUT_PERIOD,) if t in cut else ()) if quantity == COUNT else again,
             )
             for quantity in errors
             for group, own in enumerate(series)
             for t, value in enumerate(self._sums(own, quantity=quantity, dataset=dataset))
             if quantity in (RUNNING, COUNT) or t + 1 >= (self.rolling or 0)
         )
+
+    def _counts_again(self, dataset: Dataset) -> bool:
+        """Return whether one patient may be in several periods, and is counted in each."""
+        bounds = self._bounds(self.axes(dataset), dataset=dataset)
+        several = isinstance(bounds, CellBound) and bounds.max_cells > 1
+        return several and self.counted is Counted.PATIENTS
 
     def _length(self, dataset: Dataset) -> int:
         return domain(self.axes(dataset)[-1], dataset=dataset).size()
@@ -270,10 +279,15 @@ class RunningCounts:
         return found
 
     def _published(
-        self, quantity: str, key: tuple[str, ...], value: float, *, error: Component, cut: bool
+        self,
+        quantity: str,
+        key: tuple[str, ...],
+        value: float,
+        *,
+        error: Component,
+        flags: tuple[str, ...],
     ) -> Estimate:
         half = _half(error, level=float(self.level))
-        flags = ("below zero",) if value < 0 else ()
         return Estimate(
             statistic=self.id,
             quantity=quantity,
@@ -285,7 +299,7 @@ class RunningCounts:
             level=float(self.level),
             covers=Covers.NOISE,
             unit=self.counted.unit,
-            flags=(*flags, CUT_PERIOD) if cut else flags,
+            flags=("below zero", *flags) if value < 0 else flags,
         )
 
 

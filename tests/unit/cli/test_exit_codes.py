@@ -61,7 +61,7 @@ def test_a_missing_study_breaks_its_contract_and_says_what_to_do(tmp_path):
     ran = confide("plan", tmp_path / "study.yaml", "--json")
     assert ran.code == 7
     assert ran.json["schema"] == "confide.error/1"
-    assert ran.json["hint"] == "Run: confide init"
+    assert ran.json["hint"].endswith("make one: confide init FOLDER")
 
 
 def test_a_study_that_passes_a_cap_exits_with_5_and_charges_nothing(tmp_path):

@@ -15,9 +15,9 @@ from confide.plans.contribution import Counted, PerPatient
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
+from confide.report.columns_read import columns_read
 from confide.report.legal.alternatives import Other, alternatives
 from confide.report.legal.beliefs import of_attribute, of_group, posterior, windows
-from confide.report.legal.columns_read import columns_read
 from confide.report.legal.small_cells import SMALL, small_cells
 from confide.report.legal.subject import loss_of
 from confide.report.odds_words import meaning_of, shown_at

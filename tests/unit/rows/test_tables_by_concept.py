@@ -134,7 +134,7 @@ def test_the_certificate_says_which_codes_units_and_factors_were_read(released):
     facts = {f["name"]: f["value"] for f in certificate["data"]["facts-taken-as-public"]}
     assert facts["glucose: rows"] == "measurement_concept_id in [3004501]"
     assert "mmol/L (8753) times 18.0156" in facts["glucose.value"]
-    assert "rows in other units left out" in facts["glucose.value"]
+    assert "rows in other units, or in none, left out" in facts["glucose.value"]
     assert facts["drug_exposure.concept"] == "no value is public; missing where [0]; 1 codes named"
 
 
@@ -142,7 +142,30 @@ def test_the_report_says_which_concept_and_units_a_table_is_made_of(released):
     folder, _ = released
     page = (folder / "out" / "report.html").read_text("utf-8")
     assert "made of the records whose measurement concept id is 3004501." in page
-    assert "Records in any other unit, or in none, are not part of the table." in page
+    assert "Records in any other unit, or in none, are not part of glucose" in page
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"id": "n", "kind": "count", "table": "glucose"},
+        {
+            "id": "n",
+            "kind": "proportion",
+            "table": "drug_exposure",
+            "of": {"ever_glucose": ["yes"]},
+            "per-patient": {"rows": 5},
+        },
+    ],
+    ids=["a count", "a value of patients"],
+)
+def test_whoever_counts_a_table_of_units_is_told_who_is_left_out(tmp_path, asked):
+    folder = warehouse(tmp_path / "cdm")
+    path = folder / "dataset.yaml"
+    path.write_text(path.read_text() + "per-patient: {ever_glucose: {any: glucose}}\n")
+    shown(folder, asked)
+    page = (folder / "out" / "report.html").read_text("utf-8")
+    assert "in any other unit, or in none, are not part of glucose: a patient who has no" in page
 
 
 def test_rows_in_no_known_unit_are_counted_for_the_steward_and_change_no_plan(released, tmp_path):

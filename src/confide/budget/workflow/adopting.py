@@ -75,7 +75,7 @@ class Quorum:
     def text(self) -> str:
         """Return it in words: "2 people, one a privacy officer, as 2 of steward, dpo"."""
         people = "1 person" if self.people == 1 else f"{self.people} people, one"
-        as_roles = f", as {self.filled} of {', '.join(self.roles)}" if self.filled else ""
+        as_roles = f", as {self.filled} of {', '.join(self.roles)}," if self.filled else ""
         return f"{people} a {OFFICER}{as_roles}".replace("1 person a", "a")
 
 
@@ -225,7 +225,7 @@ def _signatures_problem(
     may = ", ".join(f"{person.name} ({', '.join(person.roles)})" for person in needs.may)
     why = f" ({told})" if told else ""
     return Problem(
-        message=f"Version {old.version} names people, so {needs.text()}, must sign the next "
+        message=f"Version {old.version} names people, so {needs.text()} must sign the next "
         f"version{why}; signed by {have} of those whose word counts.",
         hint=f"Each runs: confide request endorse --key THEIRS.key; may: {may or 'nobody'}.",
     )

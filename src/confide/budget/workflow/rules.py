@@ -131,9 +131,9 @@ def decision_problem(
     tier = tier_of(policy, submission.asked.tier)
     allowed = () if tier is None else tier.approvals
     if role not in person.roles or role not in allowed:
-        return (
-            f"{person.name} does not decide about tier {submission.asked.tier} as {role or 'none'}"
-        )
+        may = f"; {_of(tier)} does" if tier is not None and allowed else ""
+        roles = role or ", ".join(person.roles) or "nobody"
+        return f"{person.name} does not decide about tier {submission.asked.tier} as {roles}{may}"
     if stands not in {Standing.SUBMITTED, Standing.APPROVED, Standing.EXPIRED}:
         return f"request {submission.number} is {stands.value}"
     if verdict is not Verdict.APPROVE:
@@ -193,7 +193,7 @@ def admitted(
         best = _why_not(submission, policy, claim=claim, stands=stands, now=now)
     return best or Refused(
         message=f"Tier {tier.id} needs approval by {_of(tier)}; nobody was asked.",
-        hint="Run: confide request submit study.yaml --key YOURS.key",
+        hint="Run: confide request submit STUDY.yaml --key YOURS.key, with the file of the study",
         missing=tier.approvals,
     )
 

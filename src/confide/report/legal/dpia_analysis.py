@@ -4,8 +4,8 @@ References:
     [EDPB26] EDPB. Template for data protection impact assessment. Version 1.0, 2026, part 2.
 """
 
+from confide.report.columns_read import columns_read
 from confide.report.legal.asked import Who
-from confide.report.legal.columns_read import columns_read
 from confide.report.legal.declared import Site
 from confide.report.legal.document import Asked, Item, Part, Stated
 from confide.report.legal.exhibits import mechanisms_table, sites_table

@@ -11,6 +11,7 @@ from confide.plans.plan import Measurement, Plan, Statistic
 from confide.privacy.amount import NANO
 from confide.privacy.loss import PrivacyLoss
 from confide.report.bounding import kept_text, law_text, measured_text
+from confide.report.columns_read import columns_read
 from confide.report.conditions import label
 from confide.report.describe import title_of
 from confide.report.grid import error_at, grid_of, moved_text
@@ -24,7 +25,6 @@ from confide.report.legal.beliefs import (
     posterior,
     windows,
 )
-from confide.report.legal.columns_read import columns_read
 from confide.report.legal.document import Table
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.small_cells import small_cells

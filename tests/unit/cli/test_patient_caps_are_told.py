@@ -1,0 +1,91 @@
+"""A policy whose caps leave patients out says so before, in and after a release."""
+
+import pytest
+
+from command_line import confide
+from confide.release.keys import read_person_key
+
+POLICY = """\
+policy: {{id: h, version: 1, effective: 2020-01-01, owner: x}}
+protects: {{unit: patient, adjacency: add-remove}}
+accounting: {{measure: pure}}
+caps:
+  - {{id: annual, basis: ethics, priority: 2, scope: patient, window: calendar-year, limit: {{epsilon: "2"}}, enforce: drop}}
+{more}
+"""
+PEOPLE = """\
+tiers: [{{id: t, approvals: [steward]}}]
+workflow:
+  separation-of-duties: true
+  people: [{{name: ada, roles: [analyst], key: {ada}}}, {{name: bo, roles: [steward], key: {bo}}}]
+"""
+DATASET = """\
+dataset: {id: h, lineage: h, snapshot: "1"}
+source: {kind: csv, path: data}
+protects: {unit: patient, id: person_id, adjacency: add-remove}
+accounting: {measure: pure}
+policy: policy.yaml
+tables: {p: {from: p.csv, rows-per-patient: 1, columns: {sex: {categories: [female, male]}}}}
+"""
+STUDY = """\
+study: {id: s, title: Persons, tier: t}
+statistics:
+  - {id: number, kind: count, table: p}
+  - {id: share, kind: proportion, table: p, of: {sex: [female]}}
+spend: {at-most: {epsilon: "0.5"}}
+"""
+TOLD = "whoever has spent that much is left out"
+
+
+def make(folder, *, more=""):
+    (folder / "data").mkdir()
+    rows = [f"{i},{'female' if i % 2 else 'male'}" for i in range(600)]
+    (folder / "data" / "p.csv").write_text("\n".join(["person_id,sex", *rows]) + "\n")
+    (folder / "policy.yaml").write_text(POLICY.format(more=more))
+    (folder / "dataset.yaml").write_text(DATASET)
+    (folder / "s.yaml").write_text(STUDY if more else STUDY.replace(", tier: t", ""))
+
+
+@pytest.fixture
+def wide(monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "400")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_policy_whose_every_cap_leaves_patients_out_gives_releases_that_verify(wide):
+    make(wide)
+    plan = confide("plan", "s.yaml")
+    assert TOLD in plan.out
+    assert "Budget" not in plan.out  # a table without rows
+    ran = confide("run", "s.yaml", "--out", "o")
+    assert ran.code == 0, ran.err
+    for way in ((), ("--ledger", "dataset.yaml")):
+        assert confide("verify", "o", *way).code == 0
+    confide("ledger", "export", "--out", "chain.json")
+    assert confide("verify", "o", "--chain", "chain.json").code == 0
+
+
+def test_a_cap_that_leaves_patients_out_is_named_wherever_a_plan_is_shown(wide):
+    public = {}
+    for name in ("ada", "bo"):
+        confide("request", "key", "--out", f"{name}.key")
+        public[name] = read_person_key(wide / f"{name}.key").public_key.hex()
+    make(wide, more=PEOPLE.format(**public))
+    submitted = confide("request", "submit", "s.yaml", "--key", "ada.key")
+    assert submitted.code == 0, submitted.err
+    number = submitted.out.partition("Request ")[2].partition(" ")[0]
+    shown = confide("request", "show", number)
+    planned = confide("plan", "s.yaml")
+    body = confide("plan", "s.yaml", "--json").json
+    for said in (submitted.out, shown.out, planned.out, *body["patients"]):
+        assert TOLD in said
+    assert len(body["patients"]) == 1
+    assert confide("request", "approve", number, "--key", "bo.key").code == 0
+    assert confide("run", "s.yaml", "--out", "o").code == 0
+    assert TOLD in (wide / "o" / "report.html").read_text("utf-8")
+    tables = {
+        name: (wide / "o" / "tables" / f"{name}.csv").read_text() for name in ("number", "share")
+    }
+    assert "left out: can be too low\n" in tables["number"]
+    assert "left out: can be too low or too high\n" in tables["share"]
