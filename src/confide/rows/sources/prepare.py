@@ -29,12 +29,14 @@ class Scan:
     Attributes:
         relation: How SQL names them.
         types: Our own names of types that the engine calls otherwise, by column.
+        octets: In how many bytes the files keep a number, by column.
         mended: Whether the reader writes "?" for what is no text.
         lines: All records of the files, of which some may be no rows; None where all are.
     """
 
     relation: exp.Table
     types: Mapping[str, str] = field(default_factory=dict)
+    octets: Mapping[str, int] = field(default_factory=dict)
     mended: bool = False
     lines: exp.Table | None = None
 
