@@ -47,6 +47,33 @@ def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
     return Opened(frames=given, relations=relations, missing=missing)
 
 
+def kept(frames: Mapping[str, object] | None) -> Mapping[str, object] | None:
+    """Return frames that can be read again: what has no length may be a stream, read only once."""
+    if frames is None or all(hasattr(frame, "__len__") for frame in frames.values()):
+        return frames
+    return {
+        name: frame if hasattr(frame, "__len__") else _read(frame) for name, frame in frames.items()
+    }
+
+
+def _read(stream: object) -> object:
+    """Return a stream as a table; None if it cannot be read."""
+    import pyarrow as pa
+
+    table = None
+    if hasattr(stream, "__arrow_c_stream__"):
+        with contextlib.suppress(*_failures()):
+            table = pa.table(stream)
+    return table
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """Return what Arrow raises where it cannot read a frame; the messages print cells."""
+    import pyarrow as pa
+
+    return (pa.ArrowException, KeyError, TypeError, ValueError, OverflowError)
+
+
 def _columns(table: Table, *, dataset: Dataset) -> frozenset[str]:
     """Return the names that a table is read by; no other column of a frame is looked at."""
     return table.sources() | {id_column(table, dataset=dataset), table.other_id}
@@ -61,8 +88,7 @@ def _arrow(frame: object, name: str, *, wanted: Collection[str]) -> Any:
             hint="Give a pandas, Polars or Arrow table; collect a lazy one first.",
         )
     table = None
-    # their messages print cells
-    with contextlib.suppress(pa.ArrowException, KeyError, TypeError, ValueError, OverflowError):
+    with contextlib.suppress(*_failures()):
         given = pa.table(frame)
         table = plain(given.select([each for each in given.column_names if each in wanted]))
     if table is None:
