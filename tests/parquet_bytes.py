@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-INT32, INT64, INT96, BYTE_ARRAY, FIXED = 1, 2, 3, 6, 7
-UTF8, DECIMAL, TIMESTAMP_MICROS = 0, 5, 10
+INT32, INT64, INT96, FLOAT, DOUBLE, BYTE_ARRAY, FIXED = 1, 2, 3, 4, 5, 6, 7
+UTF8, DECIMAL, DATE, TIMESTAMP_MICROS = 0, 5, 6, 10
 UINT_8, UINT_16, UINT_32, UINT_64, INT_8, INT_16, INT_32, INT_64 = range(11, 19)
 
 _I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12

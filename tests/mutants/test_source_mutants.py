@@ -26,6 +26,7 @@ from properties.test_cells_of_every_type import (
     world,
     wrong,
 )
+from properties.test_equal_cells import by_hand, in_bytes
 from properties.test_equal_cells import differing as unequal
 from properties.test_every_kind_of_source import differing
 from rows_world import KEY
@@ -166,6 +167,26 @@ def test_the_fuzz_rejects_the_widest_decimals_where_a_dictionary_still_holds_the
         ),
     )
     assert any("failed: " in words for words in wrong(native, tmp_path / "broken"))
+
+
+@pytest.mark.parametrize("name", ["int32 of 16", "int64 of 9 digits"])
+def test_the_search_in_bytes_rejects_ids_whose_upper_bits_are_dropped(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kinds = {name: by_hand()[name]}
+    assert list(in_bytes(tmp_path / "right", kinds)) == []
+    monkeypatch.setattr(parquet, "_OCTETS", {"INT32": 1, "INT64": 1})
+    assert list(in_bytes(tmp_path / "broken", kinds)) == [f"{name} as id: two persons are one"]
+
+
+def test_the_search_in_bytes_rejects_decimals_at_which_the_reader_stops(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kinds = {"5 bytes of 9 digits": by_hand()["5 bytes of 9 digits"]}
+    assert list(in_bytes(tmp_path / "right", kinds)) == []
+    monkeypatch.setattr(parquet, "IN_MORE_BYTES", "DECIMAL(9,0)")
+    with pytest.raises(EngineError):
+        list(in_bytes(tmp_path / "broken", kinds))
 
 
 def test_the_fuzz_rejects_far_times_that_are_printed(
