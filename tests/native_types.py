@@ -24,7 +24,7 @@ class NativeType:
         of: The type: SQL of DuckDB, or a type of Arrow.
         plain: A cell like everybody's.
         odd: Cells of one patient each.
-        stored: Integers that the odd cells are given as, with this type of Arrow.
+        stored: Integers that all cells are given as, with this type of Arrow.
     """
 
     name: str
@@ -35,10 +35,13 @@ class NativeType:
 
     def array(self, cells: tuple[Any, ...]) -> pa.Array:
         """Return plain cells, then the given odd ones, as Arrow holds them."""
+        given = [self.plain, self.plain, *cells]
         if self.stored is None:
-            return pa.array([self.plain, self.plain, *cells], self.of)
-        whole = pa.array([self.plain, self.plain, *cells], self.stored)
-        return whole.view(self.of)
+            return pa.array(given, self.of)
+        if pa.types.is_fixed_size_binary(self.stored):
+            wide = self.stored.byte_width
+            given = [None if n is None else n.to_bytes(wide, "little", signed=True) for n in given]
+        return pa.array(given, self.stored).view(self.of)
 
 
 def _plain_name(text: str) -> str:
@@ -135,6 +138,17 @@ def _integers() -> tuple[NativeType, ...]:
     return tuple(found)
 
 
+def _unchecked(of: Any, *beyond: int) -> NativeType:
+    """Decimals of which some have more digits than their type says."""
+    end, bits = 10**of.precision, of.bit_width
+    near = (None, 0, -1, end - 1, 1 - end, *(n for n in (end, -end) if abs(n) < 2 ** (bits - 1)))
+    stored = {32: pa.int32(), 64: pa.int64()}.get(bits, pa.binary(bits // 8))
+    return NativeType(
+        name=_plain_name(f"{of} unchecked"), of=of, plain=10**of.scale, odd=(*near, *beyond),
+        stored=stored,
+    )  # fmt: skip
+
+
 _ZONES = (None, "UTC", "Europe/Berlin")
 _FLOATS = (math.nan, math.inf, -math.inf, -0.0, 0.5, 2.0**15)
 IN_ARROW = (
@@ -145,6 +159,11 @@ IN_ARROW = (
     _arrow(pa.decimal64(18, 0), Decimal(1), Decimal(10**18 - 1), Decimal(-(10**18) + 1)),
     _arrow(pa.decimal128(38, 0), Decimal(1), Decimal("9" * 38), Decimal("-" + "9" * 38)),
     _arrow(pa.decimal128(38, 38), Decimal("0.1"), Decimal("0." + "9" * 38), Decimal(0)),
+    _unchecked(pa.decimal128(4, 1), 2**15 - 1, -(2**15)),
+    _unchecked(pa.decimal128(9, 0), 2**31 - 1, -(2**31)),
+    _unchecked(pa.decimal128(18, 2), 2**63 - 1, -(2**63)),
+    _unchecked(pa.decimal128(38, 0), 2**127 - 1, -(2**127)),
+    _unchecked(pa.decimal128(38, 38), 2**127 - 1, -(2**127)),
     _arrow(pa.bool_(), True, False),
     NativeType(name="date32", of=pa.date32(), plain=18262, odd=_SHORT, stored=pa.int32()),
     NativeType(
@@ -171,7 +190,14 @@ IN_FILES_ALONE = (
     _arrow(pa.decimal256(39, 0), Decimal(1), *_LONGER, Decimal("9" * 39)),
     _arrow(pa.decimal256(76, 38), Decimal(1), *_LONGER, Decimal("0.5"), Decimal("-" + "9" * 38)),
 )
+_WIDE = (2**16 + 1, 2**32 + 1, 2**63 - 1, -(2**63), 2**64 + 1, 2**127 - 1, -(2**127))
 IN_MEMORY_ALONE = (
+    _unchecked(pa.decimal32(4, 0), 2**16 + 1, 2**31 - 1, -(2**31)),
+    _unchecked(pa.decimal64(9, 1), 2**16 + 1, 2**32 + 1, 2**63 - 1, -(2**63)),
+    _unchecked(pa.decimal128(3, 0), *_WIDE),
+    _unchecked(pa.decimal128(8, 2), *_WIDE),
+    _unchecked(pa.decimal128(17, 0), *_WIDE),
+    _unchecked(pa.decimal128(20, 0), *_WIDE),
     *(_moments("s", zone) for zone in _ZONES),
     _arrow(pa.string_view(), "1", *_TEXTS, "a\0b"),
 )

@@ -145,7 +145,7 @@ class Workspace:
         if not again:
             refuse_grown(plan, ledger=self.ledger, analyst=who, request_key=key)
             refuse_again(plan, ledger=self.ledger)
-        with self._snapshot() as snapshot:
+        with Snapshot(state=self.engine().state, folder=self._folder) as snapshot:
             try:
                 stored = self._gate().release(
                     plan,
@@ -171,7 +171,7 @@ class Workspace:
         Arguments are those of :meth:`release`; of the plan, only ``through`` and the snapshot may
         have changed.  Raises what :meth:`confide.release.gate.Gate.advance` does.
         """
-        with self._snapshot() as snapshot:
+        with Snapshot(state=self.engine().state, folder=self._folder) as snapshot:
             stored = self._gate().advance(
                 plan,
                 analyst=analyst or self.analyst(plan),
@@ -179,9 +179,6 @@ class Workspace:
                 progress=snapshot.watched(progress),
             )
             return self._certified(stored, snapshot=snapshot)
-
-    def _snapshot(self) -> Snapshot:
-        return Snapshot(state=self.engine().state, folder=self._folder)
 
     def _certified(self, stored: StoredRelease, *, snapshot: Snapshot) -> Release:
         with stored_already(stored.entry.number):
@@ -279,9 +276,10 @@ class Workspace:
     def _without(self, withdrawn: Withdrawn) -> Engine:
         declared, of = self.declared, self.declared.dataset
         # One that was opened over other files, or before somebody withdrew consent, is closed: a
-        # release is of the rows of its time.
+        # release is of the rows of its time.  So is one that broke when it failed.
         if self._engine is not None and (
             withdrawn != self._withdrawn
+            or not self._engine.sound()
             or self._engine.state != source_state(declared.source, base=declared.base, dataset=of)
         ):
             self._engine.close()
@@ -289,8 +287,9 @@ class Workspace:
         if self._engine is None:
             from confide.rows.duckdb import open_engine
             from confide.rows.prepared.copies import PREPARED, UseCopies
+            from confide.rows.sources.frames import kept
 
-            self._withdrawn = withdrawn
+            self._withdrawn, self._frames = withdrawn, kept(self._frames)
             self._engine = open_engine(
                 declared.source,
                 base=declared.base,

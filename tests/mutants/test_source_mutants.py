@@ -10,11 +10,11 @@ from sqlglot import exp
 from audits.test_L1_source_kinds import IDS, exceeding
 from confide.errors import ContractError, EngineError
 from confide.privacy.unit import Entity
-from confide.rows import clean, physical
+from confide.rows import build, clean, physical, unenforced
 from confide.rows import duckdb as engine
 from confide.rows.physical import Physical
 from confide.rows.session import dropping_messages
-from confide.rows.sources import delimited, frames, parquet, text_files
+from confide.rows.sources import arrow_cells, delimited, frames, parquet, text_files
 from confide.tables import source_files
 from confide.tables.schema import Kind as ColumnKind
 from native_types import NativeType
@@ -27,6 +27,8 @@ from properties.test_cells_of_every_type import (
     world,
     wrong,
 )
+from properties.test_equal_cells import by_hand, in_bytes
+from properties.test_equal_cells import differing as unequal
 from properties.test_every_kind_of_source import differing
 from rows_world import KEY
 from source_kinds import opened
@@ -166,8 +168,53 @@ def test_the_fuzz_rejects_times_of_a_frame_that_are_multiplied_unseen(
 ) -> None:
     native = of(IN_MEMORY, name, kind="arrow")
     assert list(wrong(native, tmp_path / "right")) == []
-    monkeypatch.setattr(frames, "_near", lambda column: column)
+    monkeypatch.setattr(arrow_cells, "_near", lambda column: column)
     assert any("failed: " in words for words in wrong(native, tmp_path / "broken"))
+
+
+@pytest.mark.parametrize("name", ["decimal32-4--0--unchecked", "decimal128-17--0--unchecked"])
+def test_the_search_for_equal_cells_rejects_decimals_that_the_engine_passes_over(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    types = of(IN_MEMORY, name).types
+    assert list(unequal(named("arrow"), types, tmp_path)) == []
+    monkeypatch.setattr(arrow_cells, "_within_digits", lambda array: array)
+    assert any("equal cells differ" in words for words in unequal(named("arrow"), types, tmp_path))
+
+
+def test_the_fuzz_rejects_the_widest_decimals_where_a_dictionary_still_holds_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    native = of(IN_FILES, "decimal128-38--0--unchecked", kind="parquet")
+    assert list(wrong(native, tmp_path / "right")) == []
+    monkeypatch.setattr(
+        unenforced,
+        "call",
+        lambda name, *given: (
+            given[-1] if name in {"greatest", "least"} else build.call(name, *given)
+        ),
+    )
+    assert any("failed: " in words for words in wrong(native, tmp_path / "broken"))
+
+
+@pytest.mark.parametrize("name", ["int32 of 16", "int64 of 9 digits"])
+def test_the_search_in_bytes_rejects_ids_whose_upper_bits_are_dropped(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kinds = {name: by_hand()[name]}
+    assert list(in_bytes(tmp_path / "right", kinds)) == []
+    monkeypatch.setattr(parquet, "_OCTETS", {"INT32": 1, "INT64": 1})
+    assert list(in_bytes(tmp_path / "broken", kinds)) == [f"{name} as id: two persons are one"]
+
+
+def test_the_search_in_bytes_rejects_decimals_at_which_the_reader_stops(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kinds = {"5 bytes of 9 digits": by_hand()["5 bytes of 9 digits"]}
+    assert list(in_bytes(tmp_path / "right", kinds)) == []
+    monkeypatch.setattr(parquet, "IN_MORE_BYTES", "DECIMAL(9,0)")
+    with pytest.raises(EngineError):
+        list(in_bytes(tmp_path / "broken", kinds))
 
 
 def test_the_fuzz_rejects_far_times_that_are_printed(
@@ -238,7 +285,7 @@ def test_long_decimals_that_are_taken_for_doubles_are_seen_as_ids(
 ) -> None:
     native = of(IN_FILES, "decimal256-76--38", kind="parquet")
     assert list(wrong(native, tmp_path / "right")) == []
-    monkeypatch.setattr(parquet, "MOST_DIGITS", 100)
+    monkeypatch.setattr(parquet, "IN_MORE_DIGITS", "DOUBLE")
     assert any("two persons are one" in words for words in wrong(native, tmp_path / "broken"))
 
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from confide.rows.build import STAR, select
 from confide.rows.hardening import ATTACHED
 from confide.rows.layout import Found, Ids, Layout, Located, ids_of
-from confide.rows.physical import COMPUTED
+from confide.rows.physical import COMPUTED, octets_of
 from confide.rows.session import dropping_messages
 from confide.rows.sources.prepare import Opened, Scan, in_catalog
 from confide.tables.schema import Dataset
@@ -67,6 +67,7 @@ def _columns(connection: Any, scan: Scan, *, stored: bool) -> dict[str, Found]:
             name,
             type_name=types.get(name, str(kind) if stored else _without_labels(str(kind))),
             broken=scan.broken,
+            narrowed=scan.octets.get(name, 0) > octets_of(str(kind)),
         )
         for name, kind, *_ in connection.execute(f"DESCRIBE {query}").fetchall()
     }

@@ -59,6 +59,7 @@ from confide.rows.build import (
 from confide.rows.dates import date_of_moment, date_of_text
 from confide.rows.layout import Found, Ids
 from confide.rows.physical import Physical
+from confide.rows.unenforced import unstated, within_digits
 from confide.tables.schema import LARGEST_VALUE, Column, Kind, Outside
 
 _PLAIN_DIGITS = re.compile(r"0|-?[1-9][0-9]*")
@@ -75,6 +76,8 @@ def cell_of(found: Found) -> exp.Expr:
       optimiser knows.  Statistics of Parquet files pass over NaN, and the engine believes them:
       where nobody's number is above the bounds, "is NaN" becomes "false" and "above the upper
       bound" too.  Then one patient's number would decide what becomes of everybody else's NaN;
+    - decimals, and integers that are narrower than what files keep of them: as their type says
+      (:mod:`confide.rows.unenforced`);
     - text: bytes.  A column may say that it ignores case or accents, and then grouping, joining and
       comparing do, while hashing and windows do not; a cast keeps that, a collation of its own ends
       it;
@@ -86,6 +89,10 @@ def cell_of(found: Found) -> exp.Expr:
         case Physical.REAL | Physical.ROUNDED:
             never = missing(call("hash", cell))
             return case((never, cast(string("nan"), FLOAT)), default=cell)
+        case Physical.DECIMAL:
+            return within_digits(cell, type_name=found.type_name)
+        case Physical.INTEGER if found.narrowed:
+            return unstated(cell, type_name=found.type_name)
         case Physical.TEXT:
             return as_bytes(cast(cell, VARCHAR))
         case Physical.MOMENT:

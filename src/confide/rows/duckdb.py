@@ -100,6 +100,10 @@ class DuckDBEngine:
         """What the files of the source were like when they were opened."""
         return self._state
 
+    def sound(self) -> bool:
+        """Return whether it still answers: some failures break the connection for good."""
+        return self._session.sound()
+
     def check(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> None:
         """Bind the aggregates against the schema of the source, reading no rows.
 

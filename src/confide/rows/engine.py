@@ -140,6 +140,9 @@ class Engine(Protocol):
     def state(self) -> SourceState:
         """What the files of the source were like when they were opened; empty without files."""
 
+    def sound(self) -> bool:
+        """Return whether it still answers; whoever keeps one open asks before a charge."""
+
     def check(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> None:
         """Bind the aggregates against the schema of the source, reading no rows.
 

@@ -28,7 +28,7 @@ class Ids(enum.Enum):
     TEXT = "text"
 
 
-_UNREADABLE = {Physical.OTHER, Physical.MILLISECONDS, Physical.COMPUTED}
+_UNREADABLE = {Physical.OTHER, Physical.MILLISECONDS, Physical.LONG, Physical.COMPUTED}
 _READABLE = {
     Kind.NUMBER: {
         Physical.INTEGER,
@@ -66,6 +66,7 @@ class Found:
         moment: Type of timestamps that may lie beyond all dates.
         broken: What the reader writes for bytes that are no text, so that two ids may become one;
             "" where it meets none.
+        narrowed: Whether the reader drops bits that the source keeps, with the same consequence.
     """
 
     name: str
@@ -73,9 +74,10 @@ class Found:
     type_name: str = ""
     moment: exp.DType | None = None
     broken: str = ""
+    narrowed: bool = False
 
     @classmethod
-    def of(cls, name: str, *, type_name: str, broken: str = "") -> Self:
+    def of(cls, name: str, *, type_name: str, broken: str = "", narrowed: bool = False) -> Self:
         """Return a column by the name of its type."""
         return cls(
             name=name,
@@ -83,6 +85,7 @@ class Found:
             type_name=type_name,
             moment=FAR_MOMENTS.get(type_name),
             broken=broken,
+            narrowed=narrowed,
         )
 
 
@@ -199,6 +202,13 @@ class Layout:
                 f"Column {name!r} of table {table.name!r} holds {found.physical.value}, "
                 "which cannot identify a person.",
                 hint="Person ids are integers or text.",
+            )
+        if found.narrowed:
+            raise ContractError(
+                f"Column {name!r} of table {table.name!r} is of a type narrower than what its "
+                "files keep, and two of its numbers may be read as one, which cannot identify a "
+                "person.",
+                hint="Write it as integers of 32 or 64 bits, or as text.",
             )
         return found
 

@@ -38,6 +38,12 @@ class Session:
         names = {place.name for place in query.find_all(exp.Placeholder)}
         return query.sql("duckdb"), {name: self._parameters[name] for name in sorted(names)}
 
+    def sound(self) -> bool:
+        """Return whether the connection answers a constant: a failure inside it ends all others."""
+        with dropping_messages() as failed:
+            self._connection.execute("SELECT 1").fetchall()
+        return not failed
+
     def fetch(self, sql: str, parameters: Mapping[str, Parameter]) -> list[tuple[Any, ...]]:
         """Return the rows of a statement.
 

@@ -1,5 +1,8 @@
 """Frames of three libraries: categorical columns, layouts of Arrow, columns that nobody declared."""
 
+import ctypes
+import struct
+from decimal import Decimal
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +11,7 @@ import pytest
 
 import confide
 from confide.errors import ContractError
+from confide.rows.sources import arrow_cells
 
 DATASET = """\
 dataset: {id: t, lineage: t, snapshot: "1"}
@@ -176,3 +180,96 @@ def test_a_number_that_may_be_two_ids_identifies_nobody_where_ids_are_text(tmp_p
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     objects = pd.DataFrame(ROWS | {"pid": pd.Series(["text", *ids[1:]], dtype=object)})
     assert counted(tmp_path / "objects", objects) == [10, 19]
+
+
+CELLS_OF_A_BUFFER = 2048
+
+
+def of_four_digits(*, without=None):
+    """Two buffers of patients; every other cell of the second has more digits than four."""
+    first = [1 + who % 2 for who in range(CELLS_OF_A_BUFFER)]
+    second = [10**6 if who % 2 else 3 for who in range(CELLS_OF_A_BUFFER)]
+    cells = pa.array([Decimal(cell) for cell in first + second], pa.decimal128(38, 0))
+    pids = [who for who in range(2 * CELLS_OF_A_BUFFER) if who != without]
+    codes = cells.cast(pa.decimal128(4, 0), safe=False).take(pa.array(pids))
+    return pa.table({"pid": pids, "code": codes})
+
+
+def as_given(frame, library):
+    match library:
+        case "pandas":
+            pd = pytest.importorskip("pandas", reason="pandas is not installed")
+            return frame.to_pandas(types_mapper=pd.ArrowDtype)
+        case "arrow, dictionaries":
+            at = frame.schema.get_field_index("code")
+            every = pa.DictionaryArray.from_arrays(
+                pa.array(range(len(frame)), pa.int32()), frame["code"].combine_chunks()
+            )
+            return frame.set_column(at, "code", every)
+        case _:
+            return frame
+
+
+def by_digits(folder, frame):
+    source = DATASET.replace("categories: [a, b]", "categories: ['1', '2', '3']")
+    source = source.replace("      x: {kind: number, lower: 0, upper: 10}\n", "")
+    folder.mkdir(exist_ok=True)
+    (folder / "dataset.yaml").write_text(source)
+    with confide.open(folder / "dataset.yaml", frames={"visits": frame}) as ws:
+        plan = ws.plan(CODES | {"per-patient": {"cells": 1}}, epsilon="80")
+        return [estimate.value for estimate in ws.release(plan).estimates]
+
+
+@pytest.mark.parametrize("library", ["arrow", "arrow, dictionaries", "pandas"])
+def test_a_decimal_of_too_many_digits_is_nobody_else_s_cell(tmp_path, library):
+    half = CELLS_OF_A_BUFFER // 2
+    everybody = by_digits(tmp_path / "all", as_given(of_four_digits(), library))
+    assert everybody == [half, half, half]
+    less = of_four_digits(without=CELLS_OF_A_BUFFER - 1)
+    assert by_digits(tmp_path / "one less", as_given(less, library)) == [half, half - 1, half]
+
+
+@pytest.mark.mutant
+def test_decimals_that_are_not_looked_at_are_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrow_cells, "_within_digits", lambda array: array)
+    with pytest.raises(AssertionError):
+        test_a_decimal_of_too_many_digits_is_nobody_else_s_cell(tmp_path, "arrow")
+
+
+@pytest.mark.parametrize("places", [pa.int8(), pa.int32(), pa.uint64()])
+def test_a_place_that_a_dictionary_lacks_is_a_missing_cell(tmp_path, places):
+    beyond = 2**64 - 1 if places == pa.uint64() else -1
+    at = pa.array([0, 1, 1] * 9 + [0, 2, beyond], places)
+    column = pa.DictionaryArray.from_arrays(at, pa.array(["a", "b"]), safe=False)
+    assert counted(tmp_path, arrow(code=column)) == [10, 18]
+
+
+def test_a_byte_that_stands_for_true_or_false_is_one_of_the_two(tmp_path):
+    bytes_ = pa.array([0, 1, -128] * 10, pa.int8())
+    column = pa.ExtensionArray.from_storage(pa.bool8(), bytes_)
+    assert counted(tmp_path, arrow(x=column)) == COUNTED
+    read = arrow_cells.plain(pa.table({"x": column}))["x"]
+    assert read.to_pylist() == [False, True, True] * 10
+
+
+def test_an_extension_of_text_is_text(tmp_path):
+    cells = pa.array([b"a", b"b", b"b"] * 9 + [b"a", b"b", b"\xff"]).view(pa.string())
+    column = pa.ExtensionArray.from_storage(pa.opaque(pa.string(), "code", "site"), cells)
+    assert counted(tmp_path, arrow(code=column)) == [10, 19]
+
+
+def test_runs_that_do_not_rise_and_texts_that_lie_elsewhere_are_refused(tmp_path):
+    texts = pa.array(["a", "b", "b"] * 10)
+    ends = pa.array([*range(1, 31)], pa.int32())
+    runs = pa.RunEndEncodedArray.from_arrays(ends, texts)
+    moved(runs.run_ends.buffers()[1], (2, 1))
+    elsewhere = pa.array(["a", "b", "b"] * 10)
+    moved(elsewhere.buffers()[1], (0, 2**30, 2))
+    for column in (runs, elsewhere):
+        with pytest.raises(ContractError, match="'visits' cannot be read"):
+            counted(tmp_path, arrow(code=column))
+
+
+def moved(buffer, numbers):
+    """Write the first integers of a buffer, as no call of Arrow would."""
+    ctypes.memmove(buffer.address, struct.pack(f"<{len(numbers)}i", *numbers), 4 * len(numbers))

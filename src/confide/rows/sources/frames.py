@@ -20,13 +20,9 @@ from sqlglot import exp
 from confide.errors import ContractError
 from confide.rows.build import own_table
 from confide.rows.layout import id_column
+from confide.rows.sources.arrow_cells import plain
 from confide.rows.sources.prepare import Opened
 from confide.tables.schema import LARGEST_VALUE, Dataset, Kind, Table
-
-BEFORE = -62_135_683_200
-"""The last day before the year 1, in seconds since 1970."""
-AFTER = 253_402_300_800
-"""The first day of the year 10000, in seconds since 1970."""
 
 
 def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
@@ -51,6 +47,33 @@ def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
     return Opened(frames=given, relations=relations, missing=missing)
 
 
+def kept(frames: Mapping[str, object] | None) -> Mapping[str, object] | None:
+    """Return frames that can be read again: what has no length may be a stream, read only once."""
+    if frames is None or all(hasattr(frame, "__len__") for frame in frames.values()):
+        return frames
+    return {
+        name: frame if hasattr(frame, "__len__") else _read(frame) for name, frame in frames.items()
+    }
+
+
+def _read(stream: object) -> object:
+    """Return a stream as a table; None if it cannot be read."""
+    import pyarrow as pa
+
+    table = None
+    if hasattr(stream, "__arrow_c_stream__"):
+        with contextlib.suppress(*_failures()):
+            table = pa.table(stream)
+    return table
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """Return what Arrow raises where it cannot read a frame; the messages print cells."""
+    import pyarrow as pa
+
+    return (pa.ArrowException, KeyError, TypeError, ValueError, OverflowError)
+
+
 def _columns(table: Table, *, dataset: Dataset) -> frozenset[str]:
     """Return the names that a table is read by; no other column of a frame is looked at."""
     return table.sources() | {id_column(table, dataset=dataset), table.other_id}
@@ -65,10 +88,9 @@ def _arrow(frame: object, name: str, *, wanted: Collection[str]) -> Any:
             hint="Give a pandas, Polars or Arrow table; collect a lazy one first.",
         )
     table = None
-    # their messages print cells
-    with contextlib.suppress(pa.ArrowException, KeyError, TypeError, ValueError, OverflowError):
+    with contextlib.suppress(*_failures()):
         given = pa.table(frame)
-        table = _plain(given.select([each for each in given.column_names if each in wanted]))
+        table = plain(given.select([each for each in given.column_names if each in wanted]))
     if table is None:
         raise ContractError(
             f"Frame {name!r} cannot be read as Arrow columns.",
@@ -140,73 +162,8 @@ def _text_of(cell: Any, *, number: bool, one_id: bool) -> str | None:
             return None
 
 
-def _plain(table: Any) -> Any:
-    """Return the table without dictionaries and runs, every cell of which the engine can read.
-
-    It stops at text that is no UTF-8 and at times far from ours, so one patient's row could make
-    every release fail.
-    """
-    import pyarrow as pa
-
-    columns = []
-    for column in table.columns:
-        chunks = [_plain_array(chunk) for chunk in column.chunks or [pa.nulls(0, column.type)]]
-        columns.append(_near(pa.chunked_array(chunks)))
-    return pa.table(columns, names=table.column_names)
-
-
-def _plain_array(array: Any) -> Any:
-    """Return an array cell by cell, with NULL for text that is no UTF-8."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    kind = array.type
-    if pa.types.is_dictionary(kind):
-        values = _plain_array(array.dictionary)
-        if pa.types.is_string_view(values.type):
-            values = values.cast(pa.large_string())  # views cannot be taken by place
-        return pa.DictionaryArray.from_arrays(array.indices, values).dictionary_decode()
-    if pa.types.is_run_end_encoded(kind):
-        return _plain_array(compute.run_end_decode(array))
-    if pa.types.is_float16(kind):
-        return array.cast(pa.float32())
-    octets = {
-        pa.string(): pa.binary(),
-        pa.large_string(): pa.large_binary(),
-        pa.string_view(): pa.binary_view(),
-    }.get(kind)
-    if octets is None or _valid(array):
-        return array
-    return pa.array([_text(cell.as_buffer()) for cell in array.view(octets)], type=kind)
-
-
-def _near(column: Any) -> Any:
-    """Return timestamps as microseconds; those outside the years 1 to 9999 stand just outside."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = column.type
-    if not pa.types.is_timestamp(kind) or kind.unit == "ns":  # all lie between 1677 and 2262
-        return column
-    second = {"s": 1, "ms": 10**3, "us": 10**6}[kind.unit]
-    whole = column.cast(pa.int64())
-    whole = pc.max_element_wise(whole, pa.scalar(BEFORE * second), skip_nulls=False)
-    whole = pc.min_element_wise(whole, pa.scalar(AFTER * second), skip_nulls=False)
-    return whole.cast(kind).cast(pa.timestamp("us", kind.tz))
-
-
-def _valid(array: Any) -> bool:
-    import pyarrow as pa
-
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
 def _text(octets: Any) -> str | None:
     try:
-        return None if octets is None else str(octets, "utf-8")
+        return str(octets, "utf-8")
     except UnicodeDecodeError:
         return None

@@ -4,20 +4,33 @@ Types come from the footers, without their statistics: what a file says of its o
 nothing.  Part files whose columns differ are refused before anything is charged, because the engine
 would cast the cells of one to the types of another.  The path of a file says nothing: a folder
 ``pid=77`` is no column.  Text that is not UTF-8 is read with ``?`` in its place.
+
+A type may be narrower than what a file keeps of it, and nothing keeps a cell within its type.  Of
+integers the reader drops the upper bits: such a column is no person id.  At bytes that do not fit
+it stops: decimals that may hold such are refused.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from sqlglot import exp
 
 from confide.errors import ContractError
-from confide.rows.physical import DURATION, IN_MILLISECONDS, IN_MORE_DIGITS, MOST_DIGITS
+from confide.rows.physical import (
+    DURATION,
+    IN_MILLISECONDS,
+    IN_MORE_BYTES,
+    IN_MORE_DIGITS,
+    MOST_DIGITS,
+    octets_for,
+)
 from confide.rows.sources.prepare import Scan
 from confide.tables.schema import Table
 
 BROKEN = "?"
 """What the engine reads for bytes of Parquet that are no UTF-8."""
 _Columns = dict[str, tuple[object, ...]]
+_OCTETS: Mapping[object, int] = {"INT32": 4, "INT64": 8}
 
 
 def parquet_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
@@ -30,17 +43,23 @@ def parquet_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
     for part, columns in zip(parts[1:], others, strict=True):
         _require_same(first, columns, part=part, table=table)
     types = {name: of for name, column in first.items() if (of := _otherwise(column))}
-    return Scan(relation=parquet_relation(*parts), types=types, broken=BROKEN)
+    octets = {name: _OCTETS[column[0]] for name, column in first.items() if column[0] in _OCTETS}
+    return Scan(relation=parquet_relation(*parts), types=types, octets=octets, broken=BROKEN)
 
 
 def _otherwise(column: tuple[object, ...]) -> str:
     """Return our own name of a type that the engine reads as another; empty for all others."""
-    *_, unit, _, precision, _ = column
+    stored, *_, unit, length, precision, _ = column
     if unit == DURATION:
         return DURATION
     if unit == "milliseconds":
         return IN_MILLISECONDS
-    return IN_MORE_DIGITS if isinstance(precision, int) and precision > MOST_DIGITS else ""
+    if not isinstance(precision, int) or precision <= 0:
+        return ""
+    if precision > MOST_DIGITS:
+        return IN_MORE_DIGITS
+    fixed = isinstance(length, int) and 0 < length <= octets_for(precision)
+    return "" if stored in _OCTETS or fixed else IN_MORE_BYTES
 
 
 def parquet_relation(*parts: Path) -> exp.Table:

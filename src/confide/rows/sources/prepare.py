@@ -33,6 +33,7 @@ class Scan:
     Attributes:
         relation: How SQL names them.
         types: Our own names of types that the engine calls otherwise, by column.
+        octets: In how many bytes the files keep a number, by column.
         broken: What the reader writes for bytes that are no text; "" where there are none.
         lines: All records of the files, of which some may be no rows; None where all are.
         parts: Its files, where they are text.
@@ -41,6 +42,7 @@ class Scan:
 
     relation: exp.Table
     types: Mapping[str, str] = field(default_factory=dict)
+    octets: Mapping[str, int] = field(default_factory=dict)
     broken: str = ""
     lines: exp.Table | None = None
     parts: tuple[Path, ...] = ()
