@@ -30,7 +30,7 @@ from confide.rows.prepared.copies import Copies, TableCopy
 from confide.rows.sources.fingerprint import SourceState
 from confide.tables.schema import Dataset
 
-FORMAT = 9
+FORMAT = 10
 MANIFEST = "manifest.json"
 LEAST_FREE = 2**26
 
