@@ -300,11 +300,12 @@ def _near(name: str, *, table: Table, located: Located) -> str:
     capitals, blanks and signs is told only where that line names a declared column.
     """
     found = list(dict.fromkeys(each.name for each in located.columns.values()))
-    near = [each for each in found if _plain(each) == _plain(name)]
+    near = [each for each in found if plain_name(each) == plain_name(name)]
     if not near and any(column.source in located.columns for column in table.columns):
         near = difflib.get_close_matches(name, found, n=3, cutoff=0.7)
     return f"It has {', '.join(repr(each) for each in near)}. " if near else ""
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return a name without capitals, blanks and signs, as misspelt ones are compared."""
     return "".join(each for each in name.casefold() if each.isalnum())
