@@ -1,7 +1,9 @@
 """Broken PATE: each must fail an audit, a search or the gate that the real one passes."""
 
 import contextlib
+import gc
 import io
+import logging
 import warnings
 from dataclasses import replace
 from fractions import Fraction
@@ -25,6 +27,7 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.unit import Entity
+from confide.release import quiet
 from models import world
 from pate_world import (
     QUERIES,
@@ -38,6 +41,7 @@ from pate_world import (
 )
 from seeded import SeededEntropy
 from unit.learning import test_fits_in_threads as threads
+from unit.learning import test_teachers_unheard as unheard
 
 pytestmark = pytest.mark.mutant
 
@@ -167,6 +171,36 @@ def test_teachers_of_two_fits_that_learn_at_once_are_caught(monkeypatch, capfd) 
     monkeypatch.setattr(teachers, "_alone", each_by_itself)
     with pytest.raises(AssertionError):
         threads.test_teachers_of_two_fits_learn_one_at_a_time_and_nobody_hears_them(capfd)
+
+
+def kept_until_it_is_heard(shard, *, teacher, queries, classes, libraries=None):
+    """Drop the copy of a teacher after the silence."""
+    if len(set(shard.classes.tolist())) < 2:
+        return np.zeros(len(queries), dtype=np.int64)
+    with teachers._alone(libraries or teachers._libraries()):
+        fitted = teachers.copy_of(teacher).fit(shard.terms, shard.classes)
+        said = np.asarray(fitted.predict(queries))
+    return said.astype(np.int64)
+
+
+UNHEARD = {
+    "streams of before": (unheard.ToKeptStreams, quiet, "_streams", tuple),
+    "levels above CRITICAL": (unheard.AboveAllLevels, quiet, "_HIGHEST", logging.CRITICAL),
+    "an end of its own": (unheard.AtItsEnd, teachers, "votes_of", kept_until_it_is_heard),
+    "circles": (
+        unheard.AtTheEndOfACircle, teachers, "_leaving_nothing", contextlib.nullcontext,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNHEARD)
+def test_a_silence_that_leaves_a_way_to_speak_is_caught(name, monkeypatch, capfd, caplog) -> None:
+    kind, room, what, broken = UNHEARD[name]
+    assert "shard" not in unheard.heard(kind, capfd, caplog)
+    monkeypatch.setattr(room, what, broken)
+    said = unheard.heard(kind, capfd, caplog)
+    gc.collect()
+    assert "shard" in said + capfd.readouterr().out
 
 
 def test_a_silence_that_each_fit_ends_by_itself_is_caught(monkeypatch, tmp_path) -> None:

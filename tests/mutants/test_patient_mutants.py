@@ -15,18 +15,21 @@ from confide.budget.per_patient import people, records, sealed, store, tally
 from confide.budget.per_patient.bill import exhausted
 from confide.budget.per_patient.store import PatientStore
 from confide.budget.per_patient.withdrawn import Withdrawn
-from confide.errors import ConfideError, LedgerFrozenError
+from confide.errors import ConfideError, ContractError, EngineError, LedgerFrozenError
 from confide.plans.individual import Rate, rate_of
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow
+from confide.privacy.unit import Entity
 from confide.rows import table_rows
 from confide.rows.build import own, select
+from confide.rows.layout import Layout
 from confide.rows.prepared import build, manifest
 from confide.workspace import open_workspace, preparation
 from ledgers import LINEAGE
 from patient_ledgers import UNIT, Site
 from patients_world import write_hospital
 from unit.budget.per_patient import test_files_of_elsewhere as elsewhere
+from unit.release import test_withdrawn_whatever_the_unit as whatever
 from unit.release.test_withdrawn_for_the_whole_folder import beside, delete_lists
 
 pytestmark = pytest.mark.mutant
@@ -192,6 +195,41 @@ def test_a_reader_that_counts_whoever_withdrew_consent_is_found(tmp_path, monkey
 def test_an_engine_that_is_told_of_nobody_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(workspace, "who_withdrew", lambda *_, **__: Withdrawn())
     assert remains(tmp_path)
+
+
+def remains_in_other_units(folder):
+    """A patient withdrew consent; are their rows in an answer that protects rows or hospitals?"""
+    path = write_hospital(folder, cap='epsilon: "2000"', life='epsilon: "90000"')
+    with open_workspace(path) as at:
+        at.forget(["4"])
+    if whatever.visits(whatever.beside(path, "event"), "after") != 76:
+        return True
+    try:
+        preparation(whatever.beside(path, "hospital")).prepare()
+    except ContractError as refused:
+        return "ids are those of hospitals" not in str(refused)
+    except EngineError:
+        return True
+    return True
+
+
+def test_a_reader_that_takes_the_id_of_the_unit_for_the_patients_is_found(tmp_path, monkeypatch):
+    assert not remains_in_other_units(tmp_path / "honest")
+    honest = Layout.persons_of
+
+    def of_units(self, table, *, dataset):
+        if dataset.unit.entity is Entity.EVENT:
+            return ()
+        return honest(self, table, dataset=dataset)
+
+    def of_anything(self, table, *, dataset):
+        if dataset.unit.entity is Entity.HOSPITAL:
+            return (self.id_of(table, dataset=dataset),)
+        return honest(self, table, dataset=dataset)
+
+    for name, mutant in (("events", of_units), ("hospitals", of_anything)):
+        monkeypatch.setattr(Layout, "persons_of", mutant)
+        assert remains_in_other_units(tmp_path / name)
 
 
 def comes_back_by_another_lineage(folder):

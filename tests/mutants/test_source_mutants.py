@@ -14,7 +14,7 @@ from confide.rows import build, clean, physical, unenforced
 from confide.rows import duckdb as engine
 from confide.rows.physical import Physical
 from confide.rows.session import dropping_messages
-from confide.rows.sources import arrow_cells, delimited, frames, parquet, text_files
+from confide.rows.sources import arrow_cells, delimited, frames, header, parquet, text_files
 from confide.tables import source_files
 from confide.tables.schema import Kind as ColumnKind
 from native_types import NativeType
@@ -32,6 +32,7 @@ from properties.test_equal_cells import differing as unequal
 from properties.test_every_kind_of_source import differing
 from rows_world import KEY
 from source_kinds import opened
+from unit.rows import test_first_lines as first_lines
 from unit.rows import test_frames as suite
 from unit.rows import test_logs_of_databases as logs
 from unit.rows.test_one_cell import disturbed
@@ -301,3 +302,13 @@ def test_a_database_of_which_one_log_alone_is_looked_at_is_seen(
         logs.test_an_open_workspace_sees_that_a_log_which_holds_rows_is_gone(
             copies=True, tmp_path=tmp_path
         )
+
+
+@pytest.mark.parametrize("parts", [False, True], ids=["file", "part"])
+def test_a_reader_that_takes_every_first_line_for_a_header_is_caught(
+    parts: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of a patient who stands there it tells which cells are empty, and which are equal."""
+    assert len(set(first_lines.told_of_patients(tmp_path / "honest", parts=parts))) == 1
+    monkeypatch.setattr(header, "is_header", lambda names, **_: bool(names))
+    assert len(set(first_lines.told_of_patients(tmp_path / "mutant", parts=parts))) > 1

@@ -35,7 +35,7 @@ def frame_of(
         table: Rows; shape (rows, columns).
         beside: Outcomes and the like by name; each of shape (rows,).
         patients: Id of each row's patient, by :func:`identity`; None where rows are protected one
-            by one.
+            by one: a row's place is nobody's id.
         features: Of the columns.
         texts: Which of those beside are categories.
 
@@ -49,12 +49,13 @@ def frame_of(
     for feature, values in zip(features, held, strict=True):
         found[feature.name] = _arrow(values, name=feature.name, text=bool(feature.labels))
     rows = len(found[features[0].name])
-    ids = np.arange(rows) if patients is None else cells(patients).ravel()
-    if any(len(values) != rows for values in (*beside.values(), ids)):
+    ids = None if patients is None else cells(patients).ravel()
+    if any(len(values) != rows for values in (*beside.values(), *([] if ids is None else [ids]))):
         raise ContractError("Expected X, y and patients to have equally many rows.")
     for name, values in beside.items():
         found[name] = _arrow(values, name=name, text=name in texts)
-    found[PATIENT] = pa.array([identity(value) for value in ids], type=pa.string())
+    if ids is not None:
+        found[PATIENT] = pa.array([identity(value) for value in ids], type=pa.string())
     return pa.table(found)
 
 

@@ -126,16 +126,19 @@ def withdraw(
     Raises:
         ApprovalMissingError: If the lists of before are lost and officers did not sign.
         ContractError: If there are none, one cannot be an id, or rows have no persons; says which
-            one by its place, and nothing was done.
+            one by its place, and nothing was done.  If copies are being written: says what is
+            done, and that the rest needs the same again.
         LedgerFrozenError: If the patients' records are not whole.
     """
     from confide.rows.prepared.build import delete_copies
     from confide.rows.prepared.copies import PREPARED
 
-    if dataset.unit.entity is Entity.EVENT:
+    if dataset.unit.entity in (Entity.EVENT, Entity.HOSPITAL):
         raise ContractError(
-            "With the row as privacy unit no person is known, so none can be taken out.",
-            hint="Delete the rows in the source.",
+            f"With the {dataset.unit.entity.value} as privacy unit this data set does not say how "
+            "persons are told apart, so none can be taken out through it.",
+            hint="Do it through a data set of this folder that protects patients: that holds for "
+            "all of them. Where there is none, delete the rows in the source.",
         )
     if lost is not None:
         require_reason(lost.reason, what="going on without a list of withdrawn patients")
@@ -158,7 +161,14 @@ def withdraw(
     else:
         said |= {"reason": lost.reason, "officers": lost.officers}
         row = consent.note_lists_lost(dataset.lineage, **said)
-    copies = delete_copies(folder / PREPARED)
+    try:
+        copies = delete_copies(folder / PREPARED)
+    except ContractError:
+        raise ContractError(
+            f"Done: row {row} of the ledger, and no later release counts them. Not done: prepared "
+            "copies and membership files still hold them, because `confide prepare` is running.",
+            hint="When it is done, do the same again with the same ids.",
+        ) from None
     forget_people(folder / PATIENTS, identities, hash_key=key)
     return Forgotten(patients=len(words), copies=copies, row=row)
 

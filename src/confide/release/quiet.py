@@ -4,13 +4,16 @@ That a warning was given, a record was logged or a library wrote a line, and its
 on the data.  Warnings and log records are dropped as long as a release runs (:func:`no_warnings`).
 What is printed goes past both, and what libraries in C write goes past Python, to file descriptors
 1 and 2; it is dropped while a job hands rows to code that is not ours (:func:`no_output`), which is
-a part of that time, as progress is told in between.
+a part of that time, as progress is told in between.  What waits in a buffer of Python or C when it
+begins is written, and what waits when it ends is dropped.
 
 All of them are of the whole process, so they are put aside and back together (:mod:`.together`),
 and nowhere else in the package (``tests/architecture/test_process_wide.py``).
 
 *Privacy:* meanwhile no thread shows a warning, logs a record or, under :func:`no_output`, prints or
-writes to 1 and 2; the caller's own are lost too.
+writes to 1 and 2; the caller's own are lost too.  Other streams and files, handlers of logs that
+are called by themselves, and buffers over 1 and 2 that somebody opened for themselves, are not
+known here and not held back.
 """
 
 import contextlib
@@ -18,9 +21,15 @@ import ctypes
 import io
 import logging
 import os
+import sys
 import warnings
+from collections.abc import Sequence
+from typing import TextIO
 
 from confide.release.together import Together
+
+_HIGHEST = sys.maxsize
+"""Of records: a level is any number, and some are above ``CRITICAL``."""
 
 
 class _Nowhere(io.TextIOBase):
@@ -32,28 +41,38 @@ class _Nowhere(io.TextIOBase):
 
 def _unheard(stack: contextlib.ExitStack) -> None:
     stack.callback(logging.disable, logging.root.manager.disable)
-    logging.disable(logging.CRITICAL)
+    logging.disable(_HIGHEST)
     stack.enter_context(warnings.catch_warnings())
     warnings.simplefilter("ignore")
 
 
 def _unwritten(stack: contextlib.ExitStack) -> None:
+    streams = _streams()
     stack.enter_context(contextlib.redirect_stdout(_Nowhere()))
     stack.enter_context(contextlib.redirect_stderr(_Nowhere()))
     nowhere = os.open(os.devnull, os.O_WRONLY)
     stack.callback(os.close, nowhere)
-    _flush()  # what was written before is not lost
+    _flush(streams)  # what was written before is not lost
     for place in (1, 2):
         with contextlib.suppress(OSError):  # a service may have closed it
             kept = os.dup(place)
             stack.callback(os.close, kept)
             stack.callback(os.dup2, kept, place)
             os.dup2(nowhere, place)
-    stack.callback(_flush)  # into nothing, before they are put back
+    stack.callback(_flush, streams)  # into nothing, before they are put back
 
 
-def _flush() -> None:
-    """Write what C holds back of its standard output."""
+def _streams() -> Sequence[TextIO]:
+    """Return the streams of Python that somebody may have kept from before."""
+    found = (sys.__stdout__, sys.__stderr__, sys.stdout, sys.stderr)
+    return [each for each in found if each is not None]
+
+
+def _flush(streams: Sequence[TextIO]) -> None:
+    """Write what Python and C hold back of their standard output."""
+    for each in streams:
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or no file
+            each.flush()
     library = ctypes.CDLL(None)
     for name in ("stdout", "__stdoutp"):
         with contextlib.suppress(ValueError):  # another system's name

@@ -332,7 +332,8 @@ def open_engine(  # noqa: PLR0913 - one for each fact of a site
     """
     import duckdb
 
-    parameters: dict[str, Parameter] = {**coefficients(hash_key), **identity_parameters(hash_key)}
+    hashing = identity_parameters(hash_key, of=dataset.unit.entity)
+    parameters: dict[str, Parameter] = {**coefficients(hash_key), **hashing}
     opened = prepared(source, base=base, dataset=dataset, frames=frames)
     standing, copies = Standing.ABSENT, None
     writing = copying.folder if isinstance(copying, MakeCopies) else None

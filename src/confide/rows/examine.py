@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from confide.privacy.unit import Entity
 from confide.rows.build import STAR, aliased, call, named, own, select, string
 from confide.rows.by_code import conditions
 from confide.rows.layout import Layout, id_column
@@ -139,8 +140,10 @@ def _there(table: Table, *, scope: Scope, run: Callable[[exp.Query], list[tuple[
     count, located = named(exp.Count(this=STAR), "n"), scope.layout.located(table)
     kept = conditions(table, located=located)
     [(there,)] = run(select(count, of=aliased(located.relation, "s"), where=kept))
-    if not scope.layout.withdrawn or scope.per_event:
+    if not scope.layout.withdrawn:
         return int(there)
+    persons = replace(scope.dataset, unit=replace(scope.dataset.unit, entity=Entity.PATIENT))
+    scope = replace(scope, dataset=persons)  # a row is left out for its person, whatever the unit
     everybody = replace(scope, layout=replace(scope.layout, withdrawn=False))
     [(usable,)], [(consenting,)] = (
         run(select(count, of=person_ids(each, table))) for each in (everybody, scope)

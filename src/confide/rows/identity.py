@@ -1,5 +1,8 @@
 """Who a patient is, without saying so: HMAC-SHA256 of the canonical person id, in SQL.
 
+Hospitals, where they are the privacy unit, are hashed under another key: the hospital 3 is not the
+patient 3.
+
 HMAC(K, m) = H((K ⊕ opad) ‖ H((K ⊕ ipad) ‖ m)) with H = SHA-256 [RFC2104]; m is the id as text, so
 that an integer id and the same digits as text are one person.  The first 128 bits are kept, as two
 words; two of 10⁷ patients share them with probability below 10⁻²⁴.
@@ -17,6 +20,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from confide.privacy.unit import Entity
 from confide.rows.build import (
     VARCHAR,
     call,
@@ -41,18 +45,19 @@ _BLOCK = 64
 _WORD = 16  # hexadecimal digits
 
 
-def identity_parameters(hash_key: bytes) -> Mapping[str, bytes]:
+def identity_parameters(hash_key: bytes, *, of: Entity) -> Mapping[str, bytes]:
     """Return the bound parameters of :func:`identities`, from the site's hash key."""
-    key = identity_key(hash_key).ljust(_BLOCK, b"\0")
+    key = identity_key(hash_key, of=of).ljust(_BLOCK, b"\0")
     return {
         INNER: bytes(octet ^ 0x36 for octet in key),
         OUTER: bytes(octet ^ 0x5C for octet in key),
     }
 
 
-def identity_key(hash_key: bytes) -> bytes:
-    """Return the 32 bytes that person ids are hashed with."""
-    return hmac.new(hash_key, b"confide patient identities 1", hashlib.sha256).digest()
+def identity_key(hash_key: bytes, *, of: Entity = Entity.PATIENT) -> bytes:
+    """Return the 32 bytes that ids are hashed with, of persons or of hospitals."""
+    what = "hospital" if of is Entity.HOSPITAL else "patient"
+    return hmac.new(hash_key, f"confide {what} identities 1".encode(), hashlib.sha256).digest()
 
 
 def identities(rows: exp.Query | exp.Table, *, of: str, by: str) -> exp.Select:

@@ -54,6 +54,19 @@ _NUMERIC = {
     Physical.NOTHING,
 }
 
+_WITHDREW = (
+    "Patients of this folder withdrew consent, and rows of table {table!r} do not say whose they "
+    "are"
+)
+_OF_WHOM = (
+    "Name the column of the patient's id in dataset.yaml, protects: {id: ...}; for a model write "
+    "fit(..., patients=ids)."
+)
+_APART = (
+    "delete the rows of who withdrew in the data, and keep these in a folder of their own, with "
+    "a ledger of its own."
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
@@ -145,10 +158,7 @@ class Layout:
         """Return why a declared table cannot be used; empty when it can."""
         try:
             self.located(table)
-            if dataset.unit.entity is not Entity.EVENT:
-                self.id_of(table, dataset=dataset)
-                if table.other_id:
-                    self.other_id_of(table)
+            self.persons_of(table, dataset=dataset)
         except ContractError as error:
             return str(error)
         return ""
@@ -173,8 +183,33 @@ class Layout:
         )
         return (said,)
 
+    def persons_of(self, table: Table, *, dataset: Dataset) -> tuple[Found, ...]:
+        """Return the columns of whose ids a row holds: of its person, and of a contact's other end.
+
+        None with the event as privacy unit, until somebody withdrew consent: their rows are left
+        out by the person's id, whatever the unit is.
+
+        Raises:
+            ContractError: If one is missing, or neither a number nor text; if somebody withdrew
+                consent and rows do not say of which patient they are.
+        """
+        event = dataset.unit.entity is Entity.EVENT
+        if event and not self.withdrawn:
+            return ()
+        if self.withdrawn and dataset.unit.entity is Entity.HOSPITAL:
+            why = f"{_WITHDREW.format(table=table.name)}: ids are those of hospitals."
+            raise ContractError(why, hint=_APART.capitalize())
+        try:
+            ends = (self.other_id_of(table),) if table.other_id else ()
+            return (self.id_of(table, dataset=dataset), *ends)
+        except ContractError:
+            if not event:
+                raise
+            why = f"{_WITHDREW.format(table=table.name)}."
+            raise ContractError(why, hint=f"{_OF_WHOM} Where no id is known, {_APART}") from None
+
     def id_of(self, table: Table, *, dataset: Dataset) -> Found:
-        """Return the column that identifies the person.
+        """Return the column that identifies the person, or under that unit the hospital.
 
         Raises:
             ContractError: If it is missing, or neither a number nor text.
@@ -276,11 +311,12 @@ def _near(name: str, *, table: Table, located: Located) -> str:
     capitals, blanks and signs is told only where that line names a declared column.
     """
     found = list(dict.fromkeys(each.name for each in located.columns.values()))
-    near = [each for each in found if _plain(each) == _plain(name)]
+    near = [each for each in found if plain_name(each) == plain_name(name)]
     if not near and any(column.source in located.columns for column in table.columns):
         near = difflib.get_close_matches(name, found, n=3, cutoff=0.7)
     return f"It has {', '.join(repr(each) for each in near)}. " if near else ""
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return a name without capitals, blanks and signs, as misspelt ones are compared."""
     return "".join(each for each in name.casefold() if each.isalnum())

@@ -11,7 +11,7 @@ References:
         https://doi.org/10.1145/1559845.1559850
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -47,7 +47,7 @@ from confide.rows.clean import (
 )
 from confide.rows.identity import withdrawn_ids
 from confide.rows.keyed_order import with_place, with_point
-from confide.rows.layout import Found, Layout
+from confide.rows.layout import Layout
 from confide.rows.prepared.copies import Copies
 from confide.rows.stream import Summed
 from confide.rows.words import limbs, placed, stored_words
@@ -121,8 +121,7 @@ def copied(scope: Scope, table: Table) -> Copies:
         ContractError: If it does not, or there are no copies.
     """
     scope.layout.located(table)
-    if not scope.per_event:
-        scope.layout.id_of(table, dataset=scope.dataset)
+    scope.layout.persons_of(table, dataset=scope.dataset)
     if scope.copies is None:
         raise ContractError("There are no prepared copies.", hint="Run `confide prepare`.")
     return scope.copies
@@ -143,7 +142,8 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
     """Return ``p`` and ``c0, c1, …`` of who consents: every row of a person comes through here.
 
     Of rows that have the codes and units of the table.  Those without a usable person id are
-    quarantined; of a contact either end decides.
+    quarantined; of a contact either end decides.  With the event as privacy unit ids are looked at
+    once somebody withdrew consent, and no further.
 
     Raises:
         ContractError: If the table does not fit the source.
@@ -155,10 +155,13 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
     floors: list[exp.Expr] = []
     points: list[exp.Expr] = []
     usable: list[exp.Expr] = []
-    for name, found in _persons(scope, table):
+    for name, found in zip(
+        "pq", scope.layout.persons_of(table, dataset=scope.dataset), strict=False
+    ):
         identity = named(person(cell_of(found), found=found, ids=scope.layout.ids), name)
         raw.append(identity)
-        clean.append(own(name, "r"))
+        if not scope.per_event:
+            clean.append(own(name, "r"))
         usable.append(present(own(name, "r")))
         if scope.layout.withdrawn:
             ids = select(identity, of=aliased(located.relation, "s"))
@@ -195,15 +198,6 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
     if points:  # level by level, so that nothing is computed twice
         rows = select(STAR, *points, of=select(STAR, *floors, of=rows))
     return select(*clean, of=rows, alias="r", joins=joins, where=usable)
-
-
-def _persons(scope: Scope, table: Table) -> Iterator[tuple[str, Found]]:
-    """Yield the ids of a row by our names: of its person, and of the second one of a contact."""
-    if scope.per_event:
-        return
-    yield "p", scope.layout.id_of(table, dataset=scope.dataset)
-    if table.other_id:
-        yield "q", scope.layout.other_id_of(table)
 
 
 def judged(table: Table, quality: frozenset[str]) -> tuple[str, ...]:

@@ -201,7 +201,7 @@ def test_rows_as_the_privacy_unit_have_no_person_to_forget(tmp_path):
     )
     frames = {"people": pa.table({"pid": pa.array([1]), "sex": ["f"]})}
     with confide.open(text, folder=tmp_path, frames=frames) as at:
-        with pytest.raises(ContractError, match="Delete the rows in the source"):
+        with pytest.raises(ContractError, match="delete the rows in the source"):
             at.forget(["1"])
 
 

@@ -313,8 +313,8 @@ def test_csv_types_do_not_depend_on_rows(tmp_path):
     ("header", "told"),
     [
         (b"", "'secrets' is empty"),
-        (b"a,,b\n1,2,3\n", "no name for column 2 of 3"),
-        (b"a,A\n1,2\n", "a column twice"),
+        (b"note,,b\n1,2,3\n", "no name for column 2 of 3"),
+        (b"note,Note\n1,2\n", "a column 'note' twice"),
         (b"\xff\xfe\n1\n", "UTF-16"),
         (b"\xff,a\n1,2\n", "not UTF-8"),
     ],

@@ -220,7 +220,8 @@ OTHER_TYPES = {
 def test_a_part_of_another_schema_is_refused_free(tmp_path, ending, other):
     path = parts(tmp_path, ending)
     write(pa.table((OTHER | OTHER_TYPES)[other]), tmp_path / "visits" / f"2.{ending}")
-    refused(path, SUM, match="differ")
+    told = "names no declared column" if (ending, other) == ("csv", "a column less") else "differ"
+    refused(path, SUM, match=told)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])

@@ -61,10 +61,11 @@ def table_facts(table: Table, *, engine: DuckDBEngine, copy: TableCopy) -> Table
     unreadable = unreadable_rows(table, scope=scope, run=engine.run)
     clustered = parquet(copy.clustered)
     if scope.per_event:
+        [(kept,)] = engine.run(select(rows, of=clustered))
         return TableFacts(
             table=table.name, rows=there, other_codes=there - of_codes,
-            other_units=of_codes - read, without_person=0, patients=0, most_rows=0, repeated=0,
-            complete=0, unread_lines=unread, unreadable_rows=unreadable,
+            other_units=of_codes - read, without_person=read - kept, patients=0, most_rows=0,
+            repeated=0, complete=0, unread_lines=unread, unreadable_rows=unreadable,
         )  # fmt: skip
     of = person_ids(scope, table) if table.one_row_per_patient else clustered
     each = select(rows, of=of, by=[own("p")])

@@ -1,19 +1,21 @@
 """The header line of a CSV file: its names, or what is wrong with it, in words that name the file.
 
-What is wrong is told of the form of the first line.  A name of it is printed only where other names
-of it are declared: a file without a header begins with a patient.
+What is wrong with its names is told only where one of them is declared: a file without a header, or
+a part without one, begins with a patient, of whom not even is told which cells are empty or equal.
 """
 
 import codecs
 import contextlib
 import csv
 import gzip
+import re
 import zlib
 from collections.abc import Collection
 from pathlib import Path
 
 from confide.errors import ContractError
 from confide.regular_file import reading
+from confide.rows.layout import plain_name
 from confide.tables.encoding import Encoding
 from confide.tables.schema import Table
 
@@ -21,6 +23,12 @@ LONGEST_LINE = 2**21
 _NAMES = "The first line names every column."
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _OTHERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+_BETWEEN = "[;\t|,]"
+_NO_HEADER = "has a first line that names no declared column"
+_IS_THERE_ONE = (
+    f"Does it have a header? {_NAMES} Between fields stand commas, in .tsv tabs; write "
+    "`from: <name in the data>` for a column that is called otherwise there."
+)
 _AGAIN = (
     "Write the file again with commas, for instance in Python: "
     'pandas.read_csv(FILE, sep="{other}", dtype=str).to_csv(NEW, index=False)'
@@ -50,9 +58,14 @@ def header(path: Path, *, table: Table) -> tuple[str, ...]:
 
 
 def is_header(names: Collection[str], *, table: Table) -> bool:
-    """Return whether a first line names a declared column, and so is no row."""
-    declared = {column.source.lower() for column in table.columns}
-    return bool(declared & {name.lower() for name in names})
+    """Return whether a first line names a declared column, near enough, and so is no row."""
+    declared = {as_told for name in table.sources() for as_told in _told(name)}
+    return any(as_told in declared for name in names for as_told in _told(name))
+
+
+def _told(name: str) -> tuple[str, ...]:
+    """Return a name without regard to capitals, and without blanks and signs as well."""
+    return tuple(filter(None, (name.lower(), plain_name(name))))
 
 
 def _first_line(path: Path, *, encoding: Encoding) -> tuple[str, str, str]:
@@ -102,8 +115,20 @@ def _form(line: str) -> tuple[str, str]:
 
 def _problem(names: list[str], *, path: Path, table: Table) -> tuple[str, str]:
     """Return what is wrong with the names of a header, and what helps; empty for nothing."""
-    if not names:
-        return "has no readable header line", _NAMES
+    if is_header(_pieces(names), table=table):
+        return _fault(names, path=path)
+    if table.sources() or not names or _fault(names, path=path) != ("", ""):
+        return _NO_HEADER, _IS_THERE_ONE
+    return "", ""
+
+
+def _pieces(names: list[str]) -> list[str]:
+    """Return the names of a first line, also where they are separated as elsewhere."""
+    return names if len(names) != 1 else re.split(_BETWEEN, names[0])
+
+
+def _fault(names: list[str], *, path: Path) -> tuple[str, str]:
+    """Return what is wrong with names that are known to be some; empty for nothing."""
     if len(names) == 1 and names[0]:
         return _other_separator(names[0], path=path)
     if "" in names:
@@ -113,9 +138,9 @@ def _problem(names: list[str], *, path: Path, table: Table) -> tuple[str, str]:
     if twice is None:
         return "", ""
     first, second = [place + 1 for place, name in enumerate(folded) if name == twice][:2]
-    called = f" {names[first - 1]!r}" if is_header(names, table=table) else ""
+    places = f"columns {first} and {second}; capitals make no difference"
     return (
-        f"names a column{called} twice (columns {first} and {second}; capitals make no difference)",
+        f"names a column {names[first - 1]!r} twice ({places})",
         "Give each column a name of its own.",
     )
 

@@ -11,7 +11,8 @@ learns, scales or selects, it does so inside its shard.  What it votes is
 ``random_state`` is a public constant, and the generators that NumPy and Python share among all are
 put back after each teacher, who would otherwise leave them where its shard took them; teachers
 learn one at a time, those of fits in other threads too.  A failure is a vote, and what a teacher
-prints, warns or logs is dropped, by libraries in C too: either would tell about its patients.
+prints, warns or logs is dropped, by libraries in C too, and when its copy is taken apart: either
+would tell about its patients.
 How long teachers take is not hidden.
 
 *Utility:* constant votes carry no signal; with few patients a teacher many teachers cast them.
@@ -22,6 +23,7 @@ References:
 """
 
 import contextlib
+import gc
 import math
 import threading
 from collections.abc import Callable, Iterator
@@ -244,16 +246,47 @@ def votes_of(
         return np.zeros(len(queries), dtype=np.int64)
     if present.size == 1:
         return np.full(len(queries), present[0], dtype=np.int64)
+    cast: Integers | None = np.zeros(len(queries), dtype=np.int64)
+    with contextlib.suppress(Exception), _alone(libraries or _libraries()), _leaving_nothing():
+        cast = _cast(shard, teacher=teacher, queries=queries, classes=classes)
+    if cast is None:
+        raise KeyboardInterrupt
+    return cast
+
+
+def _cast(shard: Shard, *, teacher: Classifier, queries: Floats, classes: int) -> Integers | None:
+    """Return the votes of one teacher; None where somebody stopped the process.
+
+    Nothing that saw the shard outlives this but the votes: a copy, and a failure with its frames,
+    may say something when they are dropped.
+    """
     try:
-        with _alone(libraries or _libraries()):
-            fitted = copy_of(teacher)
-            fitted.fit(shard.terms, shard.classes)
-            said = np.asarray(fitted.predict(queries.copy()))
-            return _valid(said, queries=len(queries), classes=classes)
+        fitted = copy_of(teacher)
+        fitted.fit(shard.terms, shard.classes)
+        said = np.asarray(fitted.predict(queries.copy()))
+        return _valid(said, queries=len(queries), classes=classes)
     except KeyboardInterrupt:
-        raise
+        return None
     except BaseException:  # noqa: BLE001 - a failure is a vote, whatever its kind
         return np.zeros(len(queries), dtype=np.int64)
+
+
+@contextlib.contextmanager
+def _leaving_nothing() -> Iterator[None]:
+    """Drop what a teacher leaves in circles, such as a failure in its own frame, while unheard.
+
+    What was there before is set apart meanwhile, or all of it would be looked through each time;
+    not where the caller has objects set apart, which would come back with ours.
+    """
+    ours = gc.get_freeze_count() == 0
+    if ours:
+        gc.freeze()
+    try:
+        yield
+    finally:
+        gc.collect()
+        if ours:
+            gc.unfreeze()
 
 
 def _valid(said: NDArray[Any], *, queries: int, classes: int) -> Integers:
