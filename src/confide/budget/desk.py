@@ -14,7 +14,7 @@ from confide.budget.ledger import Entry
 from confide.budget.lengths import require_reason
 from confide.budget.policy.adoption import Adopted, adopted
 from confide.budget.policy.policy import Person, Policy
-from confide.budget.refusals import exhausted, require_policy_terms, undecided
+from confide.budget.refusals import exhausted, require_policy_terms, uncapped, undecided
 from confide.budget.workflow.acts import SIGNED, Officers, act_message, signatures
 from confide.budget.workflow.docket import submission_problem, withhold_message
 from confide.budget.workflow.rules import (
@@ -100,6 +100,8 @@ class Desk:
     def follow(self, lineage: str, *, policy: Policy) -> None:
         """Adopt a first policy before the first charge; later ones wait for an officer.
 
+        Where lost rows let policies hold, the newest of them alone is such a first one.
+
         Raises:
             PolicyError: If another one is in force, or caps under which something was charged.
         """
@@ -107,6 +109,9 @@ class Desk:
         if present is None:
             with self._journal.transaction():
                 charged = self._journal.book.is_charged(lineage)
+                account = self._journal.book.account(lineage)
+                if account.awaited.versions and account.awaited.newest != policy.digest():
+                    raise uncapped(account)
             if not charged:
                 self.adopt(lineage, policy=policy, reason="first version, before any charge")
                 return
