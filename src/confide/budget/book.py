@@ -208,7 +208,9 @@ class Book:
             reason=reason,
             returns=account.awaited.free and account.awaited.holds(new.digest),
             endorsed=self.docket.endorsers(lineage, policy=new.digest, days=days, now=now),
-            askers=self.docket.askers(lineage, charged_under=self.charged_under),
+            askers=self.docket.askers(
+                lineage, adopted=account.policy, charged_under=self.charged_under, now=now
+            ),
         )
 
     def _decide(

@@ -15,7 +15,8 @@ rest:
   policy that names nobody cannot relax it at all; it must name people first, which is on record.
   Who decides is changed by the same people, as far as the policy names them, since one of them
   could otherwise name friends and let those sign.
-- *Nobody who asks.*  With separation of duties, whoever has a request open signs no relaxation.
+- *Nobody who asks.*  With separation of duties, whoever has a request open, under which a charge
+  may still be made, signs no relaxation.
 
 *Privacy:* nothing here gives back what was spent.  A version holds from its adoption, never by
 the clock alone, and never before the day from which it says it is effective.
