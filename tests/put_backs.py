@@ -165,8 +165,17 @@ class Life:
             self.policies[adopted(new).digest] = new
         if self.people and account.policy is not None:
             self.ledger.desk.endorse(LINEAGE, policy=new, signer=CY)
-        self.ledger.desk.adopt(LINEAGE, policy=new, reason="the board says so")
+        says = {"policy": new, "reason": "the board says so"}
+        self.adopted(
+            adopted(new).digest, lambda by: self.ledger.desk.adopt(LINEAGE, **says, officers=by)
+        )
         self.named = self.named or self.people
+
+    def adopted(self, digest: str, act: Callable[[Officers], None]) -> None:
+        """Adopt; of policies that lost rows held nobody picks another than the newest alone."""
+        awaited = self.ledger._journal.book.accounts[LINEAGE].awaited
+        picks = awaited.officers and awaited.holds(digest) and awaited.newest != digest
+        self.signed(act) if picks else act(())
 
     def copy(self) -> None:
         self.copies.append(self.file.read_bytes())

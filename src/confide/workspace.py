@@ -129,7 +129,7 @@ class Workspace:
             plan: What to release.
             request: Idempotency key; the same plan with the same key returns the same release at no
                 charge.  The plan's digest when None, so that running a study twice costs once.
-            analyst: Account that asks; whose request was approved, or the user's login, when None.
+            analyst: Account that asks; who has approval, or the user's login, when None.
             again: Publish periods anew that were published under another plan, or by a release that
                 grows: another charge.
             progress: Told the name of each stage.
@@ -141,7 +141,7 @@ class Workspace:
                 under another plan; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        who, key = analyst or self.analyst(plan), request or plan.digest()[:32]
+        who, key = analyst or self.analyst(plan, request=request), request or plan.digest()[:32]
         if not again:
             refuse_grown(plan, ledger=self.ledger, analyst=who, request_key=key)
             refuse_again(plan, ledger=self.ledger)
@@ -174,7 +174,7 @@ class Workspace:
         with Snapshot(state=self.engine().state, folder=self._folder) as snapshot:
             stored = self._gate().advance(
                 plan,
-                analyst=analyst or self.analyst(plan),
+                analyst=analyst or self.analyst(plan, request=request),
                 request_key=request or plan.digest()[:32],
                 progress=snapshot.watched(progress),
             )
@@ -243,9 +243,9 @@ class Workspace:
         aggregates = tuple(part for each in plan.measurements for part in parts(each.aggregate))
         return self.engine().explain(aggregates, dataset=plan.dataset)
 
-    def analyst(self, plan: Plan) -> str:
-        """Return for whom a plan is run: whose request was approved, or the user's login."""
-        return analyst_of(self.ledger, plan)
+    def analyst(self, plan: Plan, *, request: str | None = None) -> str:
+        """Return for whom a plan is run: whose approved request admits it, or the user's login."""
+        return analyst_of(self.ledger, plan, request=request)
 
     def spent(self, plan: Plan | None = None) -> Spent:
         """Return the use of every cap, or of those that a plan falls under."""

@@ -333,6 +333,17 @@ class OfficersContract(abc.ABC):
         ledger.desk.decide(number, verdict=Verdict.REJECT, signer=CY, reason="not now")
         self.adopts(ledger, new)
 
+    def test_who_asked_under_an_earlier_version_signs_again(self, ledger):
+        """Nobody can close a request that lapsed, so it is not open."""
+        ledger.desk.submit(asks("routine"), signer=BO)
+        self.adopts(ledger, with_people(*CAPS, version=2), CY)
+        self.adopts(ledger, replace(self.relaxed(), version=3), BO, CY)
+
+    def test_who_asked_where_nobody_decides_signs(self, ledger):
+        """Nobody can close a request in a tier without approvals, and it admits nothing."""
+        ledger.desk.submit(asks("open"), signer=BO)
+        self.adopts(ledger, self.relaxed(), BO, CY)
+
     def test_one_officer_does_not_name_friends_who_then_sign(self, ledger):
         friend = Person(
             name="friend",

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from confide.budget import signatures
+from confide.budget import desk, signatures
 from confide.budget.account import Account
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import StoredRelease
@@ -23,6 +23,7 @@ from ledger_policies import uncapped, with_people
 from ledgers import LINEAGE, HandClock, open_ledger
 from unit.budget import test_old_endorsements as endorsements
 from unit.cli import test_past_the_desk as past
+from unit.cli import test_requester as whose
 
 pytestmark = pytest.mark.mutant
 
@@ -92,8 +93,6 @@ def test_a_broken_rule_of_approval_is_caught(opened, monkeypatch, check, room, n
     if broken is about_any_plan:  # requests are looked up by plan as well
         monkeypatch.setattr(Submissions, "about", lambda self, *_, **__: list(self.values()))
     if name == "person_of":
-        from confide.budget import desk
-
         monkeypatch.setattr(desk, name, broken)
         monkeypatch.setattr(docket, name, broken)
     ledger, clock = opened()
@@ -122,8 +121,6 @@ def test_duties_that_are_not_separated_are_caught(opened, monkeypatch, check):
     def lenient(submission, *, policy, **others):
         loose = replace(policy, workflow=replace(policy.workflow, separation_of_duties=False))
         return whole(submission, policy=loose, **others)
-
-    from confide.budget import desk
 
     monkeypatch.setattr(desk, "decision_problem", lenient)
     monkeypatch.setattr(docket, "decision_problem", lenient)
@@ -334,3 +331,18 @@ def test_a_signature_under_a_policy_that_never_grows_old_is_caught(tmp_path, mon
     monkeypatch.setattr(docket.Docket, "endorsers", of_any_age)
     with pytest.raises(pytest.fail.Exception):
         endorsements.a_signature_under_a_policy_grows_old(tmp_path / "mutant")
+
+
+def test_a_charge_to_whoever_asked_last_is_caught(tmp_path, monkeypatch):
+    """As it was before: approved or not."""
+
+    def asked_last(book, lineage, *, claim, **_):
+        about = book.docket.submissions.about(lineage, plan_digest=claim.plan_digest)
+        return [claim.analyst, *(each.requester for each in about)][-1]
+
+    whose.whoever_runs_what_another_asked_for_pays(whose.capped(tmp_path / "whole"), monkeypatch)
+    monkeypatch.setattr(desk, "requester", asked_last)
+    with pytest.raises(AssertionError):
+        whose.whoever_runs_what_another_asked_for_pays(
+            whose.capped(tmp_path / "mutant"), monkeypatch
+        )

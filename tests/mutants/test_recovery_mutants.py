@@ -157,6 +157,19 @@ def lower_versions_too(awaited, new):
     return None if is_lower else AWAITED_PROBLEM(awaited, new)
 
 
+def exempts_every_lost_policy(fields, *, awaited):
+    """As it was before: whoever had the text of a version picked it."""
+    own = awaited.get(fields.get("lineage", ""))
+    is_own = own is not None and own.holds(fields.get("policy-sha256", ""))
+    return () if is_own else GUARDS_OF(fields, awaited=awaited)
+
+
+def frees_every_lost_policy(self, versions, *, officers, present):
+    """What lines of the anchor say held needs nobody, whatever is in force."""
+    return LOST(self, versions, officers=officers, present=None)
+
+
+GUARDS_OF, LOST = awaited.guards_of, awaited.Awaited.lost
 AWAITED_PROBLEM = book.awaited_problem
 WHOSE_WORD = {
     "copied lines": (
@@ -176,6 +189,17 @@ WHOSE_WORD = {
             patch.setattr(place, "guards_of", lambda *_, **__: ()) for place in (awaited, journal)
         ],
         policies.nobody_else_decides_until_lost_policies_hold_again,
+    ),
+    "any lost policy without a word": (
+        lambda patch: [
+            patch.setattr(place, "guards_of", exempts_every_lost_policy)
+            for place in (awaited, journal)
+        ],
+        partial(policies.a_lost_policy_is_picked_by_no_one, order=(0,)),
+    ),
+    "the site's key for a word of those in force": (
+        lambda patch: patch.setattr(awaited.Awaited, "lost", frees_every_lost_policy),
+        policies.those_in_force_endorse_what_the_anchor_names,
     ),
     "heads that forget whose word counts in between": (
         lambda patch: patch.setattr(inspection, "guards", lambda *_: ()),

@@ -105,7 +105,7 @@ def account_json(account: Account) -> dict[str, Any]:
         "touched": sorted(account.touched),
         "charged": account.charged,
         "withdrawn": sorted(account.withdrawn.items()),
-        "awaited": [list(account.awaited.versions), list(account.awaited.officers)],
+        "awaited": _awaited_json(account.awaited),
     }
 
 
@@ -144,8 +144,13 @@ def account_of(fields: Mapping[str, Any]) -> Account:
     )
 
 
-def _awaited_of(versions: list[Any], officers: list[Any]) -> Awaited:
-    return Awaited(versions=tuple(map(tuple, versions)), officers=tuple(map(tuple, officers)))
+def _awaited_json(awaited: Awaited) -> list[Any]:
+    return [list(awaited.versions), list(awaited.officers), awaited.free]
+
+
+def _awaited_of(versions: list[Any], officers: list[Any], free: bool) -> Awaited:
+    groups = tuple(map(tuple, officers))
+    return Awaited(versions=tuple(map(tuple, versions)), officers=groups, free=free)
 
 
 def _counters_json(counters: Mapping[str, Counter]) -> dict[str, list[int | None]]:

@@ -1,14 +1,17 @@
 """What lost rows let hold: policies that are adopted again, and whose word counts until they are.
 
 An officer who goes on without some rows leaves a ledger that knows none of the policies that these
-let hold.  Until each is in force again, nothing is spent, no other is adopted, and every act takes
-the word of the officers whom the lost rows name too: nobody else decides in between.
+let hold.  Until the newest is in force again, nothing is spent, none but they is adopted, and every
+act takes the word of the officers whom the lost rows name too: nobody else decides in between.
+
+The newest comes back without a word, because it is what held last.  An earlier one takes the word
+of those officers: whoever picked it alone would pick who decides, such as an officer who has left.
 
 *Privacy:* a policy of strangers, adopted in that moment, would leave the right one to nobody.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from confide.budget.chain import Event
@@ -25,25 +28,44 @@ class Awaited:
     Attributes:
         versions: Of its policy, oldest first, each with its SHA-256.
         officers: Keys of the officers whom the lost rows name, by policy.
+        free: Whether no policy in force named people when the rows were lost; then nobody endorses
+            these anew.  Whom a policy in force names, who was not lost, endorses them like any
+            other: the site's own key, which signs the lines of lost rows, is no officer's word.
     """
 
     versions: tuple[tuple[int, str], ...] = ()
     officers: Groups = ()
+    free: bool = False
+
+    @property
+    def newest(self) -> str:
+        """Return the SHA-256 of what held last; "" if nothing is awaited, or two claim it."""
+        last = [digest for version, digest in self.versions if version == self.versions[-1][0]]
+        return last[0] if len(last) == 1 else ""
+
+    def holds(self, digest: str) -> bool:
+        """Return whether a policy is one of them."""
+        return digest in {each for _, each in self.versions}
 
     def lost(
-        self, versions: Iterable[tuple[int, str]], *, officers: Iterable[Iterable[str]]
+        self,
+        versions: Iterable[tuple[int, str]],
+        *,
+        officers: Iterable[Iterable[str]],
+        present: Policy | None,
     ) -> "Awaited":
-        """Return it once more rows are lost, which let these versions hold."""
+        """Return it once more rows are lost, which let these versions hold; ``present`` does."""
         named = {tuple(str(key) for key in group) for group in officers}
         return Awaited(
             versions=tuple(sorted({*self.versions, *versions})),
             officers=tuple(sorted({*self.officers, *named})),
+            free=present is None or not present.workflow.people,
         )
 
     def adopted(self, version: int) -> "Awaited":
         """Return it once a version is in force: those after it are still awaited."""
         left = tuple(each for each in self.versions if each[0] > version)
-        return Awaited(versions=left, officers=self.officers) if left else NOTHING
+        return replace(self, versions=left) if left else NOTHING
 
 
 NOTHING = Awaited()
@@ -55,7 +77,7 @@ def guards(awaited: Mapping[str, Awaited]) -> Groups:
 
 
 def guards_of(fields: Mapping[str, Any], *, awaited: Mapping[str, Awaited]) -> Groups:
-    """Return whose word a row takes besides: none for a policy that is itself awaited.
+    """Return whose word a row takes besides: none for the newest policy that is awaited.
 
     Args:
         fields: Of the row.
@@ -66,8 +88,7 @@ def guards_of(fields: Mapping[str, Any], *, awaited: Mapping[str, Awaited]) -> G
     if not any(each.versions for each in awaited.values()) or not is_act(kind):
         return ()
     if kind == ADOPTED:
-        is_own = fields["policy-sha256"] in {digest for _, digest in own.versions}
-        return () if is_own else guards(awaited)
+        return () if fields["policy-sha256"] == own.newest else guards(awaited)
     return own.officers if lineage in awaited and kind not in OF_ALL else guards(awaited)
 
 

@@ -206,8 +206,11 @@ class Book:
             new,
             caps=account.caps,
             reason=reason,
+            returns=account.awaited.free and account.awaited.holds(new.digest),
             endorsed=self.docket.endorsers(lineage, policy=new.digest, days=days, now=now),
-            askers=self.docket.askers(lineage, charged_under=self.charged_under),
+            askers=self.docket.askers(
+                lineage, adopted=account.policy, charged_under=self.charged_under, now=now
+            ),
         )
 
     def _decide(
@@ -379,8 +382,9 @@ class Book:
             self.accounts[lineage].take_lost(raised, anyone=more)
         for lineage, lost in fields.get("awaited", {}).items():
             account, named = self.accounts[lineage], fields.get(NAMED, ())
+            present = None if account.policy is None else account.policy.policy
             versions = [(int(each["version"]), str(each["sha256"])) for each in lost]
-            account.awaited = account.awaited.lost(versions, officers=named)
+            account.awaited = account.awaited.lost(versions, officers=named, present=present)
         self.growths = {number: each.lost() for number, each in self.growths.items()}
         self.accepted = event.number
         self.signing = self.signing.accepted(event.number, key=fields.get("key", ""))

@@ -36,7 +36,7 @@ from confide.budget.workflow.filed import Submissions
 EVERY = 500
 """Rows after which the next checkpoint is written."""
 
-FORMAT = 6
+FORMAT = 7
 """Of the rules by which rows are added up: one more whenever the same rows come to something else,
 or what a checkpoint holds of it changes.  A checkpoint of another number is left unread."""
 

@@ -14,7 +14,8 @@ from confide.budget.ledger import Entry
 from confide.budget.lengths import require_reason
 from confide.budget.policy.adoption import Adopted, adopted
 from confide.budget.policy.policy import Person, Policy
-from confide.budget.refusals import exhausted, require_policy_terms, undecided
+from confide.budget.refusals import exhausted, require_policy_terms, uncapped, undecided
+from confide.budget.requester import admission, requester
 from confide.budget.workflow.acts import SIGNED, Officers, act_message, signatures
 from confide.budget.workflow.docket import submission_problem, withhold_message
 from confide.budget.workflow.rules import (
@@ -100,6 +101,8 @@ class Desk:
     def follow(self, lineage: str, *, policy: Policy) -> None:
         """Adopt a first policy before the first charge; later ones wait for an officer.
 
+        Where lost rows let policies hold, the newest of them alone is such a first one.
+
         Raises:
             PolicyError: If another one is in force, or caps under which something was charged.
         """
@@ -107,6 +110,9 @@ class Desk:
         if present is None:
             with self._journal.transaction():
                 charged = self._journal.book.is_charged(lineage)
+                account = self._journal.book.account(lineage)
+                if account.awaited.versions and account.awaited.newest != policy.digest():
+                    raise uncapped(account)
             if not charged:
                 self.adopt(lineage, policy=policy, reason="first version, before any charge")
                 return
@@ -291,28 +297,17 @@ class Desk:
                 return stands, ()
             return stands, missing(submission, policy=present.policy, now=self._journal.moment())
 
-    def requester(self, lineage: str, *, plan_digest: str) -> str | None:
-        """Return for whom a plan is run: who has approval, or asked last; None if nobody did."""
+    def requester(self, lineage: str, *, claim: Claim, request_key: str) -> str:
+        """Return for whom a plan is run; the claim's analyst where nobody else has approval."""
         with self._journal.transaction():
-            found = None
-            about = self._journal.book.docket.submissions.about(lineage, plan_digest=plan_digest)
-            for submission in about:
-                found = submission.requester
-                if self._stands(submission) is Standing.APPROVED:
-                    return found
-            return found
+            now, book = self._journal.moment(), self._journal.book
+            return requester(book, lineage, claim=claim, request_key=request_key, now=now)
 
     def admission(self, lineage: str, *, claim: Claim) -> int | Refused:
         """Return the request that would admit a charge now, 0 where none is needed, or why not."""
         with self._journal.transaction():
-            book = self._journal.book
-            return book.docket.admit(
-                claim,
-                lineage=lineage,
-                adopted=book.account(lineage).policy,
-                charged_under=book.charged_under,
-                now=self._journal.moment(),
-            )
+            now = self._journal.moment()
+            return admission(self._journal.book, lineage, claim=claim, now=now)
 
     def _require_room(self, asked: Asked, *, person: Person) -> None:
         """Refuse to ask for what the caps, as they stand, would refuse whoever approved it."""

@@ -1,20 +1,23 @@
 """The ledger's rows in PostgreSQL, for a team: many hosts, many processes, one budget.
 
-One writer at a time, by an advisory lock that ends with its transaction; the condition
-``spent + units ≤ cap`` is in the statement that adds, and a ``CHECK`` of the table.  A commit is on
-disk when it returns (``synchronous_commit``, ``fsync``).  Rows of the chain and answers are never
-updated or deleted: triggers refuse it, and :file:`grants.sql` gives a role no right to.
+One writer at a time, by a lock on the table of the head that ends with its transaction: who has no
+right to write there cannot take it, while an advisory lock is anybody's who may connect.  The
+condition ``spent + units ≤ cap`` is in the statement that adds, and a ``CHECK`` of the table.  A
+commit is on disk when it returns (``synchronous_commit``, ``fsync``).  Rows of the chain and
+answers are never updated or deleted: triggers refuse it, and :file:`grants.sql` gives a role no
+right to.
 
-Each open store holds a session lock under its own name.  The server drops it when the session
-ends, however it ends and on whatever host, so whoever can take the lock knows that the owner is
-gone.  A host that vanished without a word is found out by keep-alives within two minutes.  This
-needs a session of its own: a pool that lends sessions by the transaction is refused.
+Each open store holds an advisory lock under its own name.  The server drops it when the session
+ends, however it ends and on whatever host, so where nobody holds it who may write here, the owner
+is gone; a stranger who holds the lock of one that died keeps nothing alive.  A host that vanished
+without a word is found out by keep-alives within two minutes.  This needs a session of its own: a
+pool that lends sessions by the transaction is refused.
 
 *Privacy:* a password is never part of the declared URL and of no message.
 
 References:
-    [PG] PostgreSQL documentation: explicit locking, sec. 13.3.5 (advisory locks); write-ahead log
-        settings, sec. 19.5. https://www.postgresql.org/docs/current/explicit-locking.html
+    [PG] PostgreSQL documentation: explicit locking, sec. 13.3 (table and advisory locks);
+        write-ahead log settings, sec. 19.5. https://www.postgresql.org/docs/current/explicit-locking.html
 """
 
 import contextlib
@@ -47,6 +50,22 @@ from confide.errors import ContractError, LedgerFrozenError, PolicyError
 
 _NAME = re.compile(r"[0-9a-f]{32}")
 _WRITER = 0x43F1DE  # first half of the key of the writer's lock; the second is the schema's
+_GRANTS = "Its owner gives the rights: confide ledger grants --role ROLE | psql ..."
+_HELD = """
+SELECT EXISTS (
+    SELECT 1 FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
+      JOIN pg_catalog.pg_database d ON d.oid = l.database AND d.datname = current_database()
+     WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+       AND l.classid::bigint = %(high)s AND l.objid::bigint = %(low)s
+       AND EXISTS (
+        SELECT 1 FROM pg_catalog.pg_class c
+          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+          CROSS JOIN pg_catalog.pg_roles r
+         WHERE n.nspname = %(schema)s AND c.relname = 'head'
+           AND pg_has_role(a.usesysid, r.oid, 'MEMBER')
+           AND has_schema_privilege(r.oid, n.oid, 'USAGE')
+           AND has_table_privilege(r.oid, c.oid, 'UPDATE')))
+"""
 _ROWS = 500  # of the chain fetched at once
 _HEADERS = 64  # of checkpoints kept for hosts that did not look for a while
 
@@ -84,9 +103,10 @@ class PostgresStore:
         """See :meth:`Store.is_alive`."""
         if owner == self.owner or not _NAME.fullmatch(owner):
             return True
-        # Held to the end of the transaction, and shared: two that look do not see each other.
-        ((taken,),) = self._run("SELECT pg_try_advisory_xact_lock_shared(%s)", (_lock_of(owner),))
-        return not taken
+        lock = _lock_of(owner) % 2**64
+        parts = {"high": lock >> 32, "low": lock % 2**32, "schema": self.schema}
+        ((held,),) = self._run(_HELD, parts)
+        return bool(held)
 
     def turn(self) -> AbstractContextManager[None]:
         """See :meth:`Store.turn`."""
@@ -107,7 +127,11 @@ class PostgresStore:
     def begin(self) -> None:
         """See :meth:`Store.begin`."""
         self._session.begin()
-        self._lock()
+        try:
+            self._lock()
+        except BaseException:
+            self._session.rollback()
+            raise
 
     def commit(self) -> None:
         """See :meth:`Store.commit`."""
@@ -287,9 +311,21 @@ class PostgresStore:
 
     def _lock(self) -> None:
         """Wait for every other writer, of any host; to the end of the transaction."""
-        query = "SELECT pg_backend_pid(), pg_advisory_xact_lock(%s, hashtext(%s))"
-        ((backend, _),) = self._run(query, (_WRITER, self.schema))
+        query = (
+            "SELECT pg_backend_pid(), EXISTS (SELECT 1 FROM pg_catalog.pg_tables"
+            " WHERE schemaname = %s AND tablename = 'head')"
+        )
+        ((backend, has_tables),) = self._run(query, (self.schema,))
         self._session.require_own(backend)
+        if not has_tables:  # to be made, or taken away: who may lock nothing yet
+            self._run("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (_WRITER, self.schema))
+            return
+        try:
+            self._run(f'LOCK TABLE "{self.schema}".head IN SHARE ROW EXCLUSIVE MODE')
+        except self._session.denied as error:
+            raise ContractError(
+                f"This role may not write to the ledger in schema {self.schema}.", hint=_GRANTS
+            ) from error
 
     def _version(self) -> int:
         """Return the number of the last migration; 0 of a schema that is not there."""
@@ -303,7 +339,7 @@ class PostgresStore:
         except self._session.denied as error:
             raise ContractError(
                 f"This role may not read the ledger in schema {self.schema}.",
-                hint="Its owner gives the rights: confide ledger grants --role ROLE | psql ...",
+                hint=_GRANTS,
             ) from error
         return int(number)
 

@@ -314,7 +314,7 @@ def require_act(
     """
     keys = frozenset(officer.public_key.hex() for officer in officers)
     _require_officers(kind, policies, keys=keys)
-    _require_named(named, keys=keys)
+    _require_named(kind, named, keys=keys)
 
 
 def _require_officers(kind: str, policies: Iterable[Policy], *, keys: frozenset[str]) -> None:
@@ -332,7 +332,7 @@ def _require_officers(kind: str, policies: Iterable[Policy], *, keys: frozenset[
         )
 
 
-def _require_named(groups: Iterable[Collection[str]], *, keys: frozenset[str]) -> None:
+def _require_named(kind: str, groups: Iterable[Collection[str]], *, keys: frozenset[str]) -> None:
     """Refuse to go on from an older ledger without those whom the rows that were lost name."""
     for group in silent(groups, keys=keys):
         names = ", ".join(f"ed25519:{key}" for key in group)
@@ -340,7 +340,10 @@ def _require_named(groups: Iterable[Collection[str]], *, keys: frozenset[str]) -
             "The anchor knows rows that are lost, and a policy was in force in them that names "
             f"people: one of its officers must sign to go on without them ({names}).",
             missing=(OFFICER,),
-            hint="They run the same command with --officer THEIRS.key. Or restore a backup that "
+            hint="Put back and adopt the newest policy that the lost rows let hold. For another "
+            "they run: confide ledger adopt --reason ... --officer THEIRS.key"
+            if kind == ADOPTED
+            else "They run the same command with --officer THEIRS.key. Or restore a backup that "
             "holds the policy: confide ledger restore FOLDER.",
         )
 

@@ -74,7 +74,7 @@ def run_job(
         plan: Of that job, by :func:`planned`.
         request: Idempotency key; the same plan with the same key returns the same files at no
             charge.  The plan's digest when None.
-        analyst: Account that asks; whose request was approved, or the user's login, when None.
+        analyst: Account that asks; who has approval, or the user's login, when None.
         progress: Told the name of each stage.
 
     Raises:
@@ -87,7 +87,7 @@ def run_job(
         return gate_of(ws).release(
             job,
             plan=plan,
-            analyst=analyst or analyst_of(ws.ledger, plan),
+            analyst=analyst or analyst_of(ws.ledger, plan, request=request),
             request_key=request or plan.digest()[:32],
             progress=watched,
         )
@@ -118,7 +118,7 @@ def run_in_parts(
             job,
             plan=plan,
             runner=runner,
-            analyst=analyst or analyst_of(ws.ledger, plan),
+            analyst=analyst or analyst_of(ws.ledger, plan, request=request),
             request_key=request or plan.digest()[:32],
             progress=watched,
         )

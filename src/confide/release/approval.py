@@ -12,10 +12,19 @@ from confide.plans.plan import Priced
 from confide.release.authority import NO_AUTHORITY, Authority, Decision, PolicyNamed
 
 
-def analyst_of(ledger: Ledger, plan: Priced) -> str:
-    """Return for whom a plan is run: whose request was approved, or the user's login."""
-    asked = ledger.desk.requester(plan.dataset.lineage, plan_digest=plan.digest())
-    return login() if asked is None else asked
+def analyst_of(ledger: Ledger, plan: Priced, *, request: str | None = None) -> str:
+    """Return for whom a plan is run: whose approved request admits it, or the user's login.
+
+    Args:
+        ledger: That is charged.
+        plan: What is run.
+        request: Idempotency key; the plan's digest when None.
+    """
+    return ledger.desk.requester(
+        plan.dataset.lineage,
+        claim=_claim(plan, analyst=login()),
+        request_key=request or plan.digest()[:32],
+    )
 
 
 def login() -> str:
@@ -28,8 +37,12 @@ def login() -> str:
 
 def admission(ledger: Ledger, plan: Priced, *, analyst: str) -> int | Refused:
     """Return the request that would admit a plan now, 0 where none is needed, or why not."""
+    return ledger.desk.admission(plan.dataset.lineage, claim=_claim(plan, analyst=analyst))
+
+
+def _claim(plan: Priced, *, analyst: str) -> Claim:
     study = plan.study
-    claim = Claim(
+    return Claim(
         analyst=analyst,
         plan_digest=plan.digest(),
         tier=study.tier,
@@ -38,7 +51,6 @@ def admission(ledger: Ledger, plan: Priced, *, analyst: str) -> int | Refused:
         nano=plan.nano,
         audience=study.audience,
     )
-    return ledger.desk.admission(plan.dataset.lineage, claim=claim)
 
 
 def authority_of(ledger: Ledger, entry: Entry) -> Authority:

@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 
 from confide.budget.anchor import Anchor
+from confide.budget.awaited import NOTHING, Awaited
 from confide.budget.book import Book
 from confide.budget.chain import canonical, row_hash, sign_head
 from confide.budget.policy.adoption import adopted
+from confide.budget.policy.policy import Workflow
 from confide.errors import ApprovalMissingError, LedgerFrozenError, PolicyError
-from ledger_policies import ADA, BO, CY, DI, cap, policy, uncapped, with_people
+from ledger_policies import ADA, BO, CY, DI, PEOPLE, cap, policy, uncapped, with_people
 from ledgers import LINEAGE, HandClock, SiteKey, open_ledger, released, terms
 from unit.budget.test_lost_rows import asked, kept, put_back
 
@@ -131,10 +133,11 @@ def nobody_else_decides_until_lost_policies_hold_again(folder):
     with pytest.raises(ApprovalMissingError, match="one of its officers must sign"):
         ledger.unfreeze("mine")
     ledger.unfreeze("disk replaced", officers=(CY,))
-    ledger.desk.adopt(LINEAGE, policy=first, reason="again")
+    with pytest.raises(ApprovalMissingError, match="one of its officers must sign"):
+        ledger.desk.adopt(LINEAGE, policy=first, reason="again")
+    ledger.desk.adopt(LINEAGE, policy=first, reason="again", officers=(CY,))
     with pytest.raises(PolicyError, match="until it is adopted again"):
         asked(ledger, "b")
-    ledger.desk.endorse(LINEAGE, policy=second, signer=CY)
     ledger.desk.adopt(LINEAGE, policy=second, reason="again")
     asked(ledger, "c")
     with pytest.raises(ApprovalMissingError, match="an officer's act"):
@@ -145,6 +148,101 @@ def nobody_else_decides_until_lost_policies_hold_again(folder):
 
 def test_nobody_else_decides_until_lost_policies_hold_again(tmp_path):
     nobody_else_decides_until_lost_policies_hold_again(tmp_path / "ledger")
+
+
+def led_by(officer, *, version):
+    """Return a policy with one officer of their own, and a law that each version relaxes."""
+    law = cap("law", "dataset", "lifetime", str(version), priority=1)
+    people = (*PEOPLE[:2], replace(PEOPLE[2], name=f"cy{version}", key=officer.public_key.hex()))
+    return replace(with_people(law, version=version), workflow=Workflow(people=people))
+
+
+def a_lost_policy_is_picked_by_no_one(folder, order, *, first=()):
+    """Each version dismisses the officer of the one before, whose key is destroyed.
+
+    Somebody without a key tries them in an order, by hand and by opening the data set; then the
+    last officer goes on, by way of some of them or of none.
+    """
+    officers = [SiteKey(bytes([n]) * 32) for n in (1, 2, 3)]
+    versions = [led_by(each, version=n) for n, each in enumerate(officers, start=1)]
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(uncapped())
+    ledger.close()
+    kept(folder, "old")
+    ledger = open_ledger(folder, clock=HandClock())
+    for number, each in enumerate(versions):
+        for signer in (officers[number - 1], BO) if number else ():
+            ledger.desk.endorse(LINEAGE, policy=each, signer=signer)
+        ledger.desk.adopt(LINEAGE, policy=each, reason="the board says so")
+    ledger.close()
+    *_, last = officers
+    put_back(folder, "old", "ledger.sqlite")
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.unfreeze("disk replaced", officers=(last,))
+    for number in order:
+        with pytest.raises(PolicyError, match="until it is adopted again"):
+            ledger.desk.follow(LINEAGE, policy=versions[number])
+        with pytest.raises(ApprovalMissingError, match="one of its officers must sign"):
+            ledger.desk.adopt(LINEAGE, policy=versions[number], reason="mine")
+    for number in first:
+        by = (last,)
+        ledger.desk.adopt(LINEAGE, policy=versions[number], reason="in order", officers=by)
+    ledger.desk.adopt(LINEAGE, policy=versions[-1], reason="what held last")
+    asked(ledger, "a")
+    ledger.verify_chain()
+    ledger.close()
+
+
+@pytest.mark.parametrize("first", [(), (0,), (1,), (0, 1)], ids=str)
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=str)
+def test_nobody_without_a_key_picks_which_lost_policy_comes_back(tmp_path, order, first):
+    a_lost_policy_is_picked_by_no_one(tmp_path / "ledger", order, first=first)
+
+
+def test_the_newest_lost_policy_holds_by_itself_before_anything_was_charged(tmp_path):
+    folder, newest = tmp_path / "ledger", with_people(version=2)
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(uncapped())
+    ledger.close()
+    kept(folder, "old")
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.desk.adopt(LINEAGE, policy=newest)
+    ledger.close()
+    put_back(folder, "old", "ledger.sqlite")
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.unfreeze("disk replaced", officers=(CY,))
+    ledger.desk.follow(LINEAGE, policy=newest)
+    asked(ledger, "a")
+    ledger.close()
+
+
+def those_in_force_endorse_what_the_anchor_names(folder):
+    """Somebody with the site's key writes that a policy of their own held in rows that are lost."""
+    mine = with_people(cap("most", "dataset", "lifetime", "90"), version=2)
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.register(uncapped())
+    ledger.desk.adopt(LINEAGE, policy=with_people())
+    ledger.close()
+    anchor, site = Anchor(folder / "anchor"), SiteKey()
+    last = anchor.heads()[-1]
+    forged = replace(last, number=last.number + 1, hash="e" * 64, officers=())
+    anchor.append(sign_head(replace(forged, adopted=(2, adopted(mine).digest)), signer=site))
+    ledger = open_ledger(folder, clock=HandClock())
+    ledger.unfreeze("disk replaced", officers=(CY,))
+    with pytest.raises(PolicyError, match="must sign the next version"):
+        ledger.desk.adopt(LINEAGE, policy=mine, reason="it held before", officers=(ADA,))
+    ledger.close()
+
+
+def test_those_in_force_endorse_what_the_anchor_alone_says_held(tmp_path):
+    those_in_force_endorse_what_the_anchor_names(tmp_path / "ledger")
+
+
+def test_of_two_policies_that_claim_to_be_the_newest_officers_pick():
+    one, other = (1, "a" * 64), (2, "b" * 64)
+    assert Awaited(versions=(one, other)).newest == "b" * 64
+    assert not Awaited(versions=(one, other, (2, "c" * 64))).newest
+    assert not NOTHING.newest
 
 
 def test_the_book_takes_no_act_without_those_whom_lost_rows_name(tmp_path):

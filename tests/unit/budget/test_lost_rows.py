@@ -340,8 +340,8 @@ def test_versions_before_the_one_of_lost_rows_are_adopted_on_the_way(tmp_path):
     ledger.close()
     kept(folder, "old")
 
-    def again():
-        ledger.desk.adopt(LINEAGE, policy=second, reason="people")
+    def again(*officers):
+        ledger.desk.adopt(LINEAGE, policy=second, reason="people", officers=officers)
         for signer in (CY, BO, DI):
             ledger.desk.endorse(LINEAGE, policy=third, signer=signer)
         ledger.desk.adopt(LINEAGE, policy=third, reason="the law changed")
@@ -354,7 +354,9 @@ def test_versions_before_the_one_of_lost_rows_are_adopted_on_the_way(tmp_path):
     ledger.unfreeze("disk replaced", officers=(CY,))
     with pytest.raises(PolicyError, match="until it is adopted again"):
         released(ledger, "a", b"")
-    again()
+    with pytest.raises(ApprovalMissingError, match="one of its officers must sign"):
+        again()
+    again(CY)
     asked(ledger, "a")
     ledger.verify_chain()
     ledger.close()

@@ -1,6 +1,7 @@
 """Dishonest analysts, stewards, officers and clocks, by commands alone, on both databases."""
 
 import datetime as dt
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -155,6 +156,40 @@ def test_a_ledger_from_before_the_policy_waits_for_an_officer_of_that_policy(cli
     assert confide("ledger", "adopt", clinic.dataset, "--reason", "as before").code == 0
     assert caps(clinic) == spent
     assert confide("ledger", "verify", clinic.dataset).code == 0
+
+
+@pytest.mark.parametrize("charged", [True, False], ids=["charged", "new"])
+def test_a_shell_alone_brings_no_policy_of_a_dismissed_officer_back(plain, charged):
+    """Dee takes cy's place, cy's key is destroyed; rows with both policies are lost."""
+    policys = plain.dataset.read_text()
+    plain.dataset.write_text(policys.replace("policy: policy.yaml\n", CAPS))
+    assert (run(plain, "zero") if charged else confide("plan", plain.study)).code == 0
+    ledger = plain.folder / ".confide" / "ledger.sqlite"
+    shutil.copy2(ledger, plain.folder / "old")
+    plain.dataset.write_text(policys)
+    adopt = ("ledger", "adopt", plain.dataset, "--reason", "the board says so")
+    assert confide(*adopt).code == 0
+    file, dee = plain.folder / "policy.yaml", plain.folder / "dee.key"
+    first = file.read_text()
+    public = confide("request", "key", "--out", dee, "--json").json["public"]
+    second = first.replace("version: 1", "version: 2").replace("name: cy", "name: dee")
+    file.write_text(second.replace(plain.public["cy"], public))
+    for who in ("bo", "cy"):
+        confide("request", "endorse", plain.dataset, "--key", plain.keys[who])
+    assert confide(*adopt).code == 0
+    second = file.read_text()
+    plain.keys["cy"].unlink()
+    shutil.copy2(plain.folder / "old", ledger)
+    unfreeze = ("ledger", "unfreeze", plain.dataset, "--reason", "the disk was replaced")
+    assert confide(*unfreeze, "--officer", dee).code == 0
+    file.write_text(first)
+    assert confide("plan", plain.study).code == 3
+    refused = confide(*adopt)
+    assert refused.code == 4
+    assert "the newest policy that the lost rows let hold" in refused.err
+    file.write_text(second)
+    assert confide(*adopt).code == 0
+    assert run(plain, "one").code == 0
 
 
 def test_an_analyst_and_one_officer_do_not_relax_a_cap_of_the_law(clinic):

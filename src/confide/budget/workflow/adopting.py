@@ -15,7 +15,8 @@ rest:
   policy that names nobody cannot relax it at all; it must name people first, which is on record.
   Who decides is changed by the same people, as far as the policy names them, since one of them
   could otherwise name friends and let those sign.
-- *Nobody who asks.*  With separation of duties, whoever has a request open signs no relaxation.
+- *Nobody who asks.*  With separation of duties, whoever has a request open, under which a charge
+  may still be made, signs no relaxation.
 
 *Privacy:* nothing here gives back what was spent.  A version holds from its adoption, never by
 the clock alone, and never before the day from which it says it is effective.
@@ -85,6 +86,7 @@ def adoption_problem(
     *,
     caps: tuple[HeldCap, ...],
     reason: str,
+    returns: bool,
     endorsed: frozenset[str],
     askers: frozenset[str],
 ) -> Problem | None:
@@ -95,6 +97,7 @@ def adoption_problem(
         new: To be adopted.
         caps: That hold now.
         reason: Why it is adopted.
+        returns: Whether it was in force before, in rows that are lost, where it was endorsed.
         endorsed: Keys of the people in force who signed it.
         askers: Names of those who have a request open.
     """
@@ -110,7 +113,7 @@ def adoption_problem(
             message=f"Expected a reason for allowing more than before: {told}.",
             hint='Say why, for the record: --reason "...".',
         )
-    if old is None:
+    if old is None or returns:
         return None
     if not old.policy.workflow.people:
         return _alone_problem(relaxed, told)
@@ -129,8 +132,8 @@ def awaited_problem(awaited: Sequence[tuple[int, str]], new: Adopted) -> Problem
     lost = ", ".join(f"version {version} (sha256 {digest[:16]})" for version, digest in awaited)
     return Problem(
         message=f"Rows of the ledger that are lost let {lost} hold, and this is another policy.",
-        hint="Put that version of the policy file back, and adopt it first, after those before it; "
-        "or restore a backup that holds it: confide ledger restore FOLDER.",
+        hint="Put the newest of these policy files back, and adopt it: confide ledger adopt "
+        "--reason ...; or restore a backup that holds it: confide ledger restore FOLDER.",
     )
 
 

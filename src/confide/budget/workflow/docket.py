@@ -26,6 +26,7 @@ from confide.budget.workflow.rules import (
     audience_problem,
     ceiling_problem,
     decision_problem,
+    is_open,
     may_withhold,
     named_problem,
     person_of,
@@ -199,14 +200,18 @@ class Docket:
             known[person.key] = (event.number, now.reading)
 
     def askers(
-        self, lineage: str, *, charged_under: Callable[[int], Entry | None]
+        self,
+        lineage: str,
+        *,
+        adopted: Adopted | None,
+        charged_under: Callable[[int], Entry | None],
+        now: Moment,
     ) -> frozenset[str]:
-        """Return who has a request open: neither charged, nor sent back or rejected."""
+        """Return who has a request open, under which a charge may still be made."""
         return frozenset(
             each.requester
             for each in self.of(lineage)
-            if charged_under(each.number) is None
-            and all(decision.verdict is Verdict.APPROVE for decision in each.decisions)
+            if is_open(each, adopted=adopted, now=now, entry=charged_under(each.number))
         )
 
     def forget_endorsements(self, lineage: str) -> None:

@@ -29,6 +29,8 @@ ENDS = {
     State.PUBLISHED: Standing.PUBLISHED,
     State.BURNED: Standing.BURNED,
 }
+OPEN = frozenset({Standing.SUBMITTED, Standing.APPROVED, Standing.EXPIRED})
+"""Where a request stands that may still be decided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +119,19 @@ def standing(
     return Standing.SUBMITTED
 
 
+def is_open(
+    submission: Submission, *, adopted: Adopted | None, now: Moment, entry: Entry | None
+) -> bool:
+    """Return whether a charge may still be made under a request.
+
+    It is over once it is charged, sent back or rejected, or lapsed with its policy; and one in a
+    tier that needs nobody's approval admits nothing, and nobody could ever close it.
+    """
+    tier = None if adopted is None else tier_of(adopted.policy, submission.asked.tier)
+    stands = standing(submission, adopted=adopted, now=now, entry=entry)
+    return tier is not None and bool(tier.approvals) and stands in OPEN
+
+
 def decision_problem(
     submission: Submission,
     *,
@@ -134,7 +149,7 @@ def decision_problem(
         may = f"; {_of(tier)} does" if tier is not None and allowed else ""
         roles = role or ", ".join(person.roles) or "nobody"
         return f"{person.name} does not decide about tier {submission.asked.tier} as {roles}{may}"
-    if stands not in {Standing.SUBMITTED, Standing.APPROVED, Standing.EXPIRED}:
+    if stands not in OPEN:
         return f"request {submission.number} is {stands.value}"
     if verdict is not Verdict.APPROVE:
         return ""
