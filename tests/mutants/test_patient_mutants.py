@@ -9,7 +9,7 @@ import pytest
 from sqlglot import exp
 
 from confide import workspace
-from confide.budget.consent_desk import ConsentDesk
+from confide.budget.consent_rows import ConsentRows
 from confide.budget.ledger import State
 from confide.budget.per_patient import people, records, sealed, store, tally
 from confide.budget.per_patient.bill import exhausted
@@ -20,6 +20,7 @@ from confide.plans.individual import Rate, rate_of
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow
 from confide.privacy.unit import Entity
+from confide.release.consent import Lost
 from confide.rows import table_rows
 from confide.rows.build import own, select
 from confide.rows.layout import Layout
@@ -252,13 +253,33 @@ def comes_back_by_another_lineage(folder):
 def test_a_guard_that_asks_for_the_lists_of_one_lineage_alone_is_found(tmp_path, monkeypatch):
     assert not comes_back_by_another_lineage(tmp_path / "honest")
 
-    def of_the_first(self):
-        with self._journal.transaction():
-            first = next(iter(self._journal.book.accounts.values()))
-            return frozenset(first.withdrawn)
+    honest = ConsentRows.take
 
-    monkeypatch.setattr(ConsentDesk, "withdrawals", of_the_first)
+    def of_the_first(self, fields, **more):
+        if fields.get("lineage") == "hospital":
+            honest(self, fields, **more)
+
+    monkeypatch.setattr(ConsentRows, "take", of_the_first)
     assert comes_back_by_another_lineage(tmp_path / "mutant")
+
+
+def comes_back_with_a_fresh_cap(folder):
+    """Charged to the cap, taken out, left off the lists that are made anew: counted once more?"""
+    path = write_hospital(folder, cap='epsilon: "60"', life='epsilon: "90000"')
+    with open_workspace(path) as at:
+        plan = at.plan({"id": "n", "kind": "count", "table": "people"}, epsilon="40")
+        at.release(plan, request="before")
+        at.forget(map(str, range(40)))
+        at.forget(["of nobody"], lost=Lost(reason="a disk"))
+    delete_lists(path, but=1)
+    with open_workspace(path) as at:
+        return round(at.release(plan, request="after").of("n")[0].value) > 0
+
+
+def test_a_fresh_cap_after_lists_that_are_lost_is_found(tmp_path, monkeypatch):
+    assert not comes_back_with_a_fresh_cap(tmp_path / "honest")
+    monkeypatch.setattr(store, "met_anew", lambda people, **_: np.zeros(people.count, dtype=int))
+    assert comes_back_with_a_fresh_cap(tmp_path / "mutant")
 
 
 def test_copies_of_before_that_stay_in_use_are_found(tmp_path, monkeypatch):

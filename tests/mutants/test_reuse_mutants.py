@@ -2,9 +2,12 @@
 
 import pytest
 
+import confide
 from cell_worlds import search
+from confide.budget.consent_rows import ConsentRows
 from confide.tables import cell_sums as rule
 from confide.tables import spans
+from small_clinic import make_clinic
 
 pytestmark = pytest.mark.mutant
 
@@ -26,3 +29,19 @@ def test_a_broken_rule_of_what_adds_up_is_caught(name, monkeypatch):
     module, function, said = MUTANTS[name]
     monkeypatch.setattr(module, function, lambda *_, **__: said)
     assert search(questions=800, seed=1).wrong > 0
+
+
+def joins_across_a_withdrawal(folder):
+    """Asked before and after somebody was taken out: are both answers averaged?"""
+    with confide.open(make_clinic(folder).dataset) as ws:
+        plan = ws.plan({"id": "n", "kind": "count", "table": "patients"}, epsilon="0.2")
+        ws.release(plan, request="before")
+        ws.forget(["1"])
+        ws.release(plan, request="after")
+        return len(ws.reuse(plan).reused.sources) > 1
+
+
+def test_releases_that_left_out_others_and_are_joined_are_found(tmp_path, monkeypatch):
+    assert not joins_across_a_withdrawal(tmp_path / "honest")
+    monkeypatch.setattr(ConsentRows, "era", lambda *_: 0)
+    assert joins_across_a_withdrawal(tmp_path / "mutant")

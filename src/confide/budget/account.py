@@ -7,7 +7,6 @@ book alone; those that one has are in the database and the anchor too, and stay 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from confide.budget.amount import LARGEST, Amount
 from confide.budget.awaited import NOTHING, Awaited
@@ -58,8 +57,6 @@ class Account:
         lost_batches: What they added in all, by how many days were confirmed before.
         touched: Counters that the last row changed.
         charged: Whether anything was ever granted, given back or not.
-        withdrawn: Tags of the lists of patients who withdrew consent, with the fingerprint of the
-            hash key that they were made under.
         awaited: Versions of the policy that lost rows let hold; nothing is granted until they are
             adopted again.
     """
@@ -82,7 +79,6 @@ class Account:
     touched: set[str] = field(default_factory=set)
     charged: bool = False
     awaited: Awaited = NOTHING
-    withdrawn: dict[str, str] = field(default_factory=dict)
 
     def open_year(self, year: int, *, vouched: bool = True) -> None:
         """Charge to ``year`` from now on; an earlier year never opens again.
@@ -376,16 +372,3 @@ def _file_rows(account: Account) -> Iterator[ScopeSpent]:
     for kind in (YEAR, LIFETIME, DELTA):
         name = counter_name(kind, when=Occasion(year=account.year))
         yield use_of(name, account.holds(name), caps.get(kind))
-
-
-def take_list(accounts: Mapping[str, Account], fields: Mapping[str, Any], *, under: str) -> None:
-    """Take in a list of withdrawn patients, made under a hash key; or one that replaces all.
-
-    A list holds for every lineage of the ledger, and so does an officers' act that all are lost.
-    """
-    mine = accounts[fields["lineage"]]
-    if fields["kind"] == "consent-lists-lost":
-        for account in accounts.values():
-            account.withdrawn.clear()
-    if tag := fields.get("list"):  # rows of earlier versions may not say
-        mine.withdrawn[tag] = under

@@ -104,7 +104,6 @@ def account_json(account: Account) -> dict[str, Any]:
         "lost-batches": sorted(account.lost_batches.items()),
         "touched": sorted(account.touched),
         "charged": account.charged,
-        "withdrawn": sorted(account.withdrawn.items()),
         "awaited": _awaited_json(account.awaited),
     }
 
@@ -139,7 +138,6 @@ def account_of(fields: Mapping[str, Any]) -> Account:
         lost_batches=dict(map(tuple, fields["lost-batches"])),
         touched=set(fields["touched"]),
         charged=fields["charged"],
-        withdrawn=dict(map(tuple, fields["withdrawn"])),
         awaited=_awaited_of(*fields["awaited"]),
     )
 

@@ -61,10 +61,14 @@ class Restored:
     Attributes:
         rows: Of the chain that are there now.
         aside: Name under which what was there is kept; "" if nothing was.
+        beside: How many files and lines beside the ledger were put back.
+        whole: Whether the ledger that is there holds all of the backup, and was left alone.
     """
 
     rows: int
     aside: str
+    beside: int = 0
+    whole: bool = False
 
 
 def write_backup(
@@ -176,33 +180,54 @@ def require_of(backup: Backup, ledger: str) -> None:
         )
 
 
-def restore(store: Store, backup: Backup, *, anchor: Path, public_key: str) -> Restored:
+def restore(
+    store: Store,
+    backup: Backup,
+    *,
+    anchor: Path,
+    public_key: str,
+    beside: Callable[[Book | None], int] = lambda _: 0,
+) -> Restored:
     """Put a backup in the place of a ledger that is damaged, missing, or older.
 
-    What was there is renamed, never deleted.
+    What was there is renamed, never deleted.  Files beside the ledger come first, so that none is
+    missing where this is killed in between; a whole ledger that holds all of the backup lacks
+    nothing else, and stays.
 
     Args:
         store: Where to.
         backup: As read.
         anchor: The site's anchor; it is read and left alone.
         public_key: The site's key in hexadecimal.
+        beside: Puts back what is missing beside the ledger, and returns how many; is given the
+            ledger that stays.
 
     Raises:
-        PolicyError: If a whole ledger is there that is as new, newer, or of another history.
+        PolicyError: If a whole ledger is there that is of another history, or as new or newer and
+            nothing is missing beside it.
     """
     with store.turn():
         store.migrate()
         with _transaction(store):
             there = _book_of(store)
+        if there is not None and _holds(there, backup) and (found := beside(there)):
+            return Restored(rows=there.number, aside="", beside=found, whole=True)
         if there is not None:
             _require_older(there, backup)
+        found = beside(None)
         aside = store.set_aside() if there is None or there.number else ""
         is_alone = store.most_behind is not None
         with _transaction(store):
             signature = _signature(backup, anchor, public_key) if is_alone else ""
             rows = _write_all(store, backup, signature=signature)
             store.commit()
-    return Restored(rows=rows, aside=aside)
+    return Restored(rows=rows, aside=aside, beside=found)
+
+
+def _holds(there: Book, backup: Backup) -> bool:
+    """Return whether every row of a backup is in a ledger that is whole."""
+    head = backup.chain.head
+    return bool(head.number) and there.trail.get(head.number) == head.hash
 
 
 def _require_older(there: Book, backup: Backup) -> None:

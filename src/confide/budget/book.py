@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from confide.budget.account import Account, take_list
+from confide.budget.account import Account
 from confide.budget.account_record import caps_of, charges_json
 from confide.budget.awaited import Awaited, require_word
 from confide.budget.chain import GENESIS, Event, check_link
+from confide.budget.consent_rows import ConsentRows
 from confide.budget.entry import FORWARD, OVER, entry_with
 from confide.budget.file_caps import is_raised
 from confide.budget.growth import Growth
@@ -58,6 +59,7 @@ class Book:
     signing: KeyHistory = field(default_factory=KeyHistory)
     identity: Identity = field(default_factory=Identity)
     readings: Readings = field(default_factory=Readings)
+    consent: ConsentRows = field(default_factory=ConsentRows)
 
     def head(self) -> Head:
         """Return the last row."""
@@ -133,7 +135,8 @@ class Book:
             case "patient-shown":
                 pass  # who looked at whose spends, and why
             case "consent-withdrawn" | "consent-lists-lost":
-                take_list(self.accounts, fields, under=self.identity.order_key)
+                self.account(self.lineage)
+                self.consent.take(fields, number=event.number, under_way=self.open)
             case "key-rotated":
                 self.signing = self.signing.rotated(fields, event)
             case kind:
@@ -371,6 +374,7 @@ class Book:
 
     def _go_on(self, fields: Mapping[str, Any], event: Event) -> None:
         """Take in that an officer went on: what lost rows may have answered is burned."""
+        self.consent.take(fields, number=event.number, under_way=self.open)
         burned = fields.get("burned")  # rows of earlier versions do not say
         if burned is not None and [int(number) for number in burned] != sorted(self.open):
             raise LedgerFrozenError(f"Row {event.number} goes on with requests under way.")

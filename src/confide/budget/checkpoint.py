@@ -24,6 +24,7 @@ from confide.budget.account_record import account_json, account_of
 from confide.budget.archive import Archive, Read, request_line, submission_line
 from confide.budget.book import Book
 from confide.budget.chain import Signer, is_valid
+from confide.budget.consent_rows import consent_of
 from confide.budget.growth import Growth
 from confide.budget.held import Requests
 from confide.budget.identity import Identity
@@ -221,6 +222,7 @@ def _fields_of(book: Book, *, rolled: str, key: str, beyond: int) -> dict[str, A
         "signing": [list(change) for change in book.signing.changes],
         "identity": [book.identity.ledger, book.identity.order_key],
         "readings": [list(peak) for peak in book.readings.peaks],
+        "consent": book.consent.to_json(),
     }
 
 
@@ -249,4 +251,5 @@ def _book_of(fields: dict[str, Any], archive: Archive) -> Book:
         signing=KeyHistory(tuple((number, key) for number, key in fields["signing"])),
         identity=_identity_of(fields["identity"]),
         readings=Readings([(number, reading) for number, reading in fields["readings"]]),
+        consent=consent_of(fields["consent"]),
     )

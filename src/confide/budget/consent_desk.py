@@ -46,11 +46,20 @@ class ConsentDesk:
             return self._journal.append("consent-lists-lost", officers, **said).number
 
     def withdrawals(self) -> frozenset[str]:
-        """Return the tags of all lists that were recorded under the hash key of now.
+        """Return the tags of all lists that there must be.
 
-        Through whichever data set they came: a list takes a person out of all that share the key.
+        Through whichever data set they came, and under whichever hash key they were made: a list
+        is asked for until officers say that all are lost.
         """
         with self._journal.transaction():
-            book = self._journal.book
-            held = [pair for each in book.accounts.values() for pair in each.withdrawn.items()]
-            return frozenset(tag for tag, under in held if under == book.identity.order_key)
+            return frozenset(self._journal.book.consent.lists)
+
+    def ended(self) -> tuple[int, ...]:
+        """Return the rows after which somebody who withdrew may be counted again, oldest first."""
+        with self._journal.transaction():
+            return tuple(self._journal.book.consent.ended)
+
+    def era(self, entry: int) -> int:
+        """Return a number that entries share which left out the same patients."""
+        with self._journal.transaction():
+            return self._journal.book.consent.era(entry)

@@ -22,6 +22,10 @@ from confide.errors import LedgerFrozenError
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _DOMAIN = b"confide order key fingerprint 1"
+_STOPS = (
+    "per-patient budgets stop. Where anybody withdrew consent, nothing is released until everybody "
+    "who did is listed again: confide patients forget --lists-lost REASON"
+)
 
 
 class Site(Protocol):
@@ -101,13 +105,13 @@ class Identity:
         if self.order_key and not site.order_key:
             yield (
                 "hash.key is missing: put it back from its offline copy. If it is lost for good, "
-                "unfreezing makes a new one, growing releases end, and per-patient budgets stop."
+                f"unfreezing makes a new one, growing releases end, and {_STOPS}"
             )
         elif self.order_key not in {"", site.order_key}:
             yield (
                 "hash.key is not the one that this ledger goes with: put that one back, because "
                 "under another other rows of a patient are kept. Unfreezing accepts the one that "
-                "is here, growing releases end, and per-patient budgets stop."
+                f"is here, growing releases end, and {_STOPS}"
             )
 
     def against(self, site: Site, *, rows: int) -> Iterator[str]:

@@ -111,7 +111,8 @@ def unfreeze(
     if last["kind"] == "unfrozen" and "lost" in last:
         Output(json=as_json, quiet=quiet).note(
             "Who withdrew consent in the lost rows may be counted again: run confide patients "
-            "forget for them."
+            "forget for them. Whoever is met from now on counts, under caps that leave patients "
+            "out, as charged the whole loss of every release before."
         )
 
 

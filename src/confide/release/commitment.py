@@ -163,16 +163,22 @@ def saved(folder: Path) -> dict[str, bytes]:
     }
 
 
-def put_back(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Put back what a backup kept; an opening that is there stays as it is."""
+def put_back(folder: Path, files: Mapping[str, bytes]) -> int:
+    """Put back what a backup kept; an opening that is there stays as it is.
+
+    Returns:
+        How many openings, and files of digests, were missing.
+    """
     known = {line for line in _lines(folder) if line.strip()}
     missing = [
         line for line in files.get(OPENINGS, b"").splitlines() if line.strip() and line not in known
     ]
     if missing:
         _append(folder, b"".join(b"\n" + line + b"\n" for line in missing))
-    if DIGESTS in files and not (folder / DIGESTS).exists():
+    lacks = DIGESTS in files and not (folder / DIGESTS).exists()
+    if lacks:
         _replace(folder / DIGESTS, files[DIGESTS])
+    return len(missing) + lacks
 
 
 def _lines(folder: Path) -> list[bytes]:

@@ -174,7 +174,7 @@ class AdmittedRows:
     def _charged(self, rows: PersonSums) -> Charged:
         if self.opened is not None:  # paid for, or left out, when it was opened
             out = self.store.left_out_of(
-                self.opened, roster=rows.roster, identities=rows.identities
+                self.ledger, opened=self.opened, roster=rows.roster, identities=rows.identities
             )
             return Charged(left_out=out, tag="")
         who, losses = rows.losses(individual_losses(self.plan))

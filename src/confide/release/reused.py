@@ -5,8 +5,9 @@ answer is used only if it is about the same data as declared (lineage, snapshot,
 tables, per-patient values), so that the ledger's promise is about the same patients; if it was
 published, not only computed; and if its audience is the one of the study or a wider one.  Where a
 policy leaves out patients whose budget is spent, each release counted other patients, so all
-answers come from one of them: averages or ratios across two would be about nobody.  The
-snapshot is a declared name, never a digest of the data: "unchanged" would itself be an answer.
+answers come from one of them: averages or ratios across two would be about nobody.  So it is across
+consent withdrawn.  The snapshot is a declared name, never a digest of the data: "unchanged" would
+itself be an answer.
 """
 
 import hashlib
@@ -42,6 +43,7 @@ OTHER_PATIENTS = (
     "Each release left out patients whose budget was spent, so it counted others than the next, "
     "and no two of them are used together."
 )
+OTHER_LISTS = "Releases of before and after patients withdrew consent are not used together."
 PUBLISH = "Write small-cells: {rule: ..., noisy: published}, or run without --reuse."
 AUDIENCES = ("internal", "registered", "public")
 """From the narrowest to the widest."""
@@ -57,6 +59,7 @@ class Source:
         at: Ledger time of it.
         payload: The stored bytes.
         noisy: What they hold.
+        era: Equal where the same patients had withdrawn consent, by the ledger; later is larger.
     """
 
     entry: int
@@ -64,6 +67,7 @@ class Source:
     at: str
     payload: bytes
     noisy: NoisyAggregates
+    era: int = 0
 
     @property
     def path(self) -> str:
@@ -189,6 +193,7 @@ def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tupl
                     at=entry.at,
                     payload=stored.payload,
                     noisy=noisy,
+                    era=ledger.desk.consent.era(entry.number),
                 )
             )
     return tuple(found)
@@ -228,17 +233,24 @@ def offers(ledger: Ledger, plan: Plan) -> dict[str, Answer | ContractError]:
 def _answers(
     statistics: Sequence[Statistic], sources: Sequence[Source], *, dataset: Dataset
 ) -> dict[str, Answer | ContractError]:
-    if not dataset.patients:
-        return _together(statistics, sources, dataset=dataset)
-    ordered = sorted(sources, key=lambda each: (-each.noisy.plan.nano, each.entry))
-    alone = [_together(statistics, [source], dataset=dataset) for source in ordered]
-    found = max(alone, key=_answered, default=_together(statistics, (), dataset=dataset))
-    if len(sources) < 2 or _answered(found) == len(found):
+    alike, why = _alike(sources, dataset=dataset)
+    each_alone = [_together(statistics, group, dataset=dataset) for group in alike]
+    found = max(each_alone, key=_answered, default=_together(statistics, (), dataset=dataset))
+    if len(alike) < 2 or _answered(found) == len(found):
         return found
-    return {
-        name: ContractError(f"{each} {OTHER_PATIENTS}") if isinstance(each, ContractError) else each
-        for name, each in found.items()
-    }
+    refused = {name: each for name, each in found.items() if isinstance(each, ContractError)}
+    return {**found, **{name: ContractError(f"{each} {why}") for name, each in refused.items()}}
+
+
+def _alike(
+    sources: Sequence[Source], *, dataset: Dataset
+) -> tuple[Sequence[Sequence[Source]], str]:
+    """Return the groups of releases that counted the same patients, best first; and why so few."""
+    if dataset.patients:
+        ordered = sorted(sources, key=lambda each: (-each.noisy.plan.nano, each.entry))
+        return [[source] for source in ordered], OTHER_PATIENTS
+    eras = sorted({source.era for source in sources}, key=lambda era: (era < 0, -era))
+    return [[each for each in sources if each.era == era] for era in eras], OTHER_LISTS
 
 
 def _answered(found: Mapping[str, Answer | ContractError]) -> int:

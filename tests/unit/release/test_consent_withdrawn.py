@@ -13,6 +13,7 @@ import confide
 from command_line import confide as run
 from confide.budget.consent_desk import ConsentDesk
 from confide.budget.per_patient.withdrawn import Withdrawn
+from confide.budget.sqlite_store import SQLiteStore
 from confide.errors import ContractError, LedgerFrozenError
 from confide.workspace import open_workspace, preparation
 from patients_world import write_hospital
@@ -244,6 +245,47 @@ def test_a_backup_brings_the_lists_back_and_an_older_ledger_takes_nobody_off(hos
     assert {path.name: path.read_bytes() for path in (inside / "withdrawn").iterdir()} == kept
     with open_workspace(hospital) as at:
         assert counted(at, "again") == 39
+
+
+def test_a_list_that_alone_is_lost_comes_back_from_a_backup_and_the_ledger_stays(
+    hospital, tmp_path
+):
+    inside, backup = hospital.parent / ".confide", tmp_path / "backup"
+    forget(hospital, "4")
+    assert run("ledger", "backup", backup, hospital).code == 0
+    with open_workspace(hospital) as at:
+        assert counted(at, "since the backup") == 40
+        head = at.ledger.head()
+    shutil.rmtree(inside / "withdrawn")
+    ran = run("ledger", "restore", backup, hospital, "--json")
+    assert (ran.json["whole"], ran.json["beside"], ran.json["aside"]) == (True, 1, "")
+    with open_workspace(hospital) as at:
+        assert at.ledger.head() == head
+        assert counted(at, "again") == 40
+    ran = run("ledger", "restore", backup, hospital)
+    assert (ran.code, "Nothing was changed" in ran.err) == (3, True), "nothing is missing now"
+    shutil.rmtree(inside / "withdrawn")
+    forget(hospital, "5", words=("--lists-lost", "4 never withdrew"))
+    assert run("ledger", "restore", backup, hospital).code == 3, "a list that officers ended"
+    with open_workspace(hospital) as at:
+        assert len(list((inside / "withdrawn").iterdir())) == 1
+
+
+def test_a_restore_that_is_killed_leaves_no_ledger_without_its_lists(
+    hospital, tmp_path, monkeypatch
+):
+    inside, backup = hospital.parent / ".confide", tmp_path / "backup"
+    forget(hospital, "4")
+    assert run("ledger", "backup", backup, hospital).code == 0
+    shutil.rmtree(inside / "withdrawn")
+    (inside / "ledger.sqlite").unlink()
+    with monkeypatch.context() as broken:
+        broken.setattr(SQLiteStore, "commit", dies)
+        assert run("ledger", "restore", backup, hospital).code == 130
+    assert len(list((inside / "withdrawn").iterdir())) == 1
+    assert run("ledger", "restore", backup, hospital).code == 0
+    with open_workspace(hospital) as at:
+        assert counted(at, "after") == 40
 
 
 def test_lists_that_are_lost_for_good_are_made_anew_by_an_officers_act(hospital):

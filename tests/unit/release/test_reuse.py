@@ -10,9 +10,11 @@ import pytest
 
 import confide
 from command_line import confide as run
+from confide.budget.chained_ledger import ChainedLedger
 from confide.errors import ContractError
 from confide.plans.plan import Study
 from confide.plans.reuse import Same, Summed
+from confide.release.consent import Lost
 from confide.release.reused import earlier_releases
 from confide.release.verify import read_certificate, verify
 from small_clinic import DATASET, make_clinic
@@ -199,6 +201,52 @@ def test_a_second_answer_is_averaged_in_by_its_precision(tmp_path):
         assert abs(estimate.value - mean) <= 0.5 + 1e-9
         rounding = 0 if abs(mean - round(mean)) < 1e-9 else 1 / 12
         assert estimate.standard_error == pytest.approx(math.sqrt(together + rounding))
+
+
+def test_releases_of_before_and_after_a_withdrawal_are_not_joined(tmp_path):
+    clinic = make_clinic(tmp_path)
+    sex = {"id": "sex", "kind": "histogram", "table": "patients", "by": ["sex"]}
+    with confide.open(clinic.dataset) as ws:
+
+        def used(*asked):
+            return [each.entry for each in reuse(ws, *asked).reused.sources]
+
+        ws.release(ws.plan(sex, bands(), epsilon="0.2"))
+        (first,) = used(sex)
+        ws.forget(["1"])
+        assert used(sex) == [first], "what was published is worked with for ever"
+        ws.release(ws.plan(sex, epsilon="0.3"))
+        (second,) = used(sex)
+        assert second > first, "the newest"
+        assert used(bands()) == [first]
+        with pytest.raises(ContractError, match="patients withdrew consent are not used together"):
+            used(sex, bands(), {**WARDS, "id": "wards"})
+        ws.release(ws.plan(sex, epsilon="0.1"))
+        assert used(sex)[0] == second
+        assert len(used(sex)) == 2
+        ws.forget(["2"], lost=Lost(reason="the disk burned"))
+        ws.release(ws.plan(sex, epsilon="0.15"))
+        assert len(used(sex)) == 1
+
+
+def test_a_release_that_was_under_way_at_a_withdrawal_is_joined_with_none(tmp_path):
+    clinic = make_clinic(tmp_path)
+    with confide.open(clinic.dataset) as ws:
+        plan, commit = ws.plan(count(), epsilon="0.2"), ChainedLedger.commit
+        ws.release(plan, request="1")
+
+        def amid(self, *args, **more):
+            ws.ledger.desk.consent.note_withdrawal("clinic", tag="e" * 64, by="bo")
+            return commit(self, *args, **more)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ChainedLedger, "commit", amid)
+            ws.release(plan, request="2")
+        eras = [
+            each.era
+            for each in earlier_releases(ws.ledger, dataset=plan.dataset, audience="public")
+        ]
+        assert len(set(eras)) == 2
 
 
 @pytest.fixture(scope="module")

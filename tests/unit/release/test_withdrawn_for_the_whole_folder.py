@@ -8,6 +8,7 @@ import pytest
 import confide
 from command_line import confide as run
 from confide.errors import ContractError, LedgerFrozenError
+from confide.privacy.individual import FEMTO
 from confide.release import consent
 from confide.workspace import open_workspace
 from patients_world import write_hospital
@@ -30,8 +31,10 @@ def beside(path):
     return other
 
 
-def delete_lists(path):
-    for each in (path.parent / ".confide" / "withdrawn").iterdir():
+def delete_lists(path, *, but=0):
+    """Delete the lists; the newest ``but`` stay."""
+    lists = (path.parent / ".confide" / "withdrawn").iterdir()
+    for each in sorted(lists, key=lambda file: -file.stat().st_mtime_ns)[but:]:
         each.unlink()
 
 
@@ -85,6 +88,56 @@ def test_a_crash_after_the_row_leaves_nobody_a_fresh_cap_and_the_same_again_ends
     assert hashes[7][0].to_bytes(8, "little") not in b"".join(each.read_bytes() for each in kept)
     delete_lists(hospital)
     refused(hospital)
+
+
+@pytest.mark.parametrize("left_off", [EVERYBODY, ["7"]], ids=["everybody", "one"])
+def test_whoever_is_left_off_the_lists_that_are_made_anew_has_no_fresh_cap(hospital, left_off):
+    """Nobody can tell any more who they are, so whoever is met anew begins at the most."""
+    with open_workspace(hospital) as at:
+        assert counted(at, "1") == 40
+    forget(hospital, *EVERYBODY)
+    delete_lists(hospital)
+    again = [each for each in EVERYBODY if each not in left_off] or ["of nobody"]
+    told = forget(hospital, *again, words=("--lists-lost", "the disk burned"))
+    assert "(1 in the ledger)" in told.err
+    assert "counts as charged the whole loss of every release before" in told.err
+    with open_workspace(hospital) as at:
+        assert (counted(at, "2"), counted(at, "3")) == (0, 0)
+        small = at.release(at.plan(PEOPLE, epsilon="20"), request="the rest of 60").of("n")[0]
+        assert abs(small.value - len(left_off)) < 1
+        words = at.engine().identity("7")
+        first, *_ = at.patients().statement(at.ledger, identity=words)
+        assert first[1] == 40 * FEMTO
+    assert run("patients", "verify", hospital).code == 0
+
+
+def test_whoever_stayed_keeps_their_own_spend_when_the_lists_are_made_anew(hospital):
+    with open_workspace(hospital) as at:
+        at.release(at.plan(PEOPLE, epsilon="10"), request="everybody is met")
+        at.release(at.plan({**PEOPLE, "where": {"sex": ["f"]}}, epsilon="40"), request="f")
+    forget(hospital, "4")
+    forget(hospital, "4", words=("--lists-lost", "the disk burned"))
+    with open_workspace(hospital) as at:
+        assert counted(at, "all") == 20, "those who paid 10 so far"
+
+
+def test_a_list_is_asked_for_under_a_new_hash_key_until_everybody_is_listed_again(tmp_path):
+    path = write_hospital(tmp_path)
+    terms = "caps: {release: {epsilon: 100}, lifetime: {epsilon: 900}}\n"
+    path.write_text(path.read_text().replace("policy: policy.yaml\n", terms))
+    forget(path, "4")
+    (path.parent / ".confide" / "hash.key").unlink()
+    with pytest.raises(LedgerFrozenError, match="everybody who did is listed again"):
+        with open_workspace(path):
+            pass
+    assert run("ledger", "unfreeze", path, "--reason", "the key is gone").code == 0
+    with open_workspace(path) as at, pytest.raises(LedgerFrozenError, match=r"another hash.key"):
+        counted(at, "1")
+    delete_lists(path)
+    refused(path)
+    forget(path, "4", words=("--lists-lost", "the key is gone"))
+    with open_workspace(path) as at:
+        assert counted(at, "2") == 39
 
 
 @pytest.mark.parametrize("given", ["", "\n\n"], ids=repr)

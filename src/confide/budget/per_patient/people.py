@@ -64,6 +64,7 @@ class People:
     def __init__(self, folder: Path, *, lineage: str, key: bytes) -> None:
         self.folder, self._lineage, self._key = folder, lineage, key
         self._rolled = {0: ""}  # over the segments up to so many patients
+        self._starts: list[tuple[int, int]] = []
         self._high = self._low = np.empty(0, dtype=np.uint64)
         self._order: NDArray[np.int64] | None = None
         if not folder.exists():
@@ -80,6 +81,13 @@ class People:
         """Return a digest over the segments of the first so many; "" where none of them ends."""
         return self._rolled.get(count, "")
 
+    def starts(self) -> tuple[tuple[int, int], ...]:
+        """Return the first number of each segment, and the row of the ledger after which it came.
+
+        0 where a segment of an earlier version does not say.
+        """
+        return tuple(self._starts)
+
     def refresh(self) -> None:
         """Read the segments that other processes added.
 
@@ -95,6 +103,7 @@ class People:
                 (self.count, None, None),
             }:  # of earlier versions
                 raise changed(path)
+            self._starts.append((self.count, int(found.fields.get("after", 0))))
             self._add(found.columns["high"], found.columns["low"], named=_name(found))
         later = [p for p in self.folder.glob("*.people") if int(p.stem) > self.count]
         if later:
@@ -123,8 +132,12 @@ class People:
             pending = pending[at[pending] < high.size]
         return found
 
-    def met(self, identities: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def met(self, identities: NDArray[np.uint64], *, after: int) -> NDArray[np.int64]:
         """Return the number of each identity; new ones get theirs, durably.
+
+        Args:
+            identities: Shape (persons, 2).
+            after: The last row of the ledger.
 
         Raises:
             InvalidParameterError: If a new identity occurs twice.
@@ -143,7 +156,9 @@ class People:
         columns = {"high": high, "low": low}
         fields: dict[str, Any] = {"kind": KIND, "start": self.count, "lineage": self._lineage}
         fields |= {"before": self._rolled[self.count], "named": os.urandom(_NONCE).hex()}
+        fields["after"] = after
         write_sealed(self._path(self.count), key=self._key, fields=fields, columns=columns)
+        self._starts.append((self.count, after))
         self._add(columns["high"], columns["low"], named=fields["named"])
         return found
 
@@ -170,7 +185,7 @@ class People:
             fields = {**found.fields, "named": _name(found)}  # records name it so
             rewrite_sealed(path, key=self._key, fields=fields, columns=columns)
         self._high = self._low = np.empty(0, dtype=np.uint64)
-        self._rolled = {0: ""}
+        self._rolled, self._starts = {0: ""}, []
         self.refresh()
 
     def _add(self, high: NDArray[np.uint64], low: NDArray[np.uint64], *, named: str) -> None:

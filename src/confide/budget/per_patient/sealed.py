@@ -27,7 +27,7 @@ from confide.errors import LedgerFrozenError
 from confide.regular_file import descriptor, read_bytes, reading, sync_folder, write_all
 
 _MAGIC = b"confide sealed 1\n"
-_TAG = 32
+TAG_OCTETS = 32
 _LONGEST_HEADER = 2**16
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
 
@@ -106,7 +106,7 @@ def read_sealed(path: Path, *, key: bytes, kind: str) -> Sealed:
         content = read_bytes(path, largest=None)
     except OSError:
         raise changed(path) from None
-    body, tag = memoryview(content)[:-_TAG], content[-_TAG:]
+    body, tag = memoryview(content)[:-TAG_OCTETS], content[-TAG_OCTETS:]
     if not hmac.compare_digest(hmac.new(key, body, hashlib.sha256).digest(), tag):
         raise changed(path)
     end = content.index(b"\n", len(_MAGIC)) + 1  # what the tag covers, we wrote
@@ -124,10 +124,10 @@ def read_tag(path: Path) -> str:
     """Return the tag that stands at the end of a file, unchecked; "" where there is none."""
     try:
         with reading(path) as file:
-            if file.seek(0, os.SEEK_END) < len(_MAGIC) + _TAG:
+            if file.seek(0, os.SEEK_END) < len(_MAGIC) + TAG_OCTETS:
                 return ""
-            file.seek(-_TAG, os.SEEK_END)
-            return file.read(_TAG).hex()
+            file.seek(-TAG_OCTETS, os.SEEK_END)
+            return file.read(TAG_OCTETS).hex()
     except OSError:
         return ""
 

@@ -12,6 +12,8 @@ patient paid:
 - burned, and no file: no noise was drawn, and everybody is charged the whole loss of the plan;
 - charged by a plan that leaves nobody out: everybody is charged the whole loss;
 - charged by a row that was lost, which an officer accepted: everybody is charged the whole loss;
+- charged before lists of withdrawn patients ended: whoever is met after that is charged the whole
+  loss (:mod:`.met_anew`);
 - a file that no entry explains, or a committed entry without its file: nothing more is granted.
 
 *Privacy:* the decision reads what others wrote, and is written, under one lock: two releases cannot
@@ -39,8 +41,9 @@ from confide.budget.entry import Entry
 from confide.budget.ledger import Ledger
 from confide.budget.per_patient.bill import Bill, Bound, Charged, exhausted
 from confide.budget.per_patient.members import Members, write_members
+from confide.budget.per_patient.met_anew import met_anew, paid_before
 from confide.budget.per_patient.people import People, Roster, roster_of
-from confide.budget.per_patient.records import Records
+from confide.budget.per_patient.records import Records, whole
 from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
 from confide.budget.per_patient.store_folder import KIND, MARK, alone, store_key
 from confide.budget.per_patient.tally import Counted, Tally, tally_of
@@ -73,6 +76,7 @@ class PatientStore:
         self._tallies: dict[CapWindow, Tally] = {}
         self._roster: Roster | None = None
         self._changed: set[CapWindow] = set()
+        self._alike: dict[str, int] = {}  # what everybody paid by a file, by its tag
 
     def __repr__(self) -> str:
         return "PatientStore(<secret>)"
@@ -110,18 +114,20 @@ class PatientStore:
             LedgerFrozenError: If a file is missing, was changed, or belongs to no entry.
         """
         with alone(self._folder):
-            roster = self._roster_of(bill)
+            roster = self._roster_of(bill, ledger=ledger)
             mine = roster.of(bill.who)
             tallies = [(self._tally(b.window, ledger, entry=entry), b) for b in bounds]
+            begun = [self._begun(b.window, ledger) for b in bounds]
             out, afters = np.zeros(mine.size, dtype=bool), []
-            for tally, bound in tallies:
+            for (tally, bound), before in zip(tallies, begun, strict=True):
                 after = tally.own.take(mine)
                 after += bill.losses
-                out |= after > tally.most(bound.femto, everybody=bill.everybody)
+                most = tally.most(bound.femto, everybody=bill.everybody)
+                out |= (after > most) if before is None else (after + before.take(mine) > most)
                 afters.append(after)
             left_out, without = mine[out], bill.who[out]
             if bill.everybody:  # they would pay, even without rows of their own
-                everywhere = self._over(tallies, everybody=bill.everybody)
+                everywhere = self._over(tallies, begun, everybody=bill.everybody)
                 everywhere[left_out] = True
                 left_out, without = (
                     np.flatnonzero(e) for e in (everywhere, everywhere[roster.numbers])
@@ -145,17 +151,31 @@ class PatientStore:
                 self._changed.add(bound.window)
             return Charged(left_out=without, tag=tag)
 
-    def _over(self, tallies: Sequence[tuple[Tally, Bound]], *, everybody: int) -> NDArray[np.bool_]:
+    def _over(
+        self,
+        tallies: Sequence[tuple[Tally, Bound]],
+        begun: Sequence[NDArray[np.int64] | None],
+        *,
+        everybody: int,
+    ) -> NDArray[np.bool_]:
         """Return which patients cannot pay what everybody does, by number."""
         over = np.zeros(self._people.count, dtype=bool)
-        for tally, bound in tallies:
-            over |= tally.own > tally.most(bound.femto, everybody=everybody)
+        for (tally, bound), before in zip(tallies, begun, strict=True):
+            paid = tally.own if before is None else tally.own + before
+            over |= paid > tally.most(bound.femto, everybody=everybody)
         return over
 
     def left_out_of(
-        self, opened: Entry, *, roster: str, identities: Callable[[], NDArray[np.uint64]]
+        self,
+        ledger: Ledger,
+        *,
+        opened: Entry,
+        roster: str,
+        identities: Callable[[], NDArray[np.uint64]],
     ) -> NDArray[np.int64]:
         """Return who was left out when a growing release was opened, as the engine numbers them.
+
+        So may have been whoever is met since lists of withdrawn patients ended.
 
         Raises:
             LedgerFrozenError: If its membership is missing or was changed.
@@ -171,8 +191,8 @@ class PatientStore:
         )
         with alone(self._folder):
             members = self._records.read(opened, people=self._people)
-            numbers = self._roster_of(bill).numbers
-            out = np.zeros(self._people.count, dtype=bool)
+            numbers = self._roster_of(bill, ledger=ledger).numbers
+            out = met_anew(self._people, ended=ledger.desk.consent.ended()) > opened.number
             out[members.left_out] = True
             return np.flatnonzero(out[numbers])
 
@@ -190,11 +210,16 @@ class PatientStore:
             entries = ledger.entries(self._lineage)
             self._records.require_explained(entries)
             counted = self._records.counted(entries)
-            return tuple(
-                (entry, self._records.paid(entry, patient=number, people=self._people))
-                for entry in entries
-                if entry.number in counted
-            )
+            ended = ledger.desk.consent.ended()
+            rows = [*met_anew(self._people, ended=ended).tolist(), max(ended, default=0)]
+            anew = rows[number]  # the last is of whoever was never met
+
+            def paid(entry: Entry) -> int | None:
+                if entry.number < anew:
+                    return whole(entry)
+                return self._records.paid(entry, patient=number, people=self._people)
+
+            return tuple((entry, paid(entry)) for entry in entries if entry.number in counted)
 
     def verify(self, ledger: Ledger) -> int:
         """Check every file against its tag and the ledger; return how many charges there are.
@@ -230,7 +255,7 @@ class PatientStore:
 
     # --- who is who ---
 
-    def _roster_of(self, bill: Bill) -> Roster:
+    def _roster_of(self, bill: Bill, *, ledger: Ledger) -> Roster:
         """Return the number of each person of a roster, by the engine's number."""
         self._people.refresh()
         if bill.roster and self._roster is not None and self._roster.name == bill.roster:
@@ -243,7 +268,8 @@ class PatientStore:
                     numbers = stored.columns["number"].astype(np.int64)
                     self._roster = roster_of(bill.roster, numbers)
                     return self._roster
-        found = roster_of(bill.roster, self._people.met(bill.identities()))
+        met = self._people.met(bill.identities(), after=ledger.head().number)
+        found = roster_of(bill.roster, met)
         if bill.roster:
             self._roster = found
             for old in self._folder.glob("*.roster"):
@@ -286,6 +312,23 @@ class PatientStore:
             raise changed(self._folder / "people")
         tally.grow(self._people.count)
         return tally
+
+    def _begun(self, window: CapWindow, ledger: Ledger) -> NDArray[np.int64] | None:
+        """Return what patients who are met anew begin with; None where nobody is."""
+        rows = met_anew(self._people, ended=ledger.desk.consent.ended())
+        if window is CapWindow.RELEASE or not rows.any():
+            return None
+        counted = self._tallies[window].counted
+        known = {each.number: each for each in ledger.entries(self._lineage)}
+
+        def alike(number: int) -> int:
+            tag = counted[number].tag
+            if tag not in self._alike:
+                members = self._records.read(known[number], people=self._people)
+                self._alike[tag] = members.everybody
+            return self._alike[tag]
+
+        return paid_before(rows, counted=counted, known=known, alike=alike)
 
     def _told(self, entry: Entry | None, counted: Counted) -> Members | None:
         """Return the membership behind a charge; None where everybody paid the whole loss."""

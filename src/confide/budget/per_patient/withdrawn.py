@@ -15,7 +15,7 @@ import datetime as dt
 import hashlib
 import hmac
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.budget.per_patient.sealed import read_sealed, write_sealed
+from confide.budget.per_patient.sealed import TAG_OCTETS, read_sealed, write_sealed
 from confide.errors import LedgerFrozenError
 from confide.regular_file import create_durable, read_bytes, sync_folder
 
@@ -114,18 +114,34 @@ def saved_lists(folder: Path) -> dict[str, bytes]:
     return {path.name: read_bytes(path, largest=None) for path in sorted(folder.glob(f"*{SUFFIX}"))}
 
 
-def put_lists_back(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Put back the lists that a backup kept; those that are there stay."""
+def put_lists_back(
+    folder: Path, files: Mapping[str, bytes], *, noted: Collection[str] | None = None
+) -> int:
+    """Put back the lists that a backup kept; those that are there stay.
+
+    Args:
+        folder: Of all lists.
+        files: Of the backup, by name.
+        noted: Tags of those that there must be; None puts back all.
+
+    Returns:
+        How many were missing.
+    """
+    missing = 0
     for name, content in files.items():
         path = folder / name
         if not name.endswith(SUFFIX) or path.exists():
             continue
+        if noted is not None and content[-TAG_OCTETS:].hex() not in noted:
+            continue  # ended by officers since
+        missing += 1
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         part = path.with_name(f"{name}.part")
         part.unlink(missing_ok=True)
         create_durable(part, content)
         part.rename(path)
         sync_folder(folder)
+    return missing
 
 
 def _key(hash_key: bytes) -> bytes:

@@ -13,6 +13,11 @@ NOT_UNDONE = (
     "Not undone: what was published, models that were trained, backups, and the source itself. "
     "See docs/how-to/consent-withdrawn.md."
 )
+ENDS = (
+    "This ends every list of before ({lists} in the ledger): whoever is not listed now is counted "
+    "again. Under caps that leave patients out, whoever is met from now on counts as charged the "
+    "whole loss of every release before, since nobody can tell what they paid."
+)
 
 
 def forget_patients(
@@ -42,6 +47,8 @@ def forget_patients(
     given = read_ids(ids)
     with open_workspace(dataset) as site:
         lost = Lost(reason=lists_lost, officers=officers) if lists_lost else None
+        if lost is not None:
+            output.note(ENDS.format(lists=len(site.ledger.desk.consent.withdrawals())))
         done = site.forget(given, lost=lost)
         incidents = (site.declared.base / WORKSPACE / "incidents.log").exists()
     if done.copies:

@@ -10,6 +10,7 @@ from confide.cli.output import Json, Output, Quiet, say
 
 if TYPE_CHECKING:
     from confide.budget.backup import Restored
+    from confide.budget.book import Book
 
 HERE = Path("dataset.yaml")
 
@@ -21,13 +22,21 @@ def restore(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Put a backup in the place of a ledger that is damaged, missing or older."""
+    """Put a backup in the place of a ledger that is damaged, missing or older.
+
+    With a whole ledger, what the backup holds beside it is put back where it is missing.
+    """
     done = _restored(folder, dataset)
     frozen = _frozen_because(dataset)
     body = {"rows": done.rows, "aside": done.aside, "frozen": bool(frozen), "findings": frozen}
+    body |= {"beside": done.beside, "whole": done.whole}
 
     def show() -> None:
-        say(f"Restored {done.rows} rows.")
+        if done.whole:
+            say(f"The ledger is whole and newer or as new, with {done.rows} rows: it stays.")
+            say(f"Put back beside it, because they were missing: {done.beside}.")
+        else:
+            say(f"Restored {done.rows} rows.")
         if done.aside:
             say(f"What was there is kept as {done.aside}.")
         if frozen:
@@ -58,13 +67,17 @@ def _restored(folder: Path, dataset: Path) -> "Restored":
     require_of(held, FolderSite(inside).ledger)
     broken = set_aside_broken(declared.ledger, folder=inside)
     store = open_store(declared.ledger, folder=inside)
+
+    def put_beside(stays: "Book | None") -> int:
+        noted = None if stays is None else stays.consent.lists
+        lists = put_lists_back(inside / FOLDER, held.beside, noted=noted)
+        return lists + put_openings_back(inside, held.beside)
+
     try:
-        anchor = declared.anchor or inside / ANCHOR
-        done = put_back(store, held, anchor=anchor, public_key=signer.public_key.hex())
+        anchor, key = declared.anchor or inside / ANCHOR, signer.public_key.hex()
+        done = put_back(store, held, anchor=anchor, public_key=key, beside=put_beside)
     finally:
         store.close()
-    put_openings_back(inside, held.beside)
-    put_lists_back(inside / FOLDER, held.beside)
     return replace(done, aside=done.aside or broken)
 
 

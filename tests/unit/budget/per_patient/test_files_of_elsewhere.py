@@ -96,8 +96,8 @@ def patients_of_elsewhere_stop_everything(folder, *, elsewhere):
         put_back(site, before)
     else:
         with_others = PatientStore(folder / "others", lineage="other", hash_key=KEY)
-        with_others._people.met(ids[:2])
-        with_others._people.met(ids[[3, 2]])
+        with_others._people.met(ids[:2], after=1)
+        with_others._people.met(ids[[3, 2]], after=1)
         with_others.close()
         (theirs,) = (folder / "others").glob("*/people")
     site.bound = 2 * FEMTO  # lost rows were charged to everybody

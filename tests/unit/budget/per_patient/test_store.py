@@ -299,7 +299,7 @@ def test_a_spend_of_one_unit_is_counted(site):
 @pytest.mark.parametrize("window", [CapWindow.LIFETIME, CapWindow.CALENDAR_YEAR, CapWindow.ROLLING])
 def test_what_lost_rows_charged_is_charged_to_everybody_after_a_restore(tmp_path, window):
     site = Site(tmp_path / "site", window=window, bound=3 * FEMTO)
-    site.release("first", [0], [FEMTO])
+    site.release("first", [0], [FEMTO], count=2)
     site.close()
     shutil.copytree(site.folder, tmp_path / "backup")
     site.open()
@@ -311,6 +311,9 @@ def test_what_lost_rows_charged_is_charged_to_everybody_after_a_restore(tmp_path
     site.ledger.unfreeze("the disk was replaced")
     assert site.release("third", [0, 1], [FEMTO, FEMTO]).tolist() == [True, True]
     assert site.release("fourth", [0, 1], [1, FEMTO]).tolist() == [False, True]
+    # lost rows may have taken out somebody who is met anew: as if charged all of "first"
+    assert site.release("fifth", [2], [FEMTO + 1], count=3).tolist() == [False]
+    assert site.release("sixth", [2], [FEMTO], count=3).tolist() == [True]
     site.close()
     site.open()
     held = site.reserve("everybody", nano=3 * NANO)
@@ -374,3 +377,17 @@ def test_two_caps_of_one_window_charge_once(tmp_path, monkeypatch):
     assert site.release("counts", [0, 1], [FEMTO, FEMTO // 2]).tolist() == [False, True]
     assert site.release("more", [0, 1], [3 * FEMTO // 4, FEMTO // 4]).tolist() == [True, True]
     site.close()
+
+
+def test_whoever_is_met_once_lists_ended_has_no_part_in_what_grew_before(site):
+    site.release("opened", [0, 1], [FEMTO, 1])
+    (opened,) = site.ledger.entries(LINEAGE)
+    asked = {"opened": opened, "roster": "", "identities": lambda: identities(3)}
+    assert site.store.left_out_of(site.ledger, **asked).tolist() == []
+    lost = {"tag": "e" * 64, "by": "cy", "reason": "a disk"}
+    site.ledger.desk.consent.note_lists_lost(LINEAGE, **lost)
+    assert site.store.left_out_of(site.ledger, **asked).tolist() == []
+    asked["identities"] = lambda: identities(4)
+    assert site.store.left_out_of(site.ledger, **asked).tolist() == [3]
+    inside = site.release("later", [0, 1, 3], [1, 1, 1])
+    assert inside.tolist() == [False, True, False], "the cap of all is 1"

@@ -1,0 +1,68 @@
+"""What whoever is met once lists of withdrawn patients have ended is taken to have paid before.
+
+A patient who withdrew has no number any more.  Where the lists have ended, by an officers' act or
+with rows that are lost, such a patient may be counted again, under a new number: as if nothing had
+been paid.  So everybody who is met from then on begins with the whole loss of every charge before
+that row, as far as it counts in a window: the most that anybody can have paid.
+
+*Privacy:* losses of plans are public.  What those who withdrew did pay must not decide, because
+their data would then move who else is left out.  Whether a patient was met before is about that
+patient alone.  Who is known keeps their own spend.
+
+*Utility:* patients who are really new wait as well, until a window is over.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.budget.entry import Entry
+from confide.budget.per_patient.people import People
+from confide.budget.per_patient.records import whole
+from confide.budget.per_patient.tally import LOWEST, Counted
+
+MOST = -LOWEST // 2
+"""More than any cap, and two of it are no more than an integer of a vector holds."""
+
+
+def met_anew(people: People, *, ended: Sequence[int]) -> NDArray[np.int64]:
+    """Return for each patient the last row, before they were met, at which lists ended; 0 of none.
+
+    Args:
+        people: Who is known.
+        ended: Numbers of such rows, oldest first.
+    """
+    found = np.zeros(people.count, dtype=np.int64)
+    if ended:
+        for start, after in people.starts():
+            before = bisect_right(ended, after)
+            found[start:] = ended[before - 1] if before else 0
+    return found
+
+
+def paid_before(
+    rows: NDArray[np.int64],
+    *,
+    counted: Mapping[int, Counted],
+    known: Mapping[int, Entry],
+    alike: Callable[[int], int],
+) -> NDArray[np.int64]:
+    """Return what each patient begins with beside what everybody paid, in 1e-15.
+
+    Args:
+        rows: As :func:`met_anew` says.
+        counted: Charges that count in a window.
+        known: Entries of the lineage, by number.
+        alike: Returns what a membership file says that everybody paid.
+    """
+    begun = np.zeros(rows.size, dtype=np.int64)
+    for row in np.unique(rows[rows > 0]).tolist():
+        own = [
+            max(0, whole(known[number]) - alike(number))
+            for number, each in counted.items()
+            if number < row and each.tag
+        ]
+        begun[rows == row] = min(MOST, sum(own))
+    return begun
