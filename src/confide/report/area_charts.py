@@ -82,11 +82,11 @@ def preview(forecast: Forecast, *, words: Words) -> Chart:
     number = alt.Chart(data).mark_text(align="left", dx=6, color=INK, fontSize=11.5)
     name = alt.Chart(data).mark_text(align="left", color=INK, fontSize=12)
     return alt.layer(
-        bar.encode(x=x, x2=alt.datum(0), y=place),
-        rule.encode(x=x, x2="high:Q", y=place),
+        bar.encode(x=x, x2=alt.X2Datum(0), y=place),
+        rule.encode(x=x, x2=alt.X2("high:Q"), y=place),
         end.encode(x=high, y=place),
-        number.encode(x=high, y=place, text="text:N"),
-        name.encode(x=alt.value(0), y=place, text="group:N"),
+        number.encode(x=high, y=place, text=alt.Text("text:N")),
+        name.encode(x=alt.XValue(0), y=place, text=alt.Text("group:N")),
     ).properties(width=WIDTH, height=alt.Step(ROW))
 
 

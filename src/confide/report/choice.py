@@ -59,10 +59,10 @@ def chance_of_being_chosen(release: Release, statistic: Statistic, *, words: Wor
     )
     line = alt.Chart(alt.Data(values=curve)).mark_line(color=MAIN, strokeWidth=2).encode(x=x, y=y)
     base = alt.Chart(alt.Data(values=marks))
-    rules = base.mark_rule(color=MUTED, strokeDash=[3, 3]).encode(x=x, y=y, y2=alt.datum(0))
+    rules = base.mark_rule(color=MUTED, strokeDash=[3, 3]).encode(x=x, y=y, y2=alt.Y2Datum(0))
     points = base.mark_point(color=MAIN, filled=True, size=50, opacity=1).encode(x=x, y=y)
     below = base.mark_text(align="left", dx=8, dy=6, color=INK)  # right of the curve it is free
-    texts = below.encode(x=x, y=y, text="text:N")
+    texts = below.encode(x=x, y=y, text=alt.Text("text:N"))
     return (rules + line + points + texts).properties(width=WIDTH, height=_HEIGHT)
 
 

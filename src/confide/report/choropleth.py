@@ -229,5 +229,5 @@ def _texts(legend: Sequence[_Entry], *, width: float, height: float) -> Chart:
     return mark.encode(
         x=alt.X("x:Q", axis=None, scale=across),
         y=alt.Y("y:Q", axis=None, scale=downwards),
-        text="text:N",
+        text=alt.Text("text:N"),
     )

@@ -41,5 +41,9 @@ def degree_bars(cells: Sequence[Cell], *, titles: tuple[str, str]) -> Chart:
     lines = base.mark_rule(strokeWidth=OUTER, strokeCap="round", color=MAIN)
     fill = alt.condition("datum.flagged", alt.value(PAPER), alt.value(MAIN))
     dots = base.mark_point(size=30, strokeWidth=OUTER, opacity=1, stroke=MAIN)
-    layers = (bars, lines.encode(x=x, y="low:Q", y2="high:Q"), dots.encode(x=x, y=y, fill=fill))
+    layers = (
+        bars,
+        lines.encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
+        dots.encode(x=x, y=y, fill=fill),
+    )
     return alt.layer(*layers).properties(width=WIDTH, height=260)

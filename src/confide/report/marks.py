@@ -85,17 +85,17 @@ def dots(rows: Sequence[Row], *, frame: Frame) -> Chart:
     layers = []
     if frame.bars:
         bar = alt.Chart(shown).mark_bar(color=PALE, height={"band": 0.62})
-        layers.append(bar.encode(x=value, x2=alt.datum(0), **place))
+        layers.append(bar.encode(x=value, x2=alt.X2Datum(0), **place))
     outer = alt.Chart(shown).mark_rule(strokeWidth=OUTER, strokeCap="round")
-    layers.append(outer.encode(x=_x("low", frame), x2="high:Q", color=colour, **place))
+    layers.append(outer.encode(x=_x("low", frame), x2=alt.X2("high:Q"), color=colour, **place))
     if spare:
         inner = alt.Chart(alt.Data(values=spare)).mark_rule(strokeWidth=INNER, opacity=0.45)
         inner_low = _x("inner_low", frame)
-        layers.append(inner.encode(x=inner_low, x2="inner_high:Q", color=colour, **place))
+        layers.append(inner.encode(x=inner_low, x2=alt.X2("inner_high:Q"), color=colour, **place))
     layers.append(_points(shown, frame=frame, value=value, place=place))
     if any(row["value"] is None for row in rows):
         text = alt.Chart(absent).mark_text(align="left", fontStyle="italic", color=WARNING, dx=2)
-        layers.append(text.encode(x=alt.value(0), text="missing:N", **place))
+        layers.append(text.encode(x=alt.XValue(0), text=alt.Text("missing:N"), **place))
     height = alt.Step(ROW / 1.7, **{"for": "offset"}) if frame.series else alt.Step(ROW)
     width = WIDTH - max(0, room_for(frame.groups) - WIDTH // 3)
     return alt.layer(*layers).properties(width=width, height=height)
@@ -117,7 +117,7 @@ def _stroke(frame: Frame) -> Any:
     import altair as alt
 
     if not frame.series:
-        return alt.value(MAIN)
+        return alt.StrokeValue(MAIN)
     colours = alt.Scale(domain=list(frame.series), range=list(SERIES[: len(frame.series)]))
     return alt.Stroke("series:N", scale=colours, legend=None)
 
@@ -126,7 +126,7 @@ def _colour(frame: Frame) -> Any:
     import altair as alt
 
     if not frame.series:
-        return alt.value(MAIN)
+        return alt.ColorValue(MAIN)
     colours = alt.Scale(domain=list(frame.series), range=list(SERIES[: len(frame.series)]))
     return alt.Color("series:N", scale=colours, legend=alt.Legend(title=None))
 
@@ -163,7 +163,10 @@ def threshold_line(at: float, *, text: str) -> Chart:
     label = alt.Chart(data).mark_text(
         align="left", baseline="bottom", dx=4, dy=-3, color=WARNING, fontSize=11
     )
-    return alt.layer(rule.encode(x="at:Q"), label.encode(x="at:Q", y=alt.value(0), text="text:N"))
+    return alt.layer(
+        rule.encode(x=alt.X("at:Q")),
+        label.encode(x=alt.X("at:Q"), y=alt.YValue(0), text=alt.Text("text:N")),
+    )
 
 
 def zone(*ends: float) -> Chart:
@@ -174,7 +177,7 @@ def zone(*ends: float) -> Chart:
         color=MUTED, strokeDash=[3, 4], strokeWidth=1
     )
     zero = alt.Chart(alt.Data(values=[{"at": 0.0}])).mark_rule(color=MUTED, strokeWidth=1)
-    return alt.layer(dashed.encode(x="at:Q"), zero.encode(x="at:Q"))
+    return alt.layer(dashed.encode(x=alt.X("at:Q")), zero.encode(x=alt.X("at:Q")))
 
 
 def stacked_bars(rows: Sequence[Row], *, states: tuple[str, ...], x_title: str) -> Chart:
@@ -194,7 +197,7 @@ def stacked_bars(rows: Sequence[Row], *, states: tuple[str, ...], x_title: str) 
         color=alt.Color("state:N", scale=colours, sort=None, legend=alt.Legend(title=None)),
         order=alt.Order("order:Q"),
     )
-    interval = rule.encode(x=alt.X("low:Q", scale=across), x2="high:Q", y=y)
+    interval = rule.encode(x=alt.X("low:Q", scale=across), x2=alt.X2("high:Q"), y=y)
     return alt.layer(stack, interval).properties(
         width=WIDTH - max(0, room_for(groups) - WIDTH // 3), height=alt.Step(ROW)
     )
@@ -209,7 +212,9 @@ def over_time(rows: Sequence[Row], *, frame: Frame, y_title: str) -> Chart:
     axis = alt.Axis(labelAngle=0, values=list(frame.groups[::every]), labelOverlap="greedy")
     x = alt.X("group:O", sort=None, axis=axis, title=frame.x_title)
     low = alt.Y("low:Q", title=y_title, axis=alt.Axis(grid=True, tickCount=5))
-    band = alt.Chart(data).mark_area(color=PALE, opacity=0.75).encode(x=x, y=low, y2="high:Q")
+    band = (
+        alt.Chart(data).mark_area(color=PALE, opacity=0.75).encode(x=x, y=low, y2=alt.Y2("high:Q"))
+    )
     value = alt.Y("value:Q", title=y_title)
     line = alt.Chart(data).mark_line(color=MAIN, strokeWidth=1.8).encode(x=x, y=value)
     point = alt.Chart(data).mark_point(color=MAIN, fill=MAIN, size=26, opacity=1)
@@ -241,7 +246,7 @@ def heat_map(rows: Sequence[Row], *, frame: Frame, titles: tuple[str, str]) -> C
     boxes = rect.encode(x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=None))
     ink = alt.condition("datum.dark", alt.value(PAPER), alt.value(INK))
     number = alt.Chart(data).mark_text(fontSize=11.5)
-    text = number.encode(x=x, y=y, text="text:N", color=ink)
+    text = number.encode(x=x, y=y, text=alt.Text("text:N"), color=ink)
     return alt.layer(boxes, text).properties(width=cell * across, height=alt.Step(ROW + 4))
 
 
@@ -256,12 +261,12 @@ def plausible(curve: Sequence[tuple[float, float]], *, row: Row, frame: Frame) -
     steps = "step" if len(curve) < _MOST_STEPS else "linear"
     outline = {"color": MAIN, "strokeWidth": 1.2, "interpolate": steps}
     area = alt.Chart(hill).mark_area(color=PALE, line=outline, interpolate=steps)
-    foot = alt.datum(-0.16)
+    foot = alt.YDatum(-0.16)
     rule = alt.Chart(single).mark_rule(strokeWidth=OUTER + 0.6, color=MAIN, strokeCap="round")
     point = alt.Chart(single).mark_point(size=DOT * 1.5, color=MAIN, fill=MAIN, opacity=1)
     return alt.layer(
-        area.encode(x=x, y=up, y2=alt.datum(0)),
-        rule.encode(x=_x("low", frame), x2="high:Q", y=foot),
+        area.encode(x=x, y=up, y2=alt.Y2Datum(0)),
+        rule.encode(x=_x("low", frame), x2=alt.X2("high:Q"), y=foot),
         point.encode(x=x, y=foot),
     ).properties(width=WIDTH, height=150)
 
@@ -290,17 +295,19 @@ def ridges(
         return alt.X(f"{field}:Q", title=x_title, scale=alt.Scale(zero=False, nice=False))
 
     bars = alt.Chart(alt.Data(values=list(bins))).mark_rect(color=PALE, stroke=PALE)
-    layers = [bars.encode(x=x("low"), x2="high:Q", y=y("foot"), y2="top:Q")]
+    layers = [bars.encode(x=x("low"), x2=alt.X2("high:Q"), y=y("foot"), y2=alt.Y2("top:Q"))]
     data = alt.Data(values=[row for row in rows if row["value"] is not None])
     colour = _colour(frame)
     outer = alt.Chart(data).mark_rule(strokeWidth=OUTER)
     inner = alt.Chart(data).mark_rule(strokeWidth=INNER, opacity=0.45)
-    layers.append(outer.encode(x=x("low"), x2="high:Q", y=y("level"), color=colour))
-    layers.append(inner.encode(x=x("inner_low"), x2="inner_high:Q", y=y("level"), color=colour))
+    layers.append(outer.encode(x=x("low"), x2=alt.X2("high:Q"), y=y("level"), color=colour))
+    layers.append(
+        inner.encode(x=x("inner_low"), x2=alt.X2("inner_high:Q"), y=y("level"), color=colour)
+    )
     layers.append(_points(data, frame=frame, value=x("value"), place={"y": y("level")}))
     text = alt.Chart(alt.Data(values=list(labels)))
     names = text.mark_text(align="left", fontSize=12, fontWeight=600, color=INK)
-    layers.append(names.encode(x=alt.value(0), y=y("level"), text="text:N"))
+    layers.append(names.encode(x=alt.XValue(0), y=y("level"), text=alt.Text("text:N")))
     return alt.layer(*layers).properties(width=WIDTH, height=height)
 
 

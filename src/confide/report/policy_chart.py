@@ -94,9 +94,9 @@ def _releases(solution: Solution, *, words: Words) -> Chart:
         align="left", dx=7, fontSize=11, color=MUTED
     )
     return alt.layer(
-        bars.encode(x=x, x2=alt.datum(0), color=colour, **place),
+        bars.encode(x=x, x2=alt.X2Datum(0), color=colour, **place),
         ticks.encode(x=x, color=colour, **place),
-        text.encode(x=alt.X("end:Q", title=axis), text="text:N", **place),
+        text.encode(x=alt.X("end:Q", title=axis), text=alt.Text("text:N"), **place),
     ).properties(width=_width(groups), height=alt.Step(ROW))
 
 
@@ -157,9 +157,9 @@ def _caps(solution: Solution, *, words: Words) -> Chart:
     text = alt.Chart(alt.Data(values=last)).mark_text(align="left", dx=7, fontSize=11, color=MUTED)
     rule = alt.Chart(alt.Data(values=[{"at": 100}])).mark_rule(color=INK, strokeWidth=1.4)
     return alt.layer(
-        bars.encode(x=x, x2="end:Q", color=colour, **place),
+        bars.encode(x=x, x2=alt.X2("end:Q"), color=colour, **place),
         rule.encode(x=alt.X("at:Q", title=axis, scale=scale)),
-        text.encode(x=alt.X("end:Q", title=axis, scale=scale), text="text:N", **place),
+        text.encode(x=alt.X("end:Q", title=axis, scale=scale), text=alt.Text("text:N"), **place),
     ).properties(width=_width(groups), height=alt.Step(ROW))
 
 

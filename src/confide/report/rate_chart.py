@@ -121,7 +121,7 @@ def _dots(
     if not at_one:
         return chart
     line = alt.Chart(alt.Data(values=[{"at": 1.0}]))
-    return chart + line.mark_rule(color=MUTED, strokeDash=[4, 4]).encode(x="at:Q")
+    return chart + line.mark_rule(color=MUTED, strokeDash=[4, 4]).encode(x=alt.X("at:Q"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +189,7 @@ def _funnel(points: Sequence[_Point], lines: Sequence[Row], *, words: Words) -> 
         data = alt.Data(values=[row for row in lines if row["outer"] is outer])
         if outer:
             band = alt.Chart(data).mark_area(color=PALE, opacity=0.45, clip=True)
-            layers.append(band.encode(x=x, y=y("low"), y2="high:Q"))
+            layers.append(band.encode(x=x, y=y("low"), y2=alt.Y2("high:Q")))
         for field in ("low", "high"):
             edge = alt.Chart(data).mark_line(
                 color=MUTED, strokeDash=dash, strokeWidth=1.2, clip=True
@@ -220,7 +220,7 @@ def _funnel(points: Sequence[_Point], lines: Sequence[Row], *, words: Words) -> 
     )
     far = alt.Data(values=[row for row in rows if row["outside"]][:_MOST_NAMED])
     name = alt.Chart(far).mark_text(align="left", dx=8, fontSize=11, color=INK)
-    layers.append(name.encode(x=x, y=y("ratio"), text="name:N"))
+    layers.append(name.encode(x=x, y=y("ratio"), text=alt.Text("name:N")))
     return alt.layer(*layers).properties(width=WIDTH, height=330)
 
 

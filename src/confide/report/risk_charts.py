@@ -58,7 +58,7 @@ def observed_by_risk(
     point = alt.Chart(data).mark_point(size=DOT, strokeWidth=OUTER, opacity=1, filled=True)
     return alt.layer(
         diagonal.encode(x=x, y=y("value")),
-        rule.encode(x=x, y=y("low"), y2="high:Q", color=colour),
+        rule.encode(x=x, y=y("low"), y2=alt.Y2("high:Q"), color=colour),
         point.encode(
             x=x,
             y=y("value"),
@@ -78,7 +78,7 @@ def spread_of_risks(rows: Sequence[Row], *, top: float, words: Words) -> Chart:
     axis = alt.Axis(grid=False, tickCount=2)
     up = alt.Y("height:Q", title=words.say("model.spread"), axis=axis, scale=alt.Scale(zero=True))
     x = _across("from", top=top, title=words.say("model.predicted"))
-    return bars.encode(x=x, x2="to:Q", y=up, y2=alt.datum(0)).properties(
+    return bars.encode(x=x, x2=alt.X2("to:Q"), y=up, y2=alt.Y2Datum(0)).properties(
         width=_WIDTH, height=_BELOW
     )
 
@@ -126,7 +126,7 @@ def decision_curve(rows: Sequence[Row], *, share: Cell, words: Words) -> Chart:
     line = alt.Chart(data).mark_line(strokeWidth=2.2, clip=True)
     point = alt.Chart(dots).mark_point(size=DOT * 0.6, filled=True, opacity=1, color=MAIN)
     return alt.layer(
-        band.encode(x=x, y=y("low"), y2="high:Q", color=colour),
+        band.encode(x=x, y=y("low"), y2=alt.Y2("high:Q"), color=colour),
         line.encode(
             x=x,
             y=y("value"),

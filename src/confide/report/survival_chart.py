@@ -205,7 +205,7 @@ def _curve(rows: Sequence[Row], *, frame: _Frame, panel: _Panel, most: int) -> C
     band = alt.Chart(data).mark_area(opacity=0.18)
     line = alt.Chart(data).mark_line(strokeWidth=2.2)
     return alt.layer(
-        band.encode(x=x, y=y("low"), y2="high:Q", color=colour),
+        band.encode(x=x, y=y("low"), y2=alt.Y2("high:Q"), color=colour),
         line.encode(x=x, y=y("value"), color=colour, strokeDash=frame.dash()),
     ).properties(width=panel.width, height=panel.height)
 
@@ -271,7 +271,7 @@ def _risk_table(
     layers = [
         alt.Chart(alt.Data(values=numbers))
         .mark_text(color=INK, fontSize=11.5)
-        .encode(x=frame.x(labels=False), y=y, text="text:N")
+        .encode(x=frame.x(labels=False), y=y, text=alt.Text("text:N"))
     ]
     longest = max((number["text"] for number in numbers), key=len, default="")
     for head in (True, False):
@@ -285,5 +285,5 @@ def _risk_table(
                 dx=-room_for([longest]) // 2 - 12,
             )
             colour = frame.colour() if head else alt.Undefined
-            layers.append(text.encode(x=alt.value(0), y=y, text="text:N", color=colour))
+            layers.append(text.encode(x=alt.XValue(0), y=y, text=alt.Text("text:N"), color=colour))
     return alt.layer(*layers).properties(width=WIDTH, height=round(_LINE * level))

@@ -115,14 +115,14 @@ def _panel(panel: Panel, periods: list[str], *, tall: bool, x_title: str | None)
     band = alt.Chart(data).mark_area(invalid=broken, **band_colour)
     line = alt.Chart(data).mark_line(strokeWidth=1.6, invalid=broken, **line_colour)
     layers = [
-        band.encode(x=x, y=y("low"), y2="high:Q", **encoding),
+        band.encode(x=x, y=y("low"), y2=alt.Y2("high:Q"), **encoding),
         line.encode(x=x, y=y("value"), **encoding),
     ]
     dotted = rows if len(periods) <= _MOST_DOTS else _alone(rows)
     shown = alt.Data(values=[row for row in dotted if row["value"] is not None])
     if len(series) == 1:
         rule = alt.Chart(alt.Data(values=_alone(rows))).mark_rule(color=PALE, strokeWidth=3)
-        layers.insert(0, rule.encode(x=x, y=y("low"), y2="high:Q"))
+        layers.insert(0, rule.encode(x=x, y=y("low"), y2=alt.Y2("high:Q")))
         fill = alt.condition("datum.flagged", alt.value(PAPER), alt.value(MAIN))
         point = alt.Chart(shown).mark_point(stroke=MAIN, size=22, opacity=1, strokeWidth=1.2)
         layers.append(point.encode(x=x, y=y("value"), fill=fill))

@@ -90,13 +90,13 @@ def _curves(losses: list[PureDP], *, names: list[str], scribe: Scribe) -> Any:
     diagonal = (
         alt.Chart(alt.Data(values=none))
         .mark_line(strokeWidth=1, color=MUTED)
-        .encode(x="prior:Q", y="posterior:Q")
+        .encode(x=alt.X("prior:Q"), y=alt.Y("posterior:Q"))
     )
     said = [{"prior": 62, "posterior": 55, "text": scribe.say("axis.unchanged")}]
     text = (
         alt.Chart(alt.Data(values=said))
         .mark_text(align="left", fontSize=11, color=MUTED, dx=4)
-        .encode(x="prior:Q", y="posterior:Q", text="text:N")
+        .encode(x=alt.X("prior:Q"), y=alt.Y("posterior:Q"), text=alt.Text("text:N"))
     )
     return alt.layer(diagonal, text, lines).properties(width=WIDTH, height=_HEIGHT)
 
