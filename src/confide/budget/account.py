@@ -31,7 +31,7 @@ from confide.budget.counters import (
 from confide.budget.file_caps import caps_of_file
 from confide.budget.ledger import Charge, LedgerTerms, ScopeSpent, Spent
 from confide.budget.policy.adoption import Adopted
-from confide.budget.policy.policy import Window
+from confide.budget.policy.policy import Policy, Window
 from confide.errors import LedgerFrozenError
 
 
@@ -141,6 +141,11 @@ class Account:
     def occasion(self, *, year: int, analyst: str, project: str) -> Occasion:
         """Return to what a charge made now would count."""
         return Occasion(year=year, analyst=analyst, project=project, epoch=len(self.days))
+
+    @property
+    def in_force(self) -> Policy | None:
+        """The policy in force; None where there are caps at most."""
+        return None if self.policy is None else self.policy.policy
 
     @property
     def has_year_caps(self) -> bool:

@@ -83,8 +83,7 @@ class Book:
 
     def is_charged(self, lineage: str) -> bool:
         """Return whether anything was ever charged to a lineage, given back or not."""
-        account = self.accounts.get(lineage)
-        charged = account is not None and account.charged
+        charged = lineage in self.accounts and self.accounts[lineage].charged
         return charged or any(self.spent(lineage).values())
 
     def follow(self, event: Event, *, require: Require = at_once) -> None:
@@ -144,8 +143,7 @@ class Book:
 
     def policies(self, kind: str = "", lineage: str = "") -> tuple[Policy, ...]:
         """Return the policies in force that name people, and whose word a row of a kind takes."""
-        adopted = {name: each.policy for name, each in self.accounts.items()}
-        found = {name: None if a is None else a.policy for name, a in adopted.items()}
+        found = {name: each.in_force for name, each in self.accounts.items()}
         return whose_word(kind, lineage, policies=found)
 
     def awaited(self) -> dict[str, Awaited]:
@@ -386,9 +384,8 @@ class Book:
             self.accounts[lineage].take_lost(raised, anyone=more)
         for lineage, lost in fields.get("awaited", {}).items():
             account, named = self.accounts[lineage], fields.get(NAMED, ())
-            present = None if account.policy is None else account.policy.policy
             versions = [(int(each["version"]), str(each["sha256"])) for each in lost]
-            account.awaited = account.awaited.lost(versions, officers=named, present=present)
+            account.awaited = account.awaited.lost(versions, officers=named, present=account.in_force)
         self.growths = {number: each.lost() for number, each in self.growths.items()}
         self.accepted = event.number
         self.signing = self.signing.accepted(event.number, key=fields.get("key", ""))
