@@ -383,9 +383,9 @@ class Book:
             more = None if anyone is None else anyone.get(lineage, {})
             self.accounts[lineage].take_lost(raised, anyone=more)
         for lineage, lost in fields.get("awaited", {}).items():
-            account, named = self.accounts[lineage], fields.get(NAMED, ())
+            held, named = self.accounts[lineage], fields.get(NAMED, ())
             versions = [(int(each["version"]), str(each["sha256"])) for each in lost]
-            account.awaited = account.awaited.lost(versions, officers=named, present=account.in_force)
+            held.awaited = held.awaited.lost(versions, officers=named, present=held.in_force)
         self.growths = {number: each.lost() for number, each in self.growths.items()}
         self.accepted = event.number
         self.signing = self.signing.accepted(event.number, key=fields.get("key", ""))
