@@ -1,16 +1,19 @@
 """Who withdrew consent is a patient, whatever the privacy unit of a data set of the folder is."""
 
-import numpy as np
+import json
+import os
+from dataclasses import replace
+from fractions import Fraction
+
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.tree import DecisionTreeClassifier
 
 from command_line import confide as run
 from confide.errors import ContractError
-from confide.learning import DPLogisticRegression, DPPoissonRegression, PATEClassifier
+from confide.learning.running import planned, run_job
 from confide.privacy.unit import Entity
 from confide.rows.prepared import build
 from confide.workspace import open_workspace, preparation
+from counting_job import Counting
 from patients_world import write_hospital
 from unit.release.test_consent_withdrawn import forget
 
@@ -111,77 +114,30 @@ def test_nobody_withdraws_through_a_data_set_that_does_not_know_persons(hospital
     assert not (hospital.parent / ".confide" / "withdrawn").exists()
 
 
-# -- models
+# -- jobs
 
 
-PERSONS = np.arange(60)
-ROWS = np.column_stack([PERSONS / 100, np.zeros(60)])
-BOUNDS = [(0, 1), (0, 1)]
+class CountingRows(Counting):
+    """The smallest job, of rows that are protected one by one."""
+
+    @property
+    def reads(self):
+        return replace(super().reads, unit=Entity.EVENT)
 
 
-class Watched(DecisionTreeClassifier):
-    """A teacher that tells a file which rows it saw."""
-
-    told = None
-
-    def fit(self, X, y, **more):  # noqa: N803
-        if Watched.told is not None:
-            with Watched.told.open("a") as file:
-                file.writelines(f"{value!r}\n" for value in X[:, 0].tolist())
-        return super().fit(X, y, **more)
+def people_in_a_job(path):
+    """The number of people as a job counts them, with next to no noise."""
+    with open_workspace(path) as at:
+        job = CountingRows(scale=Fraction(1, 40))
+        files = run_job(at, job, plan=planned(at, job), request=os.urandom(8).hex()).answer.files
+    return sum(json.loads(files["counts.json"]))
 
 
-def pate(folder, lineage, **whose):
-    model = PATEClassifier(
-        teacher=Watched(max_depth=1), student=LogisticRegression(), teachers=5, rows=100,
-        bounds=BOUNDS, epsilon="600", delta="1e-6", workspace=folder, lineage=lineage,
-    )  # fmt: skip
-    public = np.random.default_rng(0).uniform(0, 1, (4, 2))
-    return model.fit(ROWS, PERSONS % 2, public=public, **whose)
-
-
-def logistic(folder, lineage, **whose):
-    model = DPLogisticRegression(bounds=BOUNDS, epsilon="5", workspace=folder, lineage=lineage)
-    return model.fit(ROWS, PERSONS % 2, **whose)
-
-
-def poisson(folder, lineage, **whose):
-    model = DPPoissonRegression(
-        bounds=BOUNDS, most_events=2, epsilon="5", workspace=folder, lineage=lineage
-    )
-    return model.fit(ROWS, PERSONS % 2, **whose)
-
-
-@pytest.mark.parametrize(
-    ("fit", "whose"),
-    [
-        pytest.param(logistic, {"patients": "rows"}, id="logistic"),
-        pytest.param(poisson, {"patients": "rows"}, id="poisson"),
-        pytest.param(pate, {"hospitals": PERSONS // 12}, id="pate of hospitals"),
-    ],
-)
-def test_fits_that_cannot_tell_whose_rows_they_read_are_refused_before_a_charge(
-    hospital, fit, whose
-):
-    fit(hospital.parent, "before", **whose)
-    forget(hospital, "4")
-    with open_workspace(hospital) as at:
-        head = at.ledger.head()
-    with pytest.raises(ContractError, match=WITHDREW.format("rows")):
-        fit(hospital.parent, "before", **whose)
-    with open_workspace(hospital) as at:
-        assert at.ledger.head() == head
-    fit(hospital.parent, "by-patient", patients=PERSONS)
-
-
-def test_no_teacher_sees_a_row_of_a_patient_who_withdrew(hospital, tmp_path, monkeypatch):
-    forget(hospital, "4", "41")
-    monkeypatch.setattr(Watched, "told", tmp_path / "told")
-    pate(hospital.parent, "patients", patients=PERSONS)
-    seen = [100 * float(each) for each in (tmp_path / "told").read_text().split()]
-    patients = {round(each) for each in seen if abs(each - round(each)) < 1e-9}
-    assert not {4, 41} & patients
-    assert patients == {*range(60)} - {4, 41}
+def test_jobs_leave_out_rows_that_are_protected_one_by_one_with_their_patient(hospital):
+    events = beside(hospital, "event")
+    assert people_in_a_job(events) == 40
+    forget(hospital, "4", "9")
+    assert people_in_a_job(events) == 38
 
 
 # -- while copies are being written
