@@ -54,7 +54,8 @@ def sources_in_ledger(
         pinned: Id of the ledger that the reader knows; None when there is none.
     """
     yield from _each(certificate, lambda each: _entry_problem(each, ledger, lineage=lineage))
-    yield from _pinned(ledger.identity().ledger, pinned=pinned)
+    found = (_entry(each.entry, ledger) for each in named_sources(certificate))
+    yield from _pinned(next((e.ledger for e in found if e is not None), ""), pinned=pinned)
 
 
 def sources_in_rows(
@@ -109,10 +110,16 @@ def _id_of(rows: Sequence[Event]) -> str:
     return next((str(each) for each in said if each), "")
 
 
-def _entry_problem(named: Named, ledger: Ledger, *, lineage: str) -> str:
+def _entry(number: int, ledger: Ledger) -> Entry | None:
     try:
-        found: Entry = ledger.entry(named.entry)
+        return ledger.entry(number)
     except UnknownNameError:
+        return None
+
+
+def _entry_problem(named: Named, ledger: Ledger, *, lineage: str) -> str:
+    found = _entry(named.entry, ledger)
+    if found is None:
         return "the ledger has no such entry: the source is of another history"
     said = (named.hash, named.sha256, named.released)
     if (found.hash, found.payload_sha256, found.at) != said or found.lineage != lineage:
