@@ -13,7 +13,7 @@ with its ledger shows nothing: known-weakness, and the reason for a second place
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from confide.budget.anchor_line import Line, line_of
@@ -75,6 +75,19 @@ class Anchor:
                 return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
         except FileNotFoundError:
             return 0
+
+    def is_of(self, keys: Collection[str]) -> bool:
+        """Return whether the file holds whole lines of heads by these keys alone, or nothing.
+
+        A line that a crash left torn is not whole; a file that is not there holds nothing.
+        """
+        try:
+            text = read_bytes(self._path, largest=None)
+        except FileNotFoundError:
+            return True
+        *lines, last = text.split(b"\n")
+        heads = [line_of(line) for line in lines]
+        return not last and all(each is not None and each.key in keys for each in heads)
 
     def _backwards(self) -> Iterator[bytes]:
         """Yield the complete lines, newest first, however long they are."""

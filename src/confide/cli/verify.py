@@ -44,9 +44,11 @@ def verify(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Check a certificate and the files beside it, without data."""
     from confide.jobs.kinds import read_spec
+    from confide.release.against_chain import chain_checks, read_chain
     from confide.release.checks import ledger_of
     from confide.release.verify import read_certificate
     from confide.release.verify import verify as check
+    from confide.release.verify_reuse import is_reuse
 
     if ledger is not None:
         require_posix()
@@ -54,18 +56,22 @@ def verify(  # noqa: PLR0913 - one for each option
     held = read_certificate(path)
     pinned = None if key is None else _pinned(key, held)
     payload = None if noisy is None else _read(noisy)
-    asked = () if ledger is None else tuple(_asked(held, ledger))
+    asked = () if ledger is None else tuple(_asked(held, ledger, pinned=ledger_id))
+    rows, heads = ((), ()) if chain is None else read_chain(chain)
+    in_others = isinstance(held, dict) and is_reuse(held) and (ledger is not None or bool(rows))
     if payload is None and ledger is not None:
         payload = stored_payload(held, ledger)
     found = check(
         held,
         folder=path.parent,
         pinned_key=pinned,
-        pinned_ledger=ledger_id,
+        pinned_ledger=None if in_others else ledger_id,
         payload=payload,
         read_spec=read_spec,
     )
-    more = (*_versions(held, earlier or ()), *_in_chain(held, chain), *asked)
+    signer = str(held["signature"].get("key", ""))
+    shown = chain_checks(held, rows=rows, heads=heads, key=signer, pinned=ledger_id)
+    more = (*_versions(held, earlier or ()), *shown, *asked)
     found = replace(found, checks=(*found.checks, *more))
     body: dict[str, Any] = {
         "certificate": str(path),
@@ -109,7 +115,7 @@ def stored_payload(certificate: Any, dataset: Path) -> bytes | None:
         return payload_of(certificate, ledger=held, lineage=declared.dataset.lineage)
 
 
-def _asked(certificate: Any, dataset: Path) -> "Iterator[Check]":
+def _asked(certificate: Any, dataset: Path, *, pinned: str | None) -> "Iterator[Check]":
     from confide.files.private_places import WORKSPACE
     from confide.release.against_ledger import ledger_checks
     from confide.release.snapshot import source_state
@@ -122,17 +128,8 @@ def _asked(certificate: Any, dataset: Path) -> "Iterator[Check]":
             lineage=declared.dataset.lineage,
             folder=declared.base / WORKSPACE,
             state=source_state(declared.source, base=declared.base, dataset=declared.dataset),
+            pinned=pinned,
         )
-
-
-def _in_chain(certificate: Any, path: Path | None) -> "Iterator[Check]":
-    from confide.release.against_chain import chain_checks, read_chain
-
-    if path is None:
-        return
-    rows, heads = read_chain(path)
-    key = str(certificate["signature"].get("key", ""))
-    yield from chain_checks(certificate, rows=rows, heads=heads, key=key)
 
 
 def _versions(certificate: Any, earlier: "Sequence[Path]") -> "Iterator[Check]":

@@ -7,6 +7,7 @@ which show no request and can be published: a head with the number of the entry 
 *Privacy:* rows hold plans, charges and digests of noisy answers.
 """
 
+import functools
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,7 +26,11 @@ from confide.errors import VerificationError
 from confide.plans.canonical import Json
 from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.regular_file import read_text
+from confide.release.against_sources import sources_in_heads, sources_in_rows
 from confide.release.checks import Check
+from confide.release.verify_reuse import is_reuse
+
+ROTATED = "key-rotated"
 
 
 def read_chain(path: Path) -> tuple[tuple[Event, ...], tuple[SignedHead, ...]]:
@@ -65,16 +70,25 @@ def read_chain(path: Path) -> tuple[tuple[Event, ...], tuple[SignedHead, ...]]:
 
 
 def chain_checks(
-    certificate: Json, *, rows: Sequence[Event], heads: Sequence[SignedHead], key: str
+    certificate: Json,
+    *,
+    rows: Sequence[Event],
+    heads: Sequence[SignedHead],
+    key: str,
+    pinned: str | None = None,
 ) -> Iterator[Check]:
     """Yield whether the entry of a certificate is in the chain, as it says.
 
     Args:
-        certificate: Of a release that was charged.
+        certificate: Of a release that was charged, or made of such.
         rows: Of the chain; may be a part of it, without gaps.
         heads: Signed.
         key: Public key of the certificate's issuer.
+        pinned: Id of the ledger that the reader knows; looked at where releases are made of others.
     """
+    if is_reuse(certificate):
+        yield from _sources(certificate, rows=rows, heads=heads, key=key, pinned=pinned)
+        return
     accounting = certificate.get("accounting")
     accounting = accounting if isinstance(accounting, dict) else {}
     if rows:
@@ -84,8 +98,26 @@ def chain_checks(
         yield Check(name="ledger row", holds=not problem, detail=problem)
         yield from _identity(accounting, rows=rows)
     if heads:
-        problem = _head_problem(accounting, heads=heads, key=key)
+        said = (accounting.get("entry"), accounting.get("hash"))
+        problem = _head_problem(*said, heads=heads, key=key)
         yield Check(name="signed head", holds=not problem, detail=problem)
+
+
+def _sources(
+    certificate: Json,
+    *,
+    rows: Sequence[Event],
+    heads: Sequence[SignedHead],
+    key: str,
+    pinned: str | None,
+) -> Iterator[Check]:
+    if rows:
+        problem = _unlinked(rows)
+        yield Check(name="chain", holds=not problem, detail=problem)
+        yield from sources_in_rows(certificate, rows=rows, pinned=pinned)
+    if heads:
+        problem_of = functools.partial(_head_problem, heads=heads, key=key)
+        yield from sources_in_heads(certificate, problem=problem_of)
 
 
 def _identity(accounting: Json, *, rows: Sequence[Event]) -> Iterator[Check]:
@@ -156,13 +188,35 @@ def _charge(charge: Json) -> Json:
     return {"scope": charge["scope"], **amounts, **named}
 
 
-def _head_problem(accounting: Json, *, heads: Sequence[SignedHead], key: str) -> str:
-    named = [each for each in heads if each.number == accounting.get("entry")]
+def _head_problem(entry: Json, stated: Json, *, heads: Sequence[SignedHead], key: str) -> str:
+    """Return what is wrong with the head of an entry that should have a hash; "" if nothing is."""
+    named = [place for place, each in enumerate(heads) if each.number == entry]
     if not named:
-        return f"no head has the number {accounting.get('entry')}"
-    head = named[-1]  # of lines of rows that were lost, and of those in their place, the newest
-    if head.hash != accounting.get("hash"):
+        return f"no head has the number {entry}"
+    place = named[-1]  # of lines of rows that were lost, and of those in their place, the newest
+    if heads[place].hash != stated:
         return "accounting.hash is not that of the signed head: it is of another history"
-    if not is_signed(head, keys=(key.partition(":")[2],)):
-        return "the head is not signed by the issuer of the certificate"
+    if not _is_issuers(heads[place:], key=key.partition(":")[2]):
+        return "the head is not signed by the issuer of the certificate, or a key that it replaced"
     return ""
+
+
+def _is_issuers(heads: Sequence[SignedHead], *, key: str) -> bool:
+    """Return whether the first of some heads is the word of a certificate's issuer.
+
+    Of their key; or of one that it replaced, directly or by others: then every head from here to
+    the row that replaced it is there and of that key, and the head of that row is of the next.  A
+    head says nothing of the row before it, so this shows no more than that the issuer went on from
+    here; rows of the chain hold the old key's own word for the new one.
+    """
+    place = 0
+    while is_signed(heads[place], keys=(heads[place].key,)):
+        if heads[place].key == key:
+            return True
+        place += 1
+        if place == len(heads) or heads[place].number != heads[place - 1].number + 1:
+            return False
+        same = heads[place].key == heads[place - 1].key
+        if not same and heads[place].kind != ROTATED:
+            return False
+    return False

@@ -13,32 +13,44 @@ from pathlib import Path
 from confide.budget.ledger import Entry, Ledger, State
 from confide.errors import ConfideError, LedgerFrozenError, UnknownNameError
 from confide.plans.canonical import Json
+from confide.release.against_sources import sources_in_ledger
 from confide.release.approval import authority_of
 from confide.release.certificate import accounting_of
 from confide.release.checks import Check, ledger_of
 from confide.release.commitment import opening_of, published, snapshot_digest
 from confide.release.job_answer import stored_study
 from confide.release.lines import differences
+from confide.release.verify_reuse import is_reuse
 from confide.rows.sources.fingerprint import SourceState
 
 
 def ledger_checks(
-    certificate: Json, *, ledger: Ledger, lineage: str, folder: Path, state: SourceState
+    certificate: Json,
+    *,
+    ledger: Ledger,
+    lineage: str,
+    folder: Path,
+    state: SourceState,
+    pinned: str | None = None,
 ) -> Iterator[Check]:
     """Yield what ledger and steward's folder say of a certificate.
 
     Args:
-        certificate: Of a release that was charged.
+        certificate: Of a release that was charged, or made of such.
         ledger: Of the data set.
         lineage: Of the data set.
         folder: The steward's.
         state: Of the source as it is now.
+        pinned: Id of the ledger that the reader knows; looked at where releases are made of others.
     """
     try:
         ledger.verify_chain()
         yield Check(name="chain", holds=True)
     except LedgerFrozenError as frozen:
         yield Check(name="chain", holds=False, detail=str(frozen))
+    if is_reuse(certificate):
+        yield from sources_in_ledger(certificate, ledger=ledger, lineage=lineage, pinned=pinned)
+        return
     entry = _entry(certificate, ledger=ledger, lineage=lineage)
     if entry is not None and ledger_of(certificate) != entry.ledger:
         named = ledger_of(certificate) or "without id"

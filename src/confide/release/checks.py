@@ -58,7 +58,10 @@ def ledger_check(certificate: Json, *, ledger: str) -> Check:
     """Check that a certificate is of the ledger that the reader knows."""
     stated = ledger_of(certificate)
     if not stated:
-        detail = "names no ledger: it is older than ids of ledgers, or made of other releases"
+        detail = (
+            "names no ledger: it is older than ids of ledgers, or made of other releases, whose "
+            "ledger is compared with --chain (rows) or --ledger"
+        )
     else:
         detail = "" if stated == ledger else f"is of ledger {stated}, another than the pinned one"
     return Check(name="ledger", holds=not detail, detail=detail)

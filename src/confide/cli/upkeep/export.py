@@ -49,16 +49,51 @@ def anchor(
     from confide.budget.anchor import Anchor
     from confide.budget.chain import canonical
     from confide.errors import ContractError
+    from confide.files.private_places import WORKSPACE
+    from confide.release.keys import retired_keys
+    from confide.release.site_ledger import ANCHOR
     from confide.workspace import open_ledger
 
-    with open_ledger(dataset) as (held, _):
+    with open_ledger(dataset) as (held, declared):
         head = held.chain().head
     if head.number == 0:
         raise ContractError("The ledger is empty.", hint="Plan or run a study first.")
     line = canonical(head.to_fields())
     if out is not None:
+        folder = declared.base / WORKSPACE
+        old = (name.removeprefix("ed25519:") for name in retired_keys(folder))
+        _require_notes(out, own=declared.anchor or folder / ANCHOR, keys={head.key, *old})
         Anchor(out).append(head)
     show = line if out is None else f"Appended the head of row {head.number} to {out}."
     Output(json=as_json, quiet=quiet).result(
         "ledger-anchor", {"head": head.to_fields()}, show=lambda: write(f"{show}\n")
     )
+
+
+def _require_notes(out: Path, *, own: Path, keys: set[str]) -> None:
+    """Refuse to append a head to what is no file of noted heads.
+
+    Args:
+        out: Where to.
+        own: The anchor that the ledger keeps itself.
+        keys: Public keys, in hexadecimal, that sign or signed heads of this ledger.
+
+    Raises:
+        ContractError: If it is an anchor that a ledger keeps itself, which one more line would
+            freeze, or holds anything but whole lines of heads of this ledger.
+    """
+    from confide.budget.anchor import Anchor
+    from confide.errors import ContractError
+    from confide.files.private_places import WORKSPACE
+
+    is_own = out.exists() and own.exists() and out.samefile(own)
+    if is_own or WORKSPACE in out.resolve().parent.parts:
+        raise ContractError(
+            f"{out} is an anchor that a ledger keeps itself, or lies beside one.",
+            hint="Note heads in another file, in another place.",
+        )
+    if not Anchor(out).is_of(keys):
+        raise ContractError(
+            f"{out} holds something else than heads of this ledger, one a line.",
+            hint="Name a new file; or end or remove its last line, where a crash left that torn.",
+        )

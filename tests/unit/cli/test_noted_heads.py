@@ -1,0 +1,60 @@
+"""Where ``confide ledger anchor --out`` notes a head: in a file of heads of this ledger alone."""
+
+import os
+
+from command_line import confide
+from small_clinic import DATASET, make_clinic
+
+
+def begun(folder, *, more=""):
+    files = make_clinic(folder, dataset=DATASET + more)
+    assert confide("plan", files.study).code == 0
+    return files
+
+
+def note(clinic, out):
+    return confide("ledger", "anchor", clinic.dataset, "--out", out, "--json")
+
+
+def test_a_head_is_noted_in_no_anchor_and_in_no_file_of_something_else(tmp_path):
+    clinic, other = begun(tmp_path / "clinic"), begun(tmp_path / "other")
+    kept = tmp_path / "elsewhere.jsonl"
+    declared = begun(tmp_path / "declared", more=f"ledger: {{anchor: {kept}}}\n")
+    own = clinic.dataset.parent / ".confide" / "anchor.jsonl"
+    theirs = other.dataset.parent / ".confide" / "anchor.jsonl"
+    head = own.read_bytes().splitlines()[-1]
+    files = {
+        "notes.txt": b"one line\nmy notes without an end",
+        "end.txt": b"one line\n",
+        "short": b"no line at all",
+        "torn": head + b"\n" + head[:40],
+        "whole but for its end": head,
+        "copy of theirs": theirs.read_bytes(),
+        "twice": head + b"\n\n",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "link").symlink_to(own)
+    os.link(own, tmp_path / "hard link")
+    places = [own, theirs, tmp_path / "link", tmp_path / "hard link", own.with_name("new.jsonl")]
+    for place in (*places, *(tmp_path / name for name in files)):
+        before = place.read_bytes() if place.exists() else None
+        refused = note(clinic, place)
+        assert (refused.code, refused.json["error"]) == (7, "ContractError"), place
+        assert (place.read_bytes() if place.exists() else None) == before
+    before = kept.read_bytes()
+    assert note(declared, kept).code == 7
+    assert kept.read_bytes() == before
+    for each in (clinic, other, declared):
+        assert confide("ledger", "verify", each.dataset).code == 0
+
+
+def test_heads_are_noted_one_after_another_across_a_rotation(tmp_path):
+    clinic, out = begun(tmp_path / "clinic"), tmp_path / "heads.jsonl"
+    out.touch()
+    assert note(clinic, out).code == 0
+    why = ("--reason", "yearly")
+    assert confide("ledger", "rotate-keys", clinic.dataset, *why).code == 0
+    assert note(clinic, out).code == 0
+    assert len(out.read_text().splitlines()) == 2
+    assert confide("ledger", "verify", clinic.dataset, "--anchor", out).code == 0
