@@ -29,11 +29,10 @@ from confide.release.certificate import Issuer
 from confide.release.commitment import published
 from confide.release.consent import Forgotten, Lost, who_withdrew, withdraw
 from confide.release.gate import Gate
-from confide.release.growing import refuse_grown
 from confide.release.incidents import log_incident, stored_already
 from confide.release.keys import read_order_key
 from confide.release.ledger_pin import make_keys, may_begin
-from confide.release.published import refuse_again
+from confide.release.published import key_of_plan, refuse_again
 from confide.release.refusal import told_in_epsilon
 from confide.release.release import Release, certified
 from confide.release.reused import ReusedRelease, offers, reused_release
@@ -130,21 +129,21 @@ class Workspace:
             request: Idempotency key; the same plan with the same key returns the same release at no
                 charge.  The plan's digest when None, so that running a study twice costs once.
             analyst: Account that asks; who has approval, or the user's login, when None.
-            again: Publish periods anew that were published under another plan, or by a release that
-                grows: another charge.
+            again: Publish anew what was published, for another login or under another key or plan,
+                or by a release that grows: another charge.
             progress: Told the name of each stage.
 
         Raises:
             PolicyError: If a cap would be passed; nothing is charged.
             ContractError: If the source lacks what the plan names; without ``again``, if a growing
-                release was charged for the same periods, or the study has published its period
-                under another plan; nothing is charged.
+                release was charged for the same periods, or the study was published and this very
+                request is not known (:mod:`confide.release.published`); nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        who, key = analyst or self.analyst(plan, request=request), request or plan.digest()[:32]
+        key = request or key_of_plan(plan)
+        who = analyst or self.analyst(plan, request=request)
         if not again:
-            refuse_grown(plan, ledger=self.ledger, analyst=who, request_key=key)
-            refuse_again(plan, ledger=self.ledger)
+            refuse_again(plan, ledger=self.ledger, analyst=who, request_key=key)
         with Snapshot(state=self.engine().state, folder=self._folder) as snapshot:
             try:
                 stored = self._gate().release(
@@ -175,7 +174,7 @@ class Workspace:
             stored = self._gate().advance(
                 plan,
                 analyst=analyst or self.analyst(plan, request=request),
-                request_key=request or plan.digest()[:32],
+                request_key=request or key_of_plan(plan),
                 progress=snapshot.watched(progress),
             )
             return self._certified(stored, snapshot=snapshot)

@@ -273,6 +273,13 @@ class Ledger(Protocol):
     def of_plan(self, lineage: str, *, digest: str) -> tuple[Entry, ...]:
         """Return the requests of a plan, oldest first; reads no others, like the next three."""
 
+    def known(self, plan_digest: str, *, analyst: str, request_key: str) -> Entry | None:
+        """Return the request of an analyst under a key, if asking again would charge nothing.
+
+        None also where it came to nothing, or its process ended before anything was read: that
+        charge is given back when the request is made again, and another one is made.
+        """
+
     def of_study(self, lineage: str, *, study: str, period: str) -> tuple[Entry, ...]:
         """Return the requests of a study for a period, oldest first."""
 

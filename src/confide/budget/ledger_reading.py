@@ -9,6 +9,7 @@ from itertools import islice
 
 from confide.budget.book import Book
 from confide.budget.counters import counter_name
+from confide.budget.entry import OVER, State
 from confide.budget.held import GROWTH, PLAN, SNAPSHOT, STUDY, mark
 from confide.budget.identity import Identity
 from confide.budget.journal import Journal
@@ -45,6 +46,17 @@ class LedgerReading:
     def of_plan(self, lineage: str, *, digest: str) -> tuple[Entry, ...]:
         """See :meth:`Ledger.of_plan`."""
         return self._marked(PLAN, lineage, digest)
+
+    def known(self, plan_digest: str, *, analyst: str, request_key: str) -> Entry | None:
+        """See :meth:`Ledger.known`."""
+        with self._journal.transaction():
+            requests = self._journal.book.requests
+            number = requests.answered((analyst, plan_digest, request_key))
+            held = None if number is None else requests[number]
+            if held is None or held.entry.state in OVER:
+                return None
+            is_begun = held.entry.state is not State.RESERVED
+            return held.entry if is_begun or self._journal.store.is_alive(held.owner) else None
 
     def of_study(self, lineage: str, *, study: str, period: str) -> tuple[Entry, ...]:
         """See :meth:`Ledger.of_study`."""

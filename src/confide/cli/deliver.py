@@ -167,4 +167,6 @@ def _require_room(out: Path, *, plan: "Plan", request: str | None) -> None:
 
 def request_key(plan: "Plan", request: str | None) -> str:
     """Return the idempotency key of a request; the plan's digest when none was given."""
-    return request or plan.digest()[:32]
+    from confide.release.published import key_of_plan
+
+    return request or key_of_plan(plan)

@@ -100,8 +100,9 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Pa
         raise ContractError(
             "This certificate is of an earlier version and says too little to be exported.",
             hint="Ask first, for free: confide plan STUDY. If it says that the study is released "
-            "already, confide run delivers the stored answer into another --out at no charge, "
-            "with a certificate of today; otherwise a run is a new charge.",
+            "already, confide run (with --request, where it names a key) delivers what is stored "
+            "into another --out at no charge, with a certificate of today; otherwise a run is a "
+            "new charge.",
         )
     match form:
         case Form.REGISTRY:

@@ -76,15 +76,16 @@ def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
 
 def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
     """Return what follows from a plan and the ledger alone, without the source."""
-    from confide.cli.deliver import loss_body
+    from confide.cli.deliver import loss_body, request_key
     from confide.release.growing import growable
     from confide.report.guarantee import patient_promises
     from confide.report.words import load_words
 
     dataset = planned.dataset
     spent = workspace.spent(planned)
-    entries = workspace.ledger.of_plan(dataset.lineage, digest=planned.digest())
-    released = [entry.number for entry in entries if entry.payload_sha256]
+    asked = {"analyst": workspace.analyst(planned), "request_key": request_key(planned, None)}
+    known = workspace.ledger.known(planned.digest(), **asked)
+    released = [known.number] if known is not None and known.payload_sha256 else []
     caps = _caps(spent, planned=planned)
     return {
         "study": planned.study.id,
@@ -101,22 +102,19 @@ def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
         "released-as": released,
         "approval": approval(planned, workspace=workspace),
         "grows-from": growable(planned, ledger=workspace.ledger),
-        "published-before": _before(planned, workspace=workspace),
+        "published-before": _before(planned, workspace=workspace, asked=asked),
     }
 
 
-def _before(planned: "Plan", *, workspace: "Workspace") -> str:
-    """Say what was published of the plan's periods under another plan; "" for nothing."""
-    from confide.cli.deliver import request_key
+def _before(planned: "Plan", *, workspace: "Workspace", asked: dict[str, str]) -> str:
+    """Say what was published of what the plan asks, where it would be charged; "" for nothing."""
     from confide.release.growing import grown_before, told_grown
     from confide.release.published import published_before, told_before
 
-    ledger, analyst = workspace.ledger, workspace.analyst(planned)
-    key = request_key(planned, None)
-    grown = grown_before(planned, ledger=ledger, analyst=analyst, request_key=key)
+    grown = grown_before(planned, ledger=workspace.ledger, **asked)
     if grown:
         return told_grown(grown, plan=planned)
-    before = published_before(planned, ledger=workspace.ledger)
+    before = published_before(planned, ledger=workspace.ledger, **asked)
     return told_before(before, plan=planned) if before else ""
 
 

@@ -23,9 +23,7 @@ def run(
     ] = False,
     again: Annotated[
         bool,
-        typer.Option(
-            "--again", help="Publish periods anew that were published or grow: another charge."
-        ),
+        typer.Option("--again", help="Publish anew what was published, or grows: another charge."),
     ] = False,
     period: Period = None,
     as_json: Json = False,
@@ -33,11 +31,11 @@ def run(
 ) -> None:
     """Charge, read, add noise, certify, and leave a report.
 
-    Running the same study again delivers the same numbers at no charge; for fresh noise, and a
-    fresh charge, give another --request. With --reuse, published releases answer it, or it is
-    refused. A period that this study has published under another plan, as from an earlier
-    snapshot, and running counts that `confide advance` publishes, are charged a second time only
-    with --again.
+    Running the same study again delivers the same numbers at no charge to the same login; for fresh
+    noise, and a fresh charge, give another --request. With --reuse, published releases answer it,
+    or it is refused. What another login has published, or this one under a --request, a period that
+    this study has published under any plan, as from an earlier snapshot, and running counts that
+    `confide advance` publishes, are charged a second time only with --again.
     """
     from confide.cli.deliver import deliver
     from confide.cli.reuse import deliver_reused, show_reused

@@ -11,7 +11,6 @@ References:
         https://arxiv.org/abs/2202.08312
 """
 
-from confide.budget.entry import OVER
 from confide.budget.growth import Growth
 from confide.budget.ledger import Entry, Ledger
 from confide.errors import ContractError
@@ -45,7 +44,7 @@ def growable(plan: Plan, *, ledger: Ledger) -> int | None:
 
 def step_taken(plan: Plan, *, ledger: Ledger, analyst: str, request_key: str) -> Entry | None:
     """Return the step of a growing release that was answered under a request's own key."""
-    entry = _held(plan, ledger=ledger, analyst=analyst, request_key=request_key)
+    entry = ledger.known(plan.digest(), analyst=analyst, request_key=request_key)
     return entry if entry is not None and entry.continues and entry.payload_sha256 else None
 
 
@@ -60,7 +59,7 @@ def grown_before(
     """
     if grown_to(plan) is None:
         return ()
-    if _held(plan, ledger=ledger, analyst=analyst, request_key=request_key) is not None:
+    if ledger.known(plan.digest(), analyst=analyst, request_key=request_key) is not None:
         return ()
     question, study = growing_question(plan), plan.study
     asked = ledger.of_study(plan.dataset.lineage, study=study.id, period=study.period)
@@ -103,11 +102,3 @@ def refuse_grown(plan: Plan, *, ledger: Ledger, analyst: str, request_key: str) 
             "charge. For fresh noise, with a charge of its own: confide run --again, or "
             "again=True in Python.",
         )
-
-
-def _held(plan: Plan, *, ledger: Ledger, analyst: str, request_key: str) -> Entry | None:
-    """Return what the ledger holds under the key of a request; None of one that came to nothing."""
-    for entry in reversed(ledger.of_plan(plan.dataset.lineage, digest=plan.digest())):
-        if (entry.analyst, entry.request_key) == (analyst, request_key) and entry.state not in OVER:
-            return entry
-    return None

@@ -1,8 +1,10 @@
-"""Whether a study's period was published before under another plan, by the plan and the ledger.
+"""Whether what a study asks was published before, by the plan and the ledger.
 
 A study of a period is one question about that period.  Another snapshot, a longer range of a
-column, another error make another plan, which is another draw of noise and another charge.  That
-is never what a second run of the same month means by itself, so it has to be asked for.
+column, another error make another plan, which is another draw of noise and another charge; so does
+the very same plan for another login or under another key.  That is never what a second run of the
+same month means by itself, so it has to be asked for.  A study without a period is asked again
+under a key of its own, which is asking for it.
 
 *Privacy:* decided before anything is charged, by names and dates on the chain alone.
 """
@@ -10,48 +12,78 @@ is never what a second run of the same month means by itself, so it has to be as
 from confide.budget.ledger import Entry, Ledger
 from confide.errors import ContractError
 from confide.plans.plan import Plan
+from confide.release.growing import refuse_grown
+
+KEY = 32
+"""Hexadecimal digits of a plan that are the key of its request where none is named."""
 
 
-def published_before(plan: Plan, *, ledger: Ledger) -> tuple[Entry, ...]:
-    """Return the entries that answered a plan's study and period under another plan, oldest first.
+def key_of_plan(plan: Plan) -> str:
+    """Return the key of a request where none is named: a second run of a plan costs nothing."""
+    return plan.digest()[:KEY]
 
-    None where the plan itself was answered: it is then delivered again, at no charge.
+
+def published_before(
+    plan: Plan, *, ledger: Ledger, analyst: str, request_key: str
+) -> tuple[Entry, ...]:
+    """Return the entries that answered what a plan asks, oldest first, where it would be charged.
+
+    Of a study with a period all of that period, under whatever plan; of another one those of the
+    same plan, unless a key of its own is named.  None where this very request is known to the
+    ledger, which then delivers what it has, at no charge.
     """
-    study = plan.study
-    if not study.period:
+    if ledger.known(plan.digest(), analyst=analyst, request_key=request_key) is not None:
         return ()
-    asked = ledger.of_study(plan.dataset.lineage, study=study.id, period=study.period)
-    same = tuple(entry for entry in asked if entry.payload_sha256)
-    mine = plan.digest()
-    return () if any(entry.plan_digest == mine for entry in same) else same
+    study, lineage = plan.study, plan.dataset.lineage
+    if study.period:
+        asked = ledger.of_study(lineage, study=study.id, period=study.period)
+    elif request_key == key_of_plan(plan):
+        asked = ledger.of_plan(lineage, digest=plan.digest())
+    else:
+        return ()
+    return tuple(entry for entry in asked if entry.payload_sha256)
 
 
 def told_before(entries: tuple[Entry, ...], *, plan: Plan) -> str:
     """Return what was published of a plan's period, and what is different now."""
     study, last = plan.study, entries[-1]
     now = plan.dataset.snapshot
-    differs = (
-        f"from snapshot {last.snapshot!r}; this one is {now!r}"
-        if last.snapshot != now
-        else f"from the same snapshot {now!r}, under another plan"
-    )
+    if last.plan_digest == plan.digest():
+        differs = f"under this very plan, for {last.analyst} with the key {last.request_key}"
+    elif last.snapshot != now:
+        differs = f"from snapshot {last.snapshot!r}; this one is {now!r}"
+    else:
+        differs = f"from the same snapshot {now!r}, under another plan"
     times = "" if len(entries) == 1 else f", and {len(entries) - 1} times before"
+    what = f"has published {study.period}" if study.period else "is published"
     return (
-        f"Study {study.id!r} has published {study.period} already: ledger entry {last.number} of "
+        f"Study {study.id!r} {what} already: ledger entry {last.number} of "
         f"{last.at[:10]}, {last.amount.text(last.measure)}{times}, {differs}."
     )
 
 
-def refuse_again(plan: Plan, *, ledger: Ledger) -> None:
-    """Refuse to charge a period a second time that a study has published.
+def refuse_again(plan: Plan, *, ledger: Ledger, analyst: str, request_key: str) -> None:
+    """Refuse to charge a second time what a study has published, or what grows.
 
     Raises:
-        ContractError: If it was published under another plan; nothing is charged.
+        ContractError: If it was published, and this very request is not known; nothing is charged.
     """
-    before = published_before(plan, ledger=ledger)
+    asked = {"analyst": analyst, "request_key": request_key}
+    refuse_grown(plan, ledger=ledger, **asked)
+    before = published_before(plan, ledger=ledger, **asked)
     if before:
         raise ContractError(
-            f"{told_before(before, plan=plan)} Nothing was charged.",
-            hint="To publish the period anew, with a charge of its own: confide run --again, or "
-            "again=True in Python.",
+            f"{told_before(before, plan=plan)} Nothing was charged.", hint=_hint(before, plan=plan)
         )
+
+
+def _hint(before: tuple[Entry, ...], *, plan: Plan) -> str:
+    same = before[-1].plan_digest == plan.digest()
+    free = (
+        "Its login has it again at no charge, with that key as --request; --reuse may answer "
+        "others from it. "
+    )
+    return (
+        f"{free if same else ''}To publish it anew, with a charge of its own: confide run --again, "
+        "or again=True in Python."
+    )

@@ -173,3 +173,64 @@ def test_in_python_a_month_again_is_asked_for_by_name(clinic):
         second = workspace.release(plan, again=True)
         assert workspace.release(plan).noisy.payload() == second.noisy.payload()
     assert first.noisy.payload() != second.noisy.payload()
+
+
+def released_as(clinic, login, monkeypatch, *period):
+    monkeypatch.setenv("LOGNAME", login)
+    body = confide("plan", clinic.study, *period, "--json")
+    assert ("running it again costs nothing" in body.err) == bool(body.json["released-as"])
+    assert not (body.json["released-as"] and body.json["published-before"])
+    return body.json
+
+
+@pytest.mark.parametrize("period", [("--period", "2026-02"), ()], ids=["period", "none"])
+def test_what_another_login_published_is_charged_again_only_when_that_is_asked_for(
+    clinic, monkeypatch, period
+):
+    """Nor is it said to cost nothing: only who asked has it again."""
+    if not period:
+        clinic.study.write_text(STUDY.replace(", period: {column: day, of: month}", ""))
+
+    def ran(name, *more):
+        words = ("run", clinic.study, *period, "-o", clinic.folder / name, *more, "--json")
+        return confide(*words)
+
+    monkeypatch.setenv("LOGNAME", "ada")
+    first = ran("first").json
+    spent = lifetime(clinic)
+    assert released_as(clinic, "ada", monkeypatch, *period)["published-before"] == ""
+    told = released_as(clinic, "eve", monkeypatch, *period)["published-before"]
+    assert f"under this very plan, for ada with the key {first['request']}" in told
+    refused = ran("second")
+    assert (refused.code, refused.json["message"]) == (7, f"{told} Nothing was charged.")
+    assert lifetime(clinic) == spent
+    assert ran("second", "--again").json["charged"] is True
+    for login in ("ada", "eve"):
+        assert released_as(clinic, login, monkeypatch, *period)["released-as"]
+        assert ran(f"{login} again").json["charged"] is False
+
+
+@pytest.mark.parametrize("period", [("--period", "2026-02"), ()], ids=["period", "none"])
+def test_what_was_published_under_a_key_is_charged_again_only_when_that_is_asked_for(
+    clinic, period
+):
+    if not period:
+        clinic.study.write_text(STUDY.replace(", period: {column: day, of: month}", ""))
+    words = ("run", clinic.study, *period, "-o")
+    assert confide(*words, clinic.folder / "a", "--request", "board", "--json").json["charged"]
+    planned = confide("plan", clinic.study, *period, "--json").json
+    assert (planned["released-as"], "with the key board" in planned["published-before"]) == (
+        [],
+        True,
+    )
+    plain = confide(*words, clinic.folder / "b", "--json")
+    assert (plain.code, "--request" in plain.json["hint"]) == (7, True)
+    again = confide(*words, clinic.folder / "b", "--request", "board", "--json")
+    assert again.json["charged"] is False
+    fresh = confide(*words, clinic.folder / "c", "--request", "fresh", "--json")
+    assert fresh.code == (7 if period else 0), "a key of its own asks where no period is named"
+    workspace, study = open_study(clinic.study, period=period[1] if period else None)
+    with workspace:
+        with pytest.raises(ContractError, match=r"for .* with the key (board|fresh)"):
+            workspace.release(study.plan())
+        assert workspace.release(study.plan(), again=True)

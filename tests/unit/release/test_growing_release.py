@@ -3,6 +3,9 @@
 import csv
 import datetime as dt
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -395,3 +398,33 @@ def test_the_price_of_a_plan_does_not_depend_on_how_much_of_it_is_published(fold
         assert early.nano == late.nano
         assert isinstance(early.statistics[0], RunningCounts)
         assert early.nano > 0
+
+
+def test_periods_are_not_charged_anew_unasked_after_a_run_that_asked_was_killed(folder):
+    """Its charge is given back, so the request is as good as never made."""
+    grow(folder, steps=(10, 12))
+    write(folder, days=12, snapshot="later")
+    dies = (
+        "import os, sys, confide\n"
+        "from confide.budget.chained_ledger import ChainedLedger\n"
+        "from unit.release.test_growing_release import plan_of\n"
+        "ChainedLedger.start_reading = lambda *_: os._exit(9)\n"
+        "ws = confide.open(sys.argv[1])\n"
+        "ws.release(plan_of(ws, 12), again=True)\n"
+    )
+    with confide.open(folder / "dataset.yaml") as ws:
+        before = spent(ws)
+        ran = subprocess.run(
+            [sys.executable, "-c", dies, folder / "dataset.yaml"], env=here(), check=False
+        )
+        assert ran.returncode == 9
+        with pytest.raises(ContractError, match="was charged for all of these periods"):
+            ws.release(plan_of(ws, 12))
+        assert ws.release(plan_of(ws, 12), again=True)
+        assert spent(ws) != before
+
+
+def here():
+    """The environment of a process that imports these tests."""
+    path = Path(__file__).parents[2]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(path), *sys.path])}
