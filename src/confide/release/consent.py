@@ -115,6 +115,8 @@ def withdraw(
 ) -> Forgotten:
     """Take persons out of all that is kept and of every later release, for good.
 
+    An id counts as this source has it, and as a source of the folder would whose ids are texts.
+
     Args:
         ids: Person ids as the source has them.
         lost: Why these are all who ever withdrew; None if lists of before hold.
@@ -143,6 +145,7 @@ def withdraw(
     if lost is not None:
         require_reason(lost.reason, what="going on without a list of withdrawn patients")
     engine = over(who_withdrew(folder, ledger=ledger if lost is None else None))
+    ids = tuple(ids)
     words = [[engine.identity(reading) for reading in readings(each)] for each in ids]
     if not words:
         raise ContractError("Expected a person id, got none.", hint="Write one on each line.")
@@ -152,6 +155,7 @@ def withdraw(
                 f"Id {place} cannot be a person id of this source; nothing was done.",
                 hint="Write ids as the source has them, one on each line.",
             )
+    words += [[engine.identity_as_text(reading) for reading in readings(each)] for each in ids]
     whole = sorted({each for read in words for each in read if each is not None})
     identities, key = np.array(whole, dtype=np.uint64), read_order_key(folder)
     said: dict[str, Any] = {"tag": list_withdrawn(folder / FOLDER, identities, hash_key=key)}
@@ -170,7 +174,7 @@ def withdraw(
             hint="When it is done, do the same again with the same ids.",
         ) from None
     forget_people(folder / PATIENTS, identities, hash_key=key)
-    return Forgotten(patients=len(words), copies=copies, row=row)
+    return Forgotten(patients=len(ids), copies=copies, row=row)
 
 
 def readings(given: str) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from confide.rows.hardening import attach, hardening
 from confide.rows.identity import WITHDRAWN, identity_of, identity_parameters
 from confide.rows.kept_rows import records_query
 from confide.rows.keyed_order import coefficients
-from confide.rows.layout import Layout
+from confide.rows.layout import Ids, Layout
 from confide.rows.person_sums import PersonSums, stored_sums
 from confide.rows.prepared.copies import Copies, MakeCopies, UseCopies
 from confide.rows.prepared.manifest import Standing, copies_in
@@ -203,6 +203,10 @@ class DuckDBEngine:
     def identity(self, person_id: str) -> tuple[int, int] | None:
         """Return the keyed hash of a person id as it is written; None if it cannot be one."""
         return identity_of(person_id, ids=self._layout.ids, on=self._session)
+
+    def identity_as_text(self, person_id: str) -> tuple[int, int] | None:
+        """Return the keyed hash that a person id has where ids are texts."""
+        return identity_of(person_id, ids=Ids.TEXT, on=self._session)
 
     def problems(self) -> Mapping[str, str]:
         """Return why declared tables cannot be used, by table; from names and types alone."""

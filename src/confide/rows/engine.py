@@ -177,6 +177,9 @@ class Engine(Protocol):
             EngineError: If reading failed; carries the class of the failure and no data.
         """
 
+    def identity_as_text(self, person_id: str) -> tuple[int, int] | None:
+        """Return the keyed hash that a person id has in sources whose ids are texts."""
+
     def identity(self, person_id: str) -> tuple[int, int] | None:
         """Return the keyed hash of a person id as it is written; None if it cannot be one."""
 

@@ -31,6 +31,33 @@ def beside(path):
     return other
 
 
+NUMBERED = """\
+dataset: {{id: {name}, lineage: {name}, snapshot: "1"}}
+source: {{kind: frames}}
+protects: {{unit: patient, id: pid, adjacency: add-remove}}
+accounting: {{measure: pure}}
+caps: {{lifetime: {{epsilon: 900}}}}
+tables:
+  visits: {{from: visits, columns: {{ward: {{categories: {{1: a, 2: b}}}}}}}}
+"""
+
+
+def test_an_id_is_taken_out_as_another_data_set_of_the_folder_has_it(tmp_path):
+    ids = {"whole": pa.array(range(1, 41)), "texts": pa.array([f"{i}.0" for i in range(1, 41)])}
+
+    def opened(name):
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(NUMBERED.format(name=name))
+        return confide.open(path, frames={"visits": pa.table({"pid": ids[name], "ward": [1] * 40})})
+
+    with opened("whole") as at:
+        at.forget(["7.0"])
+    for name in ids:
+        with opened(name) as at:
+            plan = at.plan({"id": "n", "kind": "count", "table": "visits"}, epsilon=60)
+            assert at.release(plan).estimates[0].value == 39, name
+
+
 def delete_lists(path, *, but=0):
     """Delete the lists; the newest ``but`` stay."""
     lists = (path.parent / ".confide" / "withdrawn").iterdir()
