@@ -69,3 +69,18 @@ def test_copies_of_a_file_that_was_written_again_with_equal_size_and_time_are_no
     confide("prepare", clinic.dataset, "--quiet")
     assert confide("plan", clinic.study, "--json").json["reading"][0] == "Reads prepared copies."
     assert confide("prepare", clinic.dataset, "--check", "--json").json["same"] is True
+
+
+def test_a_data_set_that_protects_hospitals_has_nothing_to_prepare(tmp_path):
+    (tmp_path / "r.csv").write_text("pid,hosp,dx\n1,1,a\n2,1,b\n")
+    (tmp_path / "dataset.yaml").write_text(
+        'dataset: {id: h, lineage: h, snapshot: "1"}\n'
+        "source: {kind: csv, path: .}\n"
+        "protects: {unit: hospital, id: hosp, adjacency: add-remove}\n"
+        "accounting: {measure: pure}\n"
+        "caps: {lifetime: {epsilon: 9}}\n"
+        "tables: {r: {from: r.csv, columns: {dx: {categories: [a, b]}}}}\n"
+    )
+    ran = confide("prepare", tmp_path / "dataset.yaml")
+    assert ran.code == 7
+    assert "nothing to prepare" in ran.err

@@ -175,6 +175,11 @@ def _written(
     before: Manifest | None,
     progress: Callable[[str], None],
 ) -> Manifest:
+    if work.dataset.unit.entity is Entity.HOSPITAL:
+        raise ContractError(
+            "With the hospital as privacy unit there is nothing to prepare.",
+            hint="Trainings read the source as it is: run the study.",
+        )
     with _engine(work, copying=MakeCopies(folder=work.folder.resolve())) as engine:
         _require_same(engine.state, state)
         problems = engine.problems()
