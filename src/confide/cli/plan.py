@@ -85,7 +85,8 @@ def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
     spent = workspace.spent(planned)
     asked = {"analyst": workspace.analyst(planned), "request_key": request_key(planned, None)}
     known = workspace.ledger.known(planned.digest(), **asked)
-    released = [known.number] if known is not None and known.payload_sha256 else []
+    answered = known is not None and bool(known.payload_sha256)
+    released = [known.number] if known is not None and answered and not known.withheld else []
     caps = _caps(spent, planned=planned)
     return {
         "study": planned.study.id,
@@ -100,6 +101,7 @@ def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
         "patients": patient_promises(dataset, words=load_words("en")),
         "fits": all(cap["fits"] for cap in caps),
         "released-as": released,
+        "withheld-as": known.number if known is not None and known.withheld else None,
         "approval": approval(planned, workspace=workspace),
         "grows-from": growable(planned, ledger=workspace.ledger),
         "published-before": _before(planned, workspace=workspace, asked=asked),
@@ -288,13 +290,23 @@ def show_plan(body: dict[str, Any]) -> None:
     if "offers" in body:
         show_offered(body["offers"], of=len(body["statistics"]))
     _show_budget(body)
-    if body["approval"] is not None and not body["approval"]["admitted"]:
-        say(f"Not yet: {body['approval']['message']} {body['approval']['hint']}", style="yellow")
-    if body["published-before"]:
-        say(f"{body['published-before']} To be charged anew: run it with --again.", style="yellow")
+    _show_standing(body)
     say(f"All together: {body['loss']['text']}.", style="bold")
     for sentence in body["loss"]["odds"]:
         say(f"  {sentence}")
+
+
+def _show_standing(body: dict[str, Any]) -> None:
+    """Print whether the plan was published, is admitted, or repeats what was published."""
+    if body["released-as"]:
+        entry = body["released-as"][0]
+        say(f"Published already, as entry {entry}: it is delivered again as it is.", style="yellow")
+    elif body["withheld-as"] is not None:
+        say(f"Answered in entry {body['withheld-as']}, which is withheld.", style="yellow")
+    elif body["approval"] is not None and not body["approval"]["admitted"]:
+        say(f"Not yet: {body['approval']['message']} {body['approval']['hint']}", style="yellow")
+    if body["published-before"]:
+        say(f"{body['published-before']} To be charged anew: run it with --again.", style="yellow")
 
 
 def _show_budget(body: dict[str, Any]) -> None:

@@ -59,6 +59,7 @@ def plan_alone(study: "DeclaredStudy", planned: "Plan", *, why: str) -> dict[str
         "patients": patient_promises(planned.dataset, words=load_words("en")),
         "fits": None if all(cap["fits"] is None for cap in caps) else False,
         "released-as": None,
+        "withheld-as": None,
         "approval": None,
         "grows-from": None,
         "published-before": None,

@@ -117,10 +117,16 @@ def test_a_study_is_asked_for_approved_run_and_withheld(clinic):
     assert [each["state"] for each in listed] == ["published"]
 
     entry = listed[0]["entry"]
+    planned = confide("plan", clinic.study)
+    assert f"Published already, as entry {entry}" in planned.out
+    assert "Not yet" not in planned.out
     stays = confide("ledger", "show", clinic.dataset, "--json").json["caps"]
     words = ("request", "withhold", entry, clinic.dataset, "--reason", "wrong bins")
     assert confide(*words, "--key", clinic.keys["ada"]).code == 3
     assert confide(*words, "--key", clinic.keys["cy"]).code == 0
+    planned = confide("plan", clinic.study)
+    assert f"Answered in entry {entry}, which is withheld." in planned.out
+    assert "costs nothing" not in planned.out + planned.err
     gone = confide("run", clinic.study, "--out", clinic.folder / "other", "--json")
     assert (gone.code, "is withheld" in gone.json["message"]) == (3, True)
     assert not (clinic.folder / "other").exists()
