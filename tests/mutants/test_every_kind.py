@@ -71,7 +71,7 @@ def test_every_kind_of_statistic_has_a_mutant() -> None:
 
 
 def test_an_engine_that_keeps_one_row_more_is_caught_in_every_kind() -> None:
-    drawn = neighbours(200, entity=Entity.PATIENT, entropy=SeededEntropy(5))
+    drawn = neighbours(100, entity=Entity.PATIENT, entropy=SeededEntropy(5))
     found = search(of_events(), drawn=drawn, entity=Entity.PATIENT, evaluate=evaluate)
     caught = {one.statistic for one in found if not one.holds}
     assert caught == {statistic.id for statistic in of_events()}

@@ -81,7 +81,10 @@ def test_the_unbroken_evaluator_agrees(truth):
 
 @pytest.mark.parametrize("flaw", FLAWS)
 def test_agreement_rejects(truth, flaw):
-    assert Reference(OF, DATABASE.rows, KEY, flaw=flaw).aggregate(ASKED) != truth
+    broken = Reference(OF, DATABASE.rows, KEY, flaw=flaw)
+    assert any(
+        broken.aggregate((asked,)) != (right,) for asked, right in zip(ASKED, truth, strict=True)
+    )
 
 
 def test_row_order_rejects_the_load_order_as_order():

@@ -173,10 +173,10 @@ def _fuzz(tmp_path, *, studies, most_runs, seed):
 
 def test_fuzzed_studies_get_the_same_answer_on_neighbouring_clinics(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    codes, runs = _fuzz(tmp_path, studies=300, most_runs=6, seed=20261121)
-    assert runs == 6
-    assert codes.count(7) > 100
-    assert codes.count(0) > 15
+    codes, runs = _fuzz(tmp_path, studies=200, most_runs=4, seed=20261121)
+    assert runs == 4
+    assert codes.count(7) > 66
+    assert codes.count(0) > 8
 
 
 @pytest.mark.audit

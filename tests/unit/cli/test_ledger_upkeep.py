@@ -9,7 +9,7 @@ import pytest
 from command_line import confide
 from ledgers import schema_of
 from postgres_server import server
-from small_clinic import make_clinic
+from small_clinic import Clinic, make_clinic
 
 
 def in_postgres(dataset, *, schema):
@@ -26,17 +26,22 @@ def make(kind, folder):
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def clinic(request, tmp_path):
-    made = make(request.param, tmp_path)
-    ran("run", made.study, "--out", tmp_path / "out")
-    return made
+def clinic(request):
+    return request.getfixturevalue({"sqlite": "plain", "postgres": "shared"}[request.param])
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """A clinic with one release in ``out``; tests work on copies of it."""
+    made = make_clinic(tmp_path_factory.mktemp("begun"))
+    ran("run", made.study, "--out", made.folder / "out")
+    return made.folder
 
 
 @pytest.fixture
-def plain(tmp_path):
-    made = make("sqlite", tmp_path)
-    ran("run", made.study, "--out", tmp_path / "out")
-    return made
+def plain(begun, tmp_path):
+    shutil.copytree(begun, tmp_path, dirs_exist_ok=True)
+    return Clinic(folder=tmp_path)
 
 
 @pytest.fixture

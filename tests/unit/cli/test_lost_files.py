@@ -17,12 +17,21 @@ from small_clinic import make_clinic
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def clinic(request, tmp_path):
+    if request.param == "sqlite":
+        return request.getfixturevalue("plain")
     return begun(request.param, tmp_path)
 
 
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory):
+    return begun("sqlite", tmp_path_factory.mktemp("ready")).folder
+
+
 @pytest.fixture
-def plain(tmp_path):
-    return begun("sqlite", tmp_path)
+def plain(ready, tmp_path):
+    """A copy of a clinic with one release."""
+    shutil.copytree(ready, tmp_path, dirs_exist_ok=True)
+    return World(kind="sqlite", folder=tmp_path)
 
 
 def begun(kind, folder):

@@ -1,6 +1,7 @@
 """Somebody with a shell and the site's key, but no officer's, writes past the desk or lies to it."""
 
 import json
+import shutil
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -40,6 +41,23 @@ def clinic(request, tmp_path):
 @pytest.fixture
 def plain(tmp_path):
     return make("sqlite", tmp_path / "clinic")
+
+
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory):
+    made = make("sqlite", tmp_path_factory.mktemp("ready") / "clinic")
+    assert run(made, "first").code == 0
+    return made
+
+
+@pytest.fixture
+def begun(ready, tmp_path):
+    """A copy of a clinic with one release."""
+    folder = tmp_path / "clinic"
+    shutil.copytree(ready.folder, folder)
+    keys = {name: folder / key.name for name, key in ready.keys.items()}
+    files = {"dataset": folder / ready.dataset.name, "study": folder / ready.study.name}
+    return SimpleNamespace(folder=folder, keys=keys, public=ready.public, **files)
 
 
 @pytest.fixture
@@ -153,17 +171,16 @@ def test_an_act_on_the_whole_ledger_is_every_officers_whatever_data_set_its_row_
 
 
 def test_lists_of_withdrawn_patients_are_lost_by_every_officers_word_whatever_data_set_says_so(
-    plain,
+    begun,
 ):
     """One without a policy needs no fewer officers: the lists hold for all of the ledger."""
-    assert run(plain, "first").code == 0
-    with open_ledger(plain.dataset) as (held, declared):
+    with open_ledger(begun.dataset) as (held, declared):
         held.register(replace(declared.terms(), lineage="other", caps=Caps(lifetime=10**9)))
         lost = {"tag": "e" * 64, "by": "bo", "reason": "mine"}
-        for hand in ((), officers_of([plain.keys["bo"]])):
+        for hand in ((), officers_of([begun.keys["bo"]])):
             with pytest.raises(ApprovalMissingError):
                 held.desk.consent.note_lists_lost("other", **lost, officers=hand)
-        held.desk.consent.note_lists_lost("other", **lost, officers=officers_of([plain.keys["cy"]]))
+        held.desk.consent.note_lists_lost("other", **lost, officers=officers_of([begun.keys["cy"]]))
         assert held.desk.consent.withdrawals() == {"e" * 64}
 
 
@@ -278,9 +295,8 @@ def test_a_growing_release_repeats_no_answer_that_is_withheld(board):
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_line_that_no_ledger_wrote_does_not_keep_it_frozen(plain, line):
-    assert run(plain, "first").code == 0
-    spent, anchor = caps(plain), plain.folder / ".confide" / "anchor.jsonl"
+def test_a_line_that_no_ledger_wrote_does_not_keep_it_frozen(begun, line):
+    spent, anchor = caps(begun), begun.folder / ".confide" / "anchor.jsonl"
     head = {"number": "1", "hash": "x", "kind": "reserved", "lineage": "clinic"}
     head |= {"spent": {}, "key": "k", "signature": "s"}
     odd = LINES[line]
@@ -288,22 +304,21 @@ def test_a_line_that_no_ledger_wrote_does_not_keep_it_frozen(plain, line):
         head |= odd if odd.keys() & head.keys() else {"spent": odd}
     written = odd if line == "deep" else json.dumps(head).encode()
     anchor.write_bytes(anchor.read_bytes() + written + b"\n")
-    frozen = confide("ledger", "show", plain.dataset, "--json")
+    frozen = confide("ledger", "show", begun.dataset, "--json")
     assert (frozen.code, frozen.json["error"]) == (6, "LedgerFrozenError")
-    go_on = ("ledger", "unfreeze", plain.dataset, "--reason", "a line of nobody's")
+    go_on = ("ledger", "unfreeze", begun.dataset, "--reason", "a line of nobody's")
     assert confide(*go_on).code == 4
-    assert confide(*go_on, "--officer", plain.keys["cy"]).code == 0
-    assert caps(plain) == spent
-    assert confide("ledger", "verify", plain.dataset).code == 0
+    assert confide(*go_on, "--officer", begun.keys["cy"]).code == 0
+    assert caps(begun) == spent
+    assert confide("ledger", "verify", begun.dataset).code == 0
 
 
-def test_a_reason_of_bytes_that_are_no_text_is_refused_free_of_charge(plain):
-    assert run(plain, "first").code == 0
+def test_a_reason_of_bytes_that_are_no_text_is_refused_free_of_charge(begun):
     for act in ("rotate-keys", "unfreeze"):
-        hand = ("--officer", plain.keys["cy"], "--json")
-        refused = confide("ledger", act, plain.dataset, "--reason", "x\udcff", *hand)
+        hand = ("--officer", begun.keys["cy"], "--json")
+        refused = confide("ledger", act, begun.dataset, "--reason", "x\udcff", *hand)
         assert (refused.code, refused.json["error"]) == (7, "InvalidParameterError"), refused.out
-    assert confide("ledger", "verify", plain.dataset).code == 0
+    assert confide("ledger", "verify", begun.dataset).code == 0
 
 
 def test_one_key_under_two_names_is_no_policy(plain):
@@ -328,16 +343,15 @@ def test_a_cap_above_what_a_counter_holds_is_kept_and_counts(clinic):
     assert confide("ledger", "verify", clinic.dataset).code == 0
 
 
-def test_an_act_that_nobody_signed_makes_no_hash_key(plain):
+def test_an_act_that_nobody_signed_makes_no_hash_key(begun):
     """One that is missing is made anew when an officer goes on, and not when a stranger tries."""
-    assert run(plain, "first").code == 0
-    key = plain.folder / ".confide" / "hash.key"
+    key = begun.folder / ".confide" / "hash.key"
     kept = key.read_bytes()
     key.unlink()
-    go_on = ("ledger", "unfreeze", plain.dataset, "--reason", "mine")
-    for hand in ((), ("--officer", plain.keys["bo"])):
+    go_on = ("ledger", "unfreeze", begun.dataset, "--reason", "mine")
+    for hand in ((), ("--officer", begun.keys["bo"])):
         assert confide(*go_on, *hand).code == 4
         assert not key.exists()
     key.write_bytes(kept)
     key.chmod(0o600)
-    assert confide("ledger", "verify", plain.dataset).code == 0
+    assert confide("ledger", "verify", begun.dataset).code == 0

@@ -1,37 +1,24 @@
 """`confide plan` where the ledger cannot be opened: it says what follows, and what is not known."""
 
-import ctypes
 import json
-import subprocess
-import sys
 
 import pytest
 
 from command_line import confide
+from real_command import run
 from small_clinic import make_clinic
 
-DAC_OVERRIDE, DAC_READ_SEARCH, DROP = 1, 2, 24
-COMMAND = "from confide.__main__ import main; main()"
 
-
-def without_powers():
-    """Let modes of files bind root too (prctl PR_CAPBSET_DROP); others have no such powers."""
-    for power in (DAC_OVERRIDE, DAC_READ_SEARCH):
-        ctypes.CDLL(None).prctl(DROP, power, 0, 0, 0)
-
-
-def planned(study):
-    words = [sys.executable, "-c", COMMAND, "plan", str(study), "--json"]
-    return subprocess.run(
-        words, capture_output=True, text=True, check=False, timeout=120, preexec_fn=without_powers
-    )
+def planned(study, *, cwd):
+    """Plan without the powers of root, which read and write whatever the modes say."""
+    return run("plan", study, "--json", cwd=cwd, powerless=True)
 
 
 def require_plan_alone(ran, *, why):
-    assert ran.returncode == 0, ran.stderr
-    body = json.loads(ran.stdout)
+    assert ran.code == 0, ran.told
+    body = json.loads(ran.out)
     assert why in body["unknown"]
-    assert "Not known: what is left of each cap" in ran.stderr
+    assert "Not known: what is left of each cap" in ran.told
     assert {(cap["spent"], cap["free-after"], cap["fits"]) for cap in body["caps"]} == {
         (None, None, None)
     }
@@ -48,10 +35,10 @@ def clinic(tmp_path):
         (at.folder / ".confide").chmod(0o700)
 
 
-def test_a_read_only_folder_is_planned_without_a_ledger_and_nothing_is_made(clinic):
+def test_a_read_only_folder_is_planned_without_a_ledger_and_nothing_is_made(clinic, tmp_path):
     clinic.folder.chmod(0o555)
     before = sorted(clinic.folder.rglob("*"))
-    body = require_plan_alone(planned(clinic.study), why="the folder is read-only")
+    body = require_plan_alone(planned(clinic.study, cwd=tmp_path), why="the folder is read-only")
     assert sorted(clinic.folder.rglob("*")) == before
     clinic.folder.chmod(0o700)
     whole = confide("plan", clinic.study, "--json").json
@@ -61,27 +48,29 @@ def test_a_read_only_folder_is_planned_without_a_ledger_and_nothing_is_made(clin
     assert set(limits) <= {(cap["limit"], cap["this"]) for cap in whole["caps"]}
 
 
-def test_a_workspace_that_may_not_be_written_is_planned_without_its_ledger(clinic):
+def test_a_workspace_that_may_not_be_written_is_planned_without_its_ledger(clinic, tmp_path):
     assert confide("plan", clinic.study, "--quiet").code == 0
     (clinic.folder / ".confide").chmod(0o500)
-    require_plan_alone(planned(clinic.study), why=".confide cannot be read and written by you")
+    require_plan_alone(
+        planned(clinic.study, cwd=tmp_path), why=".confide cannot be read and written by you"
+    )
 
 
 @pytest.mark.parametrize("name", ["hash.key", "signing.key", "ledger.sqlite"])
-def test_a_volume_whose_files_others_may_read_is_planned_without_them(clinic, name):
+def test_a_volume_whose_files_others_may_read_is_planned_without_them(clinic, name, tmp_path):
     assert confide("plan", clinic.study, "--quiet").code == 0
     (clinic.folder / ".confide" / name).chmod(0o640)
-    require_plan_alone(planned(clinic.study), why=f"{name} is open to others")
+    require_plan_alone(planned(clinic.study, cwd=tmp_path), why=f"{name} is open to others")
     assert confide("run", clinic.study, "--out", clinic.folder / "out").code == 7
 
 
-def test_a_plan_that_no_cap_allows_is_told_so_without_a_ledger(clinic):
+def test_a_plan_that_no_cap_allows_is_told_so_without_a_ledger(clinic, tmp_path):
     text = clinic.study.read_text().replace("{within: 20}", "{within: 1}")
     clinic.study.write_text(text)
     clinic.folder.chmod(0o555)
-    ran = planned(clinic.study)
-    assert ran.returncode == 5, ran.stderr
-    assert "a cap would be passed" in ran.stderr
+    ran = planned(clinic.study, cwd=tmp_path)
+    assert ran.code == 5, ran.told
+    assert "a cap would be passed" in ran.told
 
 
 def test_the_table_says_not_known_where_it_is_not(clinic):

@@ -27,6 +27,9 @@ from confide.jobs.learning.per_patient_gradients import (  # noqa: E402
 from module_gradients import gradients_of  # noqa: E402
 
 FEATURES = 4
+EVERY = pytest.param(range(2, 60), marks=pytest.mark.audit, id="every size")
+SIZES = pytest.mark.parametrize("sizes", [pytest.param((2, 9, 16, 33), id="some sizes"), EVERY])
+"""Sizes of batches: few, beyond a block, whole blocks, and large; all of them in the long suite."""
 
 
 @pytest.fixture(autouse=True)
@@ -252,14 +255,15 @@ class Recalling(torch.nn.Module):
         return found
 
 
+@pytest.mark.parametrize("batches", [40, pytest.param(200, marks=pytest.mark.audit)])
 @pytest.mark.parametrize("kind", [Gated, Recalling])
-def test_no_module_lets_one_patient_move_what_others_add_in_any_batch(kind):
+def test_no_module_lets_one_patient_move_what_others_add_in_any_batch(kind, batches):
     """A gate on the mean of a batch once moved the sum by 18.5 R against a claim of R."""
     torch.manual_seed(2)
     rng = np.random.default_rng(12)
     module = validated(kind(), features=FEATURES, classes=2)
     of = gradients_of(module, features=FEATURES, clip=0.3)
-    for _ in range(200):
+    for _ in range(batches):
         n = int(rng.integers(2, 24))
         inputs = -rng.uniform(0.5, 0.62, (n, FEATURES))
         inputs[-1] = -1.0  # who opens the gate for all
@@ -281,14 +285,15 @@ class Steep(torch.nn.Module):
         return self.last(torch.sin(1e16 * torch.exp(-40 * far) * self.first(rows)))
 
 
+@SIZES
 @pytest.mark.parametrize("width", [1, 7, 33])
-def test_where_last_bits_decide_one_patient_more_moves_nobody_elses_part(width):
+def test_where_last_bits_decide_one_patient_more_moves_nobody_elses_part(width, sizes):
     """Planted rows at which a batch of another size turned gradients once moved the sum by 3 R."""
     torch.manual_seed(5)
     rng = np.random.default_rng(14)
     module = validated(Steep(width), features=FEATURES, classes=2)
     of = gradients_of(module, features=FEATURES, clip=1.0)
-    for n in range(2, 60):
+    for n in sizes:
         inputs = rng.uniform(-0.1, 0.1, (n, FEATURES)) - 0.7
         rows = Rows(patient=np.arange(n), inputs=inputs, classes=rng.integers(0, 2, n))
         moved = of.summed(rows) - of.summed(rows.of(np.arange(n - 1)))
@@ -308,8 +313,9 @@ class SteepAndFailing(Steep):
         return super().forward(rows) + self.table.index_select(0, place)[:, None]
 
 
+@SIZES
 @pytest.mark.parametrize("width", [1, 7])
-def test_a_row_that_fails_moves_no_bit_of_anybody_else(width):
+def test_a_row_that_fails_moves_no_bit_of_anybody_else(width, sizes):
     """It once let everybody in its part of a batch be computed alone: 582 R against a claim of R."""
     torch.manual_seed(5)
     rng = np.random.default_rng(14)
@@ -318,7 +324,7 @@ def test_a_row_that_fails_moves_no_bit_of_anybody_else(width):
         features=FEATURES,
         clip=1.0,
     )
-    for n in range(2, 60):
+    for n in sizes:
         inputs = rng.uniform(-0.1, 0.1, (n, FEATURES)) - 0.7
         inputs[-1, 0] = 1.0
         rows = Rows(patient=np.arange(n), inputs=inputs, classes=rng.integers(0, 2, n))
