@@ -67,6 +67,18 @@ def test_a_persons_key_is_theirs_alone_and_never_written_over(clinic):
     assert (again.code, "not written over" in again.err) == (7, True)
 
 
+def stands(clinic, entry):
+    """What a plan says of a study that was answered."""
+    planned = confide("plan", clinic.study)
+    said = {
+        "published": f"Published already, as entry {entry}",
+        "withheld": f"Answered in entry {entry}, which is withheld.",
+        "not yet": "Not yet",
+        "free": "costs nothing",
+    }
+    return [name for name, text in said.items() if text in planned.out + planned.err]
+
+
 def test_a_study_is_asked_for_approved_run_and_withheld(clinic):
     out = clinic.folder / "out"
     refused = confide("run", clinic.study, "--out", out, "--json")
@@ -117,16 +129,12 @@ def test_a_study_is_asked_for_approved_run_and_withheld(clinic):
     assert [each["state"] for each in listed] == ["published"]
 
     entry = listed[0]["entry"]
-    planned = confide("plan", clinic.study)
-    assert f"Published already, as entry {entry}" in planned.out
-    assert "Not yet" not in planned.out
+    assert stands(clinic, entry) == ["published", "free"]
     stays = confide("ledger", "show", clinic.dataset, "--json").json["caps"]
     words = ("request", "withhold", entry, clinic.dataset, "--reason", "wrong bins")
     assert confide(*words, "--key", clinic.keys["ada"]).code == 3
     assert confide(*words, "--key", clinic.keys["cy"]).code == 0
-    planned = confide("plan", clinic.study)
-    assert f"Answered in entry {entry}, which is withheld." in planned.out
-    assert "costs nothing" not in planned.out + planned.err
+    assert stands(clinic, entry) == ["withheld"]
     gone = confide("run", clinic.study, "--out", clinic.folder / "other", "--json")
     assert (gone.code, "is withheld" in gone.json["message"]) == (3, True)
     assert not (clinic.folder / "other").exists()
