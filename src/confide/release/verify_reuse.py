@@ -34,7 +34,7 @@ STATED = frozenset({"issuer", "software", "sources", "signature"})
 
 def is_reuse(certificate: Json) -> bool:
     """Return whether a certificate says that it is of a release made of earlier ones."""
-    release = certificate.get("release")
+    release = certificate.get("release") if isinstance(certificate, dict) else None
     return isinstance(release, dict) and release.get("product") == PRODUCT
 
 

@@ -1,8 +1,12 @@
 """A policy whose caps leave patients out says so before, in and after a release."""
 
+import json
+from fractions import Fraction
+
 import pytest
 
 from command_line import confide
+from confide.release.checks import charges_check
 from confide.release.keys import read_person_key
 
 POLICY = """\
@@ -64,6 +68,36 @@ def test_a_policy_whose_every_cap_leaves_patients_out_gives_releases_that_verify
         assert confide("verify", "o", *way).code == 0
     confide("ledger", "export", "--out", "chain.json")
     assert confide("verify", "o", "--chain", "chain.json").code == 0
+
+
+CITIES = """\
+study: {id: s, title: Cities}
+statistics: [{id: k, kind: key-selection, table: p, key: city, delta: 1e-8, per-patient: {cells: 2, rows: 1}}]
+spend: {at-most: {epsilon: "0.5"}}
+"""
+
+
+@pytest.mark.parametrize("measure", ["pure", "zcdp"])
+def test_a_delta_under_such_a_policy_is_charged_and_verifies(wide, measure):
+    make(wide)
+    deltas = 'report-delta: "1e-6", ' if measure == "zcdp" else ""
+    policy = (wide / "policy.yaml").read_text()
+    said = f'{{measure: {measure}, {deltas}selection-delta: "1e-7"}}'
+    (wide / "policy.yaml").write_text(policy.replace("{measure: pure}", said))
+    told = DATASET.replace("{measure: pure}", f"{{measure: {measure}, delta: 1e-6}}")
+    several = "{from: p.csv, columns: {sex: {categories: [female, male]}, city: {kind: text}}}"
+    (wide / "dataset.yaml").write_text(told.partition("tables:")[0] + f"tables: {{p: {several}}}\n")
+    rows = [f"{i},female,c{i % 3}" for i in range(600)]
+    (wide / "data" / "p.csv").write_text("\n".join(["person_id,sex,city", *rows]) + "\n")
+    (wide / "s.yaml").write_text(CITIES)
+    ran = confide("run", "s.yaml", "--out", "o")
+    assert ran.code == 0, ran.err
+    charges = json.loads((wide / "o" / "certificate.json").read_text())["accounting"]["charges"]
+    assert [each["scope"] for each in charges] == ["lifetime-delta"]
+    without = json.loads((wide / "o" / "certificate.json").read_text())
+    without["accounting"]["charges"] = []
+    check = charges_check(without, nano=Fraction(1, 2), atto=Fraction(1, 10**8), grown=False)
+    assert (check.holds, "lifetime-delta" in check.detail) == (False, True)
 
 
 def test_a_cap_that_leaves_patients_out_is_named_wherever_a_plan_is_shown(wide):
