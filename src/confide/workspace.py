@@ -27,7 +27,7 @@ from confide.plans.reuse import Answer
 from confide.release.approval import analyst_of, authority_of
 from confide.release.certificate import Issuer
 from confide.release.commitment import published
-from confide.release.consent import Forgotten, Lost, who_withdrew, withdraw
+from confide.release.consent import Forgotten, Lost, require_same_consent, who_withdrew, withdraw
 from confide.release.gate import Gate
 from confide.release.incidents import log_incident, stored_already
 from confide.release.keys import read_order_key
@@ -100,8 +100,7 @@ class Workspace:
             for each in statistics
         ]
         nano = asked_nano(epsilon, rho, dataset=of)
-        if study is None:
-            study = Study(id="-".join(ask.statistic.id for ask in asks)[:60] or "study")
+        study = study or Study(id="-".join(ask.statistic.id for ask in asks)[:60] or "study")
         return make_plan(asks, study=study, dataset=of, nano=nano)
 
     def study(self, path: str | Path, *, period: str | None = None) -> DeclaredStudy:
@@ -146,12 +145,8 @@ class Workspace:
             refuse_again(plan, ledger=self.ledger, analyst=who, request_key=key)
         with Snapshot(state=self.engine().state, folder=self._folder) as snapshot:
             try:
-                stored = self._gate().release(
-                    plan,
-                    analyst=who,
-                    request_key=key,
-                    progress=snapshot.watched(progress),
-                )
+                told = snapshot.watched(progress)
+                stored = self._gate().release(plan, analyst=who, request_key=key, progress=told)
             except BudgetExhaustedError as refusal:
                 raise told_in_epsilon(refusal, plan=plan) from None
             return self._certified(stored, snapshot=snapshot)
@@ -197,8 +192,14 @@ class Workspace:
             engine=self.engine(),
             entropy=SystemEntropy(),
             report_incident=functools.partial(log_incident, self._folder / "incidents.log"),
+            require_consent=self.same_consent(),
             patients=self.patients() if leaves_out else None,
         )
+
+    def same_consent(self) -> Callable[[], None]:
+        """Return what refuses once others withdrew consent than those the engine leaves out."""
+        of, ledger = self._withdrawn, self.ledger
+        return functools.partial(require_same_consent, of, folder=self._folder, ledger=ledger)
 
     def patients(self) -> PatientStore:
         """Return the store of per-patient budgets: for the gate and the privacy officer."""

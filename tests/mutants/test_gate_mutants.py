@@ -75,6 +75,7 @@ def gate(tmp_path):
             engine=engine,
             entropy=SystemEntropy(),
             report_incident=lambda *_: None,
+            require_consent=lambda: None,
         )
     ledger.close()
 

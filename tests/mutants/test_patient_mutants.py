@@ -1,5 +1,6 @@
 """Deliberately broken per-patient accounting; the checks of the suite must find each."""
 
+import contextlib
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -30,6 +31,7 @@ from ledgers import LINEAGE
 from patient_ledgers import UNIT, Site
 from patients_world import write_hospital
 from unit.budget.per_patient import test_files_of_elsewhere as elsewhere
+from unit.release import test_withdrawn_meanwhile as meanwhile
 from unit.release import test_withdrawn_whatever_the_unit as whatever
 from unit.release.test_withdrawn_for_the_whole_folder import beside, delete_lists
 
@@ -196,6 +198,30 @@ def test_a_reader_that_counts_whoever_withdrew_consent_is_found(tmp_path, monkey
 def test_an_engine_that_is_told_of_nobody_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(workspace, "who_withdrew", lambda *_, **__: Withdrawn())
     assert remains(tmp_path)
+
+
+def joins_before_and_after(folder):
+    """Somebody withdraws just before the charge; does reuse join that release with later ones?"""
+    with meanwhile.clinic(folder, lifetime="900") as at:
+
+        def told(stage):
+            if stage == "charge":
+                with meanwhile.clinic(folder, lifetime="900") as other:
+                    other.forget(meanwhile.GONE)
+
+        with contextlib.suppress(ContractError):
+            meanwhile.counted(at, "open", progress=told)
+        meanwhile.counted(at, "later")
+        return meanwhile.joined(at) != (1, 30)
+
+
+def test_a_gate_that_asks_again_who_withdrew_joins_nothing(tmp_path):
+    assert not joins_before_and_after(tmp_path)
+
+
+def test_a_gate_that_asks_only_once_who_withdrew_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(workspace, "require_same_consent", lambda *_, **__: None)
+    assert joins_before_and_after(tmp_path)
 
 
 def remains_in_other_units(folder):

@@ -626,7 +626,11 @@ def what_is_told(kind: type[Gate]) -> str:
     )
     parts = Burning()
     gate = kind(
-        ledger=parts, engine=parts, entropy=SystemEntropy(), report_incident=lambda *_: None
+        ledger=parts,
+        engine=parts,
+        entropy=SystemEntropy(),
+        report_incident=lambda *_: None,
+        require_consent=lambda: None,
     )
     try:
         gate._pass(plan, None, before=None, progress=lambda _: None)

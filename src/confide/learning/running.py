@@ -53,6 +53,7 @@ def gate_of(ws: Workspace) -> JobGate:
         report_incident=functools.partial(
             log_incident, ws.declared.base / WORKSPACE / "incidents.log"
         ),
+        require_consent=ws.same_consent(),
     )
 
 

@@ -90,6 +90,28 @@ def who_withdrew(folder: Path, *, ledger: Ledger | None) -> Withdrawn:
     return found
 
 
+def require_same_consent(withdrawn: Withdrawn, *, folder: Path, ledger: Ledger) -> None:
+    """Refuse to read once others withdrew than those whom the engine leaves out.
+
+    Asked when the charge is reserved: whoever withdraws later finds that entry under way, and in
+    the ledger it is then of neither before nor after (:mod:`confide.budget.consent_rows`).
+
+    Args:
+        withdrawn: Whom the engine leaves out.
+        folder: The workspace folder.
+        ledger: Knows which lists there are.
+
+    Raises:
+        ContractError: If there are others now.
+        LedgerFrozenError: If a list is missing or was changed.
+    """
+    if who_withdrew(folder, ledger=ledger) != withdrawn:
+        raise ContractError(
+            "Somebody withdrew consent meanwhile; nothing was charged for this.",
+            hint="Run it again: it is then made without their rows.",
+        )
+
+
 def require_not_withdrawn(folder: Path, *, ledger: Ledger, words: tuple[int, int]) -> None:
     """Refuse to speak of a person of whom nothing is known any more.
 

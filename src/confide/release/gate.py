@@ -92,6 +92,7 @@ class Gate:
         engine: What reads rows.
         entropy: What noise is made of.
         report_incident: Told the incident id and the failure, for the steward's local log only.
+        require_consent: Refuses once others withdrew than those whom the engine leaves out.
         patients: Where per-patient budgets are; needed under a policy that leaves patients out.
     """
 
@@ -99,6 +100,7 @@ class Gate:
     engine: Engine
     entropy: Entropy
     report_incident: Callable[[str, BaseException], None]
+    require_consent: Callable[[], None]
     patients: PatientStore | None = None
 
     def release(
@@ -221,7 +223,10 @@ class Gate:
             return lambda: self._answer(plan, rows, before=before, progress=progress)
 
         passage = Passage(
-            ledger=self.ledger, entropy=self.entropy, report_incident=self.report_incident
+            ledger=self.ledger,
+            entropy=self.entropy,
+            report_incident=self.report_incident,
+            require_consent=self.require_consent,
         )
         return passage.take(request, admit=admit, progress=progress)
 

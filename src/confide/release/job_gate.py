@@ -70,12 +70,14 @@ class JobGate:
         engine: What reads rows.
         entropy: What noise is made of.
         report_incident: Told the incident id and the failure, for the steward's local log only.
+        require_consent: Refuses once others withdrew than those whom the engine leaves out.
     """
 
     ledger: Ledger
     engine: Engine
     entropy: Entropy
     report_incident: Callable[[str, BaseException], None]
+    require_consent: Callable[[], None]
 
     def release(
         self,
@@ -149,7 +151,10 @@ class JobGate:
 
     def _passage(self) -> Passage:
         return Passage(
-            ledger=self.ledger, entropy=self.entropy, report_incident=self.report_incident
+            ledger=self.ledger,
+            entropy=self.entropy,
+            report_incident=self.report_incident,
+            require_consent=self.require_consent,
         )
 
     def _require_everybody(self, entry: Entry) -> None:

@@ -3,7 +3,8 @@
 ::
 
     reserve the charge        durable; refused for public reasons only
-    admit                     last public reasons; the charge is given back
+    admit                     last public reasons, and whether anybody withdrew consent since the
+                              source was opened; the charge is given back
     record that reading begins                durable
     answer                    rows are read and hidden; exact values die here
     commit the payload        durable; the answer exists nowhere else
@@ -69,11 +70,13 @@ class Passage:
         ledger: Where charges and payloads are stored.
         entropy: What incident ids are made of.
         report_incident: Told the incident id and the failure, for the steward's local log only.
+        require_consent: Refuses once others withdrew than those whom the rows leave out.
     """
 
     ledger: Ledger
     entropy: Entropy
     report_incident: Callable[[str, BaseException], None]
+    require_consent: Callable[[], None]
 
     def take(
         self,
@@ -208,6 +211,7 @@ class Passage:
         admitted = False
         try:
             answering = admit(held)
+            self.require_consent()  # last: who withdraws from here on finds the entry under way
             admitted = True
         finally:
             if not admitted:

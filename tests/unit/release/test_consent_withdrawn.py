@@ -271,6 +271,22 @@ def test_a_list_that_alone_is_lost_comes_back_from_a_backup_and_the_ledger_stays
         assert len(list((inside / "withdrawn").iterdir())) == 1
 
 
+@pytest.mark.parametrize("broken", [b"", b"edited"], ids=repr)
+def test_a_list_that_alone_is_damaged_comes_back_from_a_backup_and_is_set_aside(
+    hospital, tmp_path, broken
+):
+    backup = tmp_path / "backup"
+    forget(hospital, "4")
+    assert run("ledger", "backup", backup, hospital).code == 0
+    (kept,) = (hospital.parent / ".confide" / "withdrawn").iterdir()
+    kept.write_bytes(broken)
+    ran = run("ledger", "restore", backup, hospital, "--json")
+    assert (ran.json["whole"], ran.json["beside"]) == (True, 1)
+    assert kept.with_name(f"{kept.name}.damaged").read_bytes() == broken
+    with open_workspace(hospital) as at:
+        assert counted(at, "again") == 40
+
+
 def test_a_restore_that_is_killed_leaves_no_ledger_without_its_lists(
     hospital, tmp_path, monkeypatch
 ):

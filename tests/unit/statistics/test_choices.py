@@ -56,7 +56,11 @@ def answered(plan, frames, *, seed=1):
         source, base=None, dataset=plan.dataset, hash_key=b"\x07" * 32, frames=frames, threads=1
     ) as engine:
         gate = Gate(
-            ledger=None, engine=engine, entropy=SeededEntropy(seed), report_incident=lambda *_: None
+            ledger=None,
+            engine=engine,
+            entropy=SeededEntropy(seed),
+            report_incident=lambda *_: None,
+            require_consent=lambda: None,
         )
         asked = tuple(p for m in plan.measurements for p in parts_of(m))
         return gate._randomize(plan, engine.aggregate(asked, dataset=plan.dataset))

@@ -117,7 +117,9 @@ def saved_lists(folder: Path) -> dict[str, bytes]:
 def put_lists_back(
     folder: Path, files: Mapping[str, bytes], *, noted: Collection[str] | None = None
 ) -> int:
-    """Put back the lists that a backup kept; those that are there stay.
+    """Put back the lists that a backup kept; those that are there as they were stay.
+
+    A list is written once, so one with other octets is damaged: it is set aside as ``.damaged``.
 
     Args:
         folder: Of all lists.
@@ -125,12 +127,12 @@ def put_lists_back(
         noted: Tags of those that there must be; None puts back all.
 
     Returns:
-        How many were missing.
+        How many were missing or damaged.
     """
     missing = 0
     for name, content in files.items():
         path = folder / name
-        if not name.endswith(SUFFIX) or path.exists():
+        if not name.endswith(SUFFIX) or _is(path, content):
             continue
         if noted is not None and content[-TAG_OCTETS:].hex() not in noted:
             continue  # ended by officers since
@@ -139,9 +141,18 @@ def put_lists_back(
         part = path.with_name(f"{name}.part")
         part.unlink(missing_ok=True)
         create_durable(part, content)
+        if path.exists():
+            path.replace(path.with_name(f"{name}.damaged"))
         part.rename(path)
         sync_folder(folder)
     return missing
+
+
+def _is(path: Path, content: bytes) -> bool:
+    try:
+        return read_bytes(path, largest=None) == content
+    except OSError:
+        return False
 
 
 def _key(hash_key: bytes) -> bytes:

@@ -34,7 +34,7 @@ def restore(
     def show() -> None:
         if done.whole:
             say(f"The ledger is whole and newer or as new, with {done.rows} rows: it stays.")
-            say(f"Put back beside it, because they were missing: {done.beside}.")
+            say(f"Put back beside it, because they were missing or damaged: {done.beside}.")
         else:
             say(f"Restored {done.rows} rows.")
         if done.aside:
