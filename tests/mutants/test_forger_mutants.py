@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from confide.budget import anchor, desk, lengths
+from confide.budget import anchor_line, desk, lengths
 from confide.budget.book import Book
 from confide.budget.chain import head_of
 from confide.budget.growth import Growth
@@ -116,7 +116,7 @@ def test_a_growing_release_that_repeats_what_is_withheld_is_caught(tmp_path, mon
 
 @pytest.mark.parametrize("line", ["deep", "more than any counter holds", "no such year"])
 def test_a_line_that_keeps_a_ledger_frozen_for_ever_is_caught(tmp_path, monkeypatch, line):
-    monkeypatch.setattr(anchor, "_parse", parses_anything)
+    monkeypatch.setattr(anchor_line, "_parse", parses_anything)
     check = suite.test_a_line_that_no_ledger_wrote_does_not_keep_it_frozen
     assert is_caught(check, make("sqlite", tmp_path / "clinic"), line)
 

@@ -97,9 +97,12 @@ def test_rows_that_do_not_say_whose_they_are_are_refused_before_a_charge(hospita
 def test_hospitals_are_neither_prepared_nor_taken_for_patients(hospital):
     wards = beside(hospital, "hospital")
     forget(hospital, "4")
-    with pytest.raises(ContractError, match="ids are those of hospitals"):
+    with pytest.raises(ContractError, match="nothing to prepare"):
         preparation(wards).prepare()
     with open_workspace(hospital) as at, open_workspace(wards) as of_wards:
+        told = of_wards.engine().problems()
+        assert all("ids are those of hospitals" in text for text in told.values())
+        assert told
         assert at.engine().identity("3") != of_wards.engine().identity("3")
 
 

