@@ -8,7 +8,7 @@ import difflib
 import enum
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from sqlglot import exp
@@ -251,6 +251,11 @@ class Layout:
 def id_column(table: Table, *, dataset: Dataset) -> str:
     """Return the declared name of a table's person id."""
     return table.id_column or dataset.unit.id_column
+
+
+def with_ids(table: Table, *, dataset: Dataset) -> Table:
+    """Return a table that names the column of its ids itself."""
+    return replace(table, id_column=id_column(table, dataset=dataset))
 
 
 def ids_of(dataset: Dataset, *, tables: Mapping[str, Located]) -> Ids:

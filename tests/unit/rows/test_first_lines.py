@@ -61,7 +61,7 @@ def refused(folder, content, *, name="p.csv", kind="csv"):
         pytest.param(codecs.BOM_UTF16_BE + FINE.encode("utf-16-be"), "is in UTF-16"),
         pytest.param(FINE.encode("utf-16-le"), "is in UTF-16"),
         pytest.param("person_id,sex,größe\n".encode("latin-1"), "not UTF-8.*iconv"),
-        pytest.param("x" * 2**21, "no end of its first line"),
+        pytest.param("person_id," + "x" * 2**21, "no end of its first line"),
         pytest.param("person_id," + "x" * 200_000 + "\n", "names no declared column"),
         pytest.param(FINE.replace(",", ";"), 'one column with semicolons in it.*sep=";"'),
         pytest.param(FINE.replace(",", "|"), r'one column with bars in it.*sep="\|"'),
@@ -115,30 +115,42 @@ PATIENTS = (
     "sexx,agee,30",
     '"1,male",30',
     "1," + "x" * 200_000,
+    "1,Müller,30".encode("latin-1"),
+    '"1\r1",male,30',
+    "1,ma\0le,30",
+    " ",
+    "",
+    "sep=1",
+    "x" * 2**21,
 )
 """Patients who stand where a header would, with cells that are empty, equal or long."""
 
 
+@pytest.mark.parametrize("columns", [True, False], ids=["columns", "ids alone"])
 @pytest.mark.parametrize("parts", [False, True], ids=["file", "part"])
-def test_of_a_patient_in_the_first_line_nothing_is_told(parts, tmp_path):
-    """Not which cells are empty, nor which are equal: the same is said of everybody."""
-    (said,) = set(told_of_patients(tmp_path, parts=parts))
+def test_of_a_patient_in_the_first_line_nothing_is_told(parts, columns, tmp_path):
+    """Not which cells are empty, equal or no ASCII: the same is said of everybody."""
+    (said,) = set(told_of_patients(tmp_path, parts=parts, columns=columns))
     assert not SECRET.search(said)
 
 
-def told_of_patients(folder, *, parts):
+def told_of_patients(folder, *, parts, columns=True):
     for place, patient in enumerate(PATIENTS):
         (folder / str(place) / "data").mkdir(parents=True)
         rows = folder / str(place) / "data" / "p"
+        first = patient if isinstance(patient, bytes) else patient.encode()
         if parts:
             rows.mkdir()
             (rows / "a.csv").write_text(FINE)
-            (rows / "b.csv").write_text(f"{patient}\n{ROWS}")
+            (rows / "b.csv").write_bytes(first + b"\n" + ROWS.encode())
         else:
-            rows.with_suffix(".csv").write_text(f"{patient}\n{ROWS}")
+            rows.with_suffix(".csv").write_bytes(first + b"\n" + ROWS.encode())
         text = DATASET.format(kind="csv", path="data", name="p" if parts else "p.csv")
+        if not columns:
+            text = text.partition("    columns:")[0] + "    columns: {}\n"
+        asked = {"kind": "histogram", "by": ["sex"]} if columns else {"kind": "count"}
         with confide.open(text, folder=folder / str(place)) as ws:
-            plan = ws.plan({"id": "n", "kind": "histogram", "by": ["sex"]}, epsilon="1")
+            plan = ws.plan({"id": "n", **asked}, epsilon="1")
             with pytest.raises(ContractError) as told:
                 ws.release(plan)
             assert all(use.used == 0 for use in ws.spent().scopes)

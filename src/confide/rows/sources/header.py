@@ -1,7 +1,8 @@
 """The header line of a CSV file: its names, or what is wrong with it, in words that name the file.
 
-What is wrong with its names is told only where one of them is declared: a file without a header, or
-a part without one, begins with a patient, of whom not even is told which cells are empty or equal.
+What is wrong with it is told only where it names a declared column: a file without a header, or a
+part without one, begins with a patient, of whom not even is told which cells are empty or equal,
+or whether a name has letters that are no ASCII.
 """
 
 import codecs
@@ -23,7 +24,7 @@ LONGEST_LINE = 2**21
 _NAMES = "The first line names every column."
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _OTHERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
-_BETWEEN = "[;\t|,]"
+_BETWEEN = "[;\t|,\r\n]"
 _NO_HEADER = "has a first line that names no declared column"
 _IS_THERE_ONE = (
     f"Does it have a header? {_NAMES} Between fields stand commas, in .tsv tabs; write "
@@ -46,21 +47,31 @@ def header(path: Path, *, table: Table) -> tuple[str, ...]:
     Raises:
         ContractError: If they cannot be read, one is missing, or two are the same.
     """
-    line, why, hint = _first_line(path, encoding=table.encoding)
     names: list[str] = []
+    first, then = _first_lines(path)
+    why, hint = _fault_of_file(first)
+    if first and declared(table) and not is_header(_pieces(first, then), table=table):
+        why, hint = _NO_HEADER, _IS_THERE_ONE
+    if not why:
+        line, why, hint = _decoded(first or b"", encoding=table.encoding)
     if not why:
         with contextlib.suppress(csv.Error):
             names = next(csv.reader([line], delimiter=separator(path)), [])
-        why, hint = _problem(names, path=path, table=table)
+        why, hint = _fault(names, path=path) if names else (_NO_HEADER, _IS_THERE_ONE)
     if why:
         raise ContractError(f"Table {table.name!r}: {path.name!r} {why}.", hint=hint)
     return tuple(names)
 
 
+def declared(table: Table) -> frozenset[str]:
+    """Return the columns that a source has to have: those of the table, and its ids."""
+    return table.sources() | ({table.id_column, table.other_id} - {""})
+
+
 def is_header(names: Collection[str], *, table: Table) -> bool:
     """Return whether a first line names a declared column, near enough, and so is no row."""
-    declared = {as_told for name in table.sources() for as_told in _told(name)}
-    return any(as_told in declared for name in names for as_told in _told(name))
+    known = {as_told for name in declared(table) for as_told in _told(name)}
+    return any(as_told in known for name in names for as_told in _told(name))
 
 
 def _told(name: str) -> tuple[str, ...]:
@@ -68,17 +79,43 @@ def _told(name: str) -> tuple[str, ...]:
     return tuple(filter(None, (name.lower(), plain_name(name))))
 
 
-def _first_line(path: Path, *, encoding: Encoding) -> tuple[str, str, str]:
-    """Return the first line; or why it cannot be read, and what helps."""
-    raw = None
+def _first_lines(path: Path) -> tuple[bytes | None, bytes]:
+    """Return the first line and the one after it; None where the file cannot be read."""
     try:
         with reading(path) as file:
             lines = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
-            raw = lines.readline(LONGEST_LINE)
+            return lines.readline(LONGEST_LINE), lines.readline(LONGEST_LINE)
     except (OSError, EOFError, zlib.error):
-        raw = None
-    if raw is None:
-        return "", "cannot be read", "Is it whole, and packed as its ending says?"
+        return None, b""
+
+
+def _fault_of_file(first: bytes | None) -> tuple[str, str]:
+    """Return what is wrong with a file whatever its first line says; empty for nothing."""
+    if first is None:
+        return "cannot be read", "Is it whole, and packed as its ending says?"
+    return ("", "") if first else ("is empty", _NAMES)
+
+
+def _pieces(first: bytes, then: bytes) -> list[str]:
+    """Return what may be names in a first line, however it is written and separated.
+
+    Excel writes a line before it, and others a blank one; the names then stand in the next.
+    """
+    text = _plain(first)
+    if not text.strip() or text.lower().startswith("sep="):
+        text = _plain(then)
+    return [piece.strip().strip("\"'").strip() for piece in re.split(_BETWEEN, text)]
+
+
+def _plain(line: bytes) -> str:
+    """Return a line in which names of plain letters can be read, in whatever encoding."""
+    for mark in (codecs.BOM_UTF8, *_UTF16):
+        line = line.removeprefix(mark)
+    return line.replace(b"\0", b"").decode("latin-1")
+
+
+def _decoded(raw: bytes, *, encoding: Encoding) -> tuple[str, str, str]:
+    """Return a first line that names columns; or why it cannot be read, and what helps."""
     if raw.startswith(_UTF16) or b"\0" in raw:
         return "", "is in UTF-16, or no text", "Write it as UTF-8: iconv -f UTF-16 -t UTF-8 OLD"
     if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
@@ -99,8 +136,6 @@ def _first_line(path: Path, *, encoding: Encoding) -> tuple[str, str, str]:
 
 def _form(line: str) -> tuple[str, str]:
     """Return what is wrong with the form of a first line, and what helps; empty for nothing."""
-    if not line:
-        return "is empty", _NAMES
     if not line.strip():
         return "begins with a blank line", f"Delete it. {_NAMES}"
     if line.lower().startswith("sep="):
@@ -111,20 +146,6 @@ def _form(line: str) -> tuple[str, str]:
             "Write it with line feeds, for instance: tr '\\r' '\\n' < OLD > NEW",
         )
     return "", ""
-
-
-def _problem(names: list[str], *, path: Path, table: Table) -> tuple[str, str]:
-    """Return what is wrong with the names of a header, and what helps; empty for nothing."""
-    if is_header(_pieces(names), table=table):
-        return _fault(names, path=path)
-    if table.sources() or not names or _fault(names, path=path) != ("", ""):
-        return _NO_HEADER, _IS_THERE_ONE
-    return "", ""
-
-
-def _pieces(names: list[str]) -> list[str]:
-    """Return the names of a first line, also where they are separated as elsewhere."""
-    return names if len(names) != 1 else re.split(_BETWEEN, names[0])
 
 
 def _fault(names: list[str], *, path: Path) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from confide.errors import ContractError
 from confide.rows.clinical_ranges import ClinicalRange
+from confide.rows.layout import with_ids
 from confide.rows.sources.delimited import csv_scan
 from confide.rows.sources.parquet import parquet_scan
 from confide.rows.sources.prepare import Found, Opened, Scan, from_scans
@@ -101,7 +102,7 @@ def from_omop(found: Found, *, attach: Path | None, dataset: Dataset) -> Opened:
             missing[table.name] = f"Table {table.name!r}: {table.source!r} is {why} of the source."
             continue
         read = parquet_scan if fits(places[0][0], endings=PARQUET) else csv_scan
-        scans[table.name] = read(places[0], table=table)
+        scans[table.name] = read(places[0], table=with_ids(table, dataset=dataset))
     return replace(from_scans(scans, missing=missing), fold_case=True, integer_ids=True)
 
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.regular_file import require_regular
+from confide.rows.layout import with_ids
 from confide.rows.sources.fingerprint import SourceState
 from confide.tables.encoding import Encoding
 from confide.tables.schema import Dataset, Table
@@ -201,7 +202,7 @@ def from_files(
     for table in dataset.tables:
         if found[table.name]:
             (parts,) = found[table.name]
-            scans[table.name] = read(parts, table=table)
+            scans[table.name] = read(parts, table=with_ids(table, dataset=dataset))
             continue
         folder = not root.is_file() and (root / table.source).is_dir()
         what = f"no file ending in {' or '.join(endings)}" if folder else "no file"
