@@ -24,6 +24,7 @@ from confide.rows.sources.parquet import parquet_scan
 from confide.rows.sources.prepare import Found, Opened, Scan, from_scans
 from confide.tables.by_code import Accepted, InUnit, Units
 from confide.tables.clinical_units import analyte, clinical_units, conversion
+from confide.tables.encoding import Encoding
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Dataset, Kind, Outside, Table
 from confide.tables.source_files import PARQUET, fits
@@ -102,6 +103,9 @@ def from_omop(found: Found, *, attach: Path | None, dataset: Dataset) -> Opened:
             missing[table.name] = f"Table {table.name!r}: {table.source!r} is {why} of the source."
             continue
         read = parquet_scan if fits(places[0][0], endings=PARQUET) else csv_scan
+        if read is parquet_scan and table.encoding is not Encoding.UTF_8:
+            missing[table.name] = f"Table {table.name!r}: Parquet has no `encoding`; leave it out."
+            continue
         scans[table.name] = read(places[0], table=with_ids(table, dataset=dataset))
     return replace(from_scans(scans, missing=missing), fold_case=True, integer_ids=True)
 

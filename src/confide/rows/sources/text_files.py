@@ -27,6 +27,7 @@ import codecs
 import contextlib
 import gzip
 import os
+import threading
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -129,7 +130,7 @@ def _inside(link: Path) -> str:
 
 
 def _settle(text: _Text) -> None:
-    part = text.link.with_suffix(".part")
+    part = text.link.with_suffix(f".{threading.get_ident()}.part")  # another thread writes its own
     failed = ""
     try:
         if not _is_utf8(text):
