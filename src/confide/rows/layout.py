@@ -253,6 +253,12 @@ def id_column(table: Table, *, dataset: Dataset) -> str:
     return table.id_column or dataset.unit.id_column
 
 
+def source_names(table: Table, *, dataset: Dataset) -> frozenset[str]:
+    """Return the names of the source that a table is read by, those of its ids among them."""
+    ids = {id_column(table, dataset=dataset), table.other_id}
+    return frozenset((table.sources() | ids) - {""})
+
+
 def ids_of(dataset: Dataset, *, tables: Mapping[str, Located]) -> Ids:
     """Return how person ids are compared: as text as soon as one table holds them as text."""
     for table in dataset.tables:

@@ -1,7 +1,9 @@
 """The header line of a CSV file: its names, or what is wrong with it, in words that name the file.
 
-What is wrong with its names is told only where one of them is declared: a file without a header, or
-a part without one, begins with a patient, of whom not even is told which cells are empty or equal.
+What is wrong with it is told only where one of its names is declared: a file without a header, or a
+part without one, begins with a patient, of whom not even is told which cells are empty or equal, or
+hold an umlaut.  So that is asked first, of the line as it can best be made out, and of all others
+the same is said; of an empty file too, which one without a header is when its patient is left out.
 """
 
 import codecs
@@ -22,9 +24,12 @@ from confide.tables.schema import Table
 LONGEST_LINE = 2**21
 _NAMES = "The first line names every column."
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_SEP = "sep="
+_BEFORE = 9
+"""How many lines that are blank, or sep=, may stand before what is still known as a header."""
+
 _OTHERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 _BETWEEN = "[;\t|,]"
-_NO_HEADER = "has a first line that names no declared column"
 _IS_THERE_ONE = (
     f"Does it have a header? {_NAMES} Between fields stand commas, in .tsv tabs; write "
     "`from: <name in the data>` for a column that is called otherwise there."
@@ -40,27 +45,37 @@ def separator(path: Path) -> str:
     return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
 
 
-def header(path: Path, *, table: Table) -> tuple[str, ...]:
+def header(path: Path, *, table: Table, declared: Collection[str]) -> tuple[str, ...]:
     """Return the names in the first line; no other line is decoded, so none can refuse the file.
+
+    Args:
+        path: The file.
+        table: Whose it is.
+        declared: Names of the source that the table is read by, those of its ids among them.
 
     Raises:
         ContractError: If they cannot be read, one is missing, or two are the same.
     """
-    line, why, hint = _first_line(path, encoding=table.encoding)
     names: list[str] = []
-    if not why:
-        with contextlib.suppress(csv.Error):
-            names = next(csv.reader([line], delimiter=separator(path)), [])
-        why, hint = _problem(names, path=path, table=table)
+    lines = _first_lines(path)
+    if not lines:
+        why, hint = "cannot be read", "Is it whole, and packed as its ending says?"
+    elif not is_header(_pieces(lines[-1], path=path, encoding=table.encoding), declared=declared):
+        why, hint = "has a first line that names no declared column", _IS_THERE_ONE
+    else:
+        line, why, hint = _decoded(lines[0], encoding=table.encoding)
+        if not why:
+            names = _names(line, path=path)
+            why, hint = _fault(names, path=path)
     if why:
         raise ContractError(f"Table {table.name!r}: {path.name!r} {why}.", hint=hint)
     return tuple(names)
 
 
-def is_header(names: Collection[str], *, table: Table) -> bool:
+def is_header(names: Collection[str], *, declared: Collection[str]) -> bool:
     """Return whether a first line names a declared column, near enough, and so is no row."""
-    declared = {as_told for name in table.sources() for as_told in _told(name)}
-    return any(as_told in declared for name in names for as_told in _told(name))
+    known = {as_told for name in declared for as_told in _told(name)}
+    return any(as_told in known for name in names for as_told in _told(name))
 
 
 def _told(name: str) -> tuple[str, ...]:
@@ -68,17 +83,54 @@ def _told(name: str) -> tuple[str, ...]:
     return tuple(filter(None, (name.lower(), plain_name(name))))
 
 
-def _first_line(path: Path, *, encoding: Encoding) -> tuple[str, str, str]:
-    """Return the first line; or why it cannot be read, and what helps."""
-    raw = None
+def _first_lines(path: Path) -> tuple[bytes, ...]:
+    """Return the first line, and the one that may be the header: after blank ones and sep=.
+
+    None if they cannot be read.
+    """
     try:
         with reading(path) as file:
-            lines = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
-            raw = lines.readline(LONGEST_LINE)
+            packed = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+            first = line = packed.readline(LONGEST_LINE)
+            for _ in range(_BEFORE):
+                if not line or _line(line, encoding="latin-1"):
+                    break
+                line = packed.readline(LONGEST_LINE)
     except (OSError, EOFError, zlib.error):
-        raw = None
-    if raw is None:
-        return "", "cannot be read", "Is it whole, and packed as its ending says?"
+        return ()
+    return first, line
+
+
+def _line(raw: bytes, *, encoding: str) -> str:
+    """Return the first line of what was read that is neither blank nor sep=; "" if none is.
+
+    Whatever its bytes are: UTF-16 loses its zeros, and a carriage return ends a line.
+    """
+    for mark in (codecs.BOM_UTF8, *_UTF16):
+        raw = raw.removeprefix(mark)
+    text = raw.replace(b"\0", b"").decode(encoding, errors="replace")
+    lines = (line.strip() for line in re.split("[\r\n]", text))
+    return next((line for line in lines if line and not line.lower().startswith(_SEP)), "")
+
+
+def _pieces(raw: bytes, *, path: Path, encoding: Encoding) -> list[str]:
+    """Return what may be names in a line, also where it is encoded or separated as elsewhere."""
+    pieces: list[str] = []
+    for each in dict.fromkeys((encoding, Encoding.UTF_8, Encoding.LATIN_1)):
+        names = _names(_line(raw, encoding=each.value), path=path)
+        pieces += names if len(names) != 1 else re.split(_BETWEEN, names[0])
+    return pieces
+
+
+def _names(line: str, *, path: Path) -> list[str]:
+    """Return the fields of a line; none if it has no such form."""
+    with contextlib.suppress(csv.Error):
+        return next(csv.reader([line], delimiter=separator(path)), [])
+    return []
+
+
+def _decoded(raw: bytes, *, encoding: Encoding) -> tuple[str, str, str]:
+    """Return the first line of a file that has a header; or why it is none, and what helps."""
     if raw.startswith(_UTF16) or b"\0" in raw:
         return "", "is in UTF-16, or no text", "Write it as UTF-8: iconv -f UTF-16 -t UTF-8 OLD"
     if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
@@ -99,11 +151,9 @@ def _first_line(path: Path, *, encoding: Encoding) -> tuple[str, str, str]:
 
 def _form(line: str) -> tuple[str, str]:
     """Return what is wrong with the form of a first line, and what helps; empty for nothing."""
-    if not line:
-        return "is empty", _NAMES
     if not line.strip():
         return "begins with a blank line", f"Delete it. {_NAMES}"
-    if line.lower().startswith("sep="):
+    if line.lower().startswith(_SEP):
         return "begins with the line sep= of Excel", f"Delete it. {_NAMES}"
     if "\r" in line.removesuffix("\n").removesuffix("\r"):
         return (
@@ -111,20 +161,6 @@ def _form(line: str) -> tuple[str, str]:
             "Write it with line feeds, for instance: tr '\\r' '\\n' < OLD > NEW",
         )
     return "", ""
-
-
-def _problem(names: list[str], *, path: Path, table: Table) -> tuple[str, str]:
-    """Return what is wrong with the names of a header, and what helps; empty for nothing."""
-    if is_header(_pieces(names), table=table):
-        return _fault(names, path=path)
-    if table.sources() or not names or _fault(names, path=path) != ("", ""):
-        return _NO_HEADER, _IS_THERE_ONE
-    return "", ""
-
-
-def _pieces(names: list[str]) -> list[str]:
-    """Return the names of a first line, also where they are separated as elsewhere."""
-    return names if len(names) != 1 else re.split(_BETWEEN, names[0])
 
 
 def _fault(names: list[str], *, path: Path) -> tuple[str, str]:
