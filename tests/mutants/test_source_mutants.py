@@ -312,3 +312,33 @@ def test_a_reader_that_takes_every_first_line_for_a_header_is_caught(
     assert len(set(first_lines.told_of_patients(tmp_path / "honest", parts=parts))) == 1
     monkeypatch.setattr(header, "is_header", lambda names, **_: bool(names))
     assert len(set(first_lines.told_of_patients(tmp_path / "mutant", parts=parts))) > 1
+
+
+@pytest.mark.parametrize("sign", [b"\xf6", b"\r", b"\0", b"sep="])
+def test_a_reader_that_tells_of_odd_bytes_before_it_knows_of_a_header_is_caught(
+    sign: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whether the name of a patient who stands there has an umlaut could be asked for free."""
+    first = header._first_lines
+
+    def pieces(raw: bytes, **_: object) -> list[str]:
+        return ["sex"] if sign in raw else []
+
+    def lines(path: Path) -> tuple[bytes, ...]:
+        return first(path)[:1] * 2
+
+    monkeypatch.setattr(header, "_pieces", pieces)
+    monkeypatch.setattr(header, "_first_lines", lines)
+    assert len(set(first_lines.told_of_patients(tmp_path, parts=False))) > 1
+
+
+def test_a_reader_that_asks_no_header_of_a_table_without_columns_is_caught(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    honest = header.is_header
+    monkeypatch.setattr(
+        header,
+        "is_header",
+        lambda names, declared: "sex" not in declared or honest(names, declared=declared),
+    )
+    assert len(set(first_lines.told_of_patients(tmp_path, parts=True, declared="none"))) > 1

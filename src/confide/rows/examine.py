@@ -14,7 +14,7 @@ from sqlglot import exp
 from confide.privacy.unit import Entity
 from confide.rows.build import STAR, aliased, call, named, own, select, string
 from confide.rows.by_code import conditions
-from confide.rows.layout import Layout, id_column
+from confide.rows.layout import Layout, source_names
 from confide.rows.table_rows import Scope, cleaned_rows, person_ids
 from confide.tables.encoding import UNREADABLE
 from confide.tables.schema import Dataset, Kind, Table
@@ -122,7 +122,7 @@ def unreadable_rows(
 ) -> int:
     """Return how many rows of CSV files hold text of a declared column that cannot be read."""
     located = scope.layout.located(table)
-    declared = table.sources() | {id_column(table, dataset=scope.dataset), table.other_id}
+    declared = source_names(table, dataset=scope.dataset)
     texts = {each for name in declared if (each := located.columns.get(name)) is not None}
     cells = [
         call("contains", own(each.name), string(UNREADABLE))

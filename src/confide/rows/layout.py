@@ -8,7 +8,7 @@ import difflib
 import enum
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Self
 
 from sqlglot import exp
@@ -253,9 +253,10 @@ def id_column(table: Table, *, dataset: Dataset) -> str:
     return table.id_column or dataset.unit.id_column
 
 
-def with_ids(table: Table, *, dataset: Dataset) -> Table:
-    """Return a table that names the column of its ids itself."""
-    return replace(table, id_column=id_column(table, dataset=dataset))
+def source_names(table: Table, *, dataset: Dataset) -> frozenset[str]:
+    """Return the names of the source that a table is read by, those of its ids among them."""
+    ids = {id_column(table, dataset=dataset), table.other_id}
+    return frozenset((table.sources() | ids) - {""})
 
 
 def ids_of(dataset: Dataset, *, tables: Mapping[str, Located]) -> Ids:

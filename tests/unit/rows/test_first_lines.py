@@ -55,13 +55,17 @@ def refused(folder, content, *, name="p.csv", kind="csv"):
         pytest.param("person_id,,sex,age\n" + ROWS, "no name for column 2 of 4"),
         pytest.param("sep=,\n" + FINE, "begins with the line sep= of Excel.*Delete it"),
         pytest.param("\r\n" + FINE, "begins with a blank line"),
-        pytest.param("", "is empty"),
+        pytest.param(" \n\n" + FINE, "begins with a blank line"),
+        pytest.param("sep=,\n".encode("utf-16") + FINE.encode("utf-16-le"), "is in UTF-16"),
+        pytest.param("sep=,\r" + FINE.replace("\n", "\r"), "begins with the line sep= of Excel"),
+        pytest.param("", "names no declared column"),
         pytest.param(FINE.replace("\n", "\r"), "carriage returns alone"),
         pytest.param(FINE.encode("utf-16"), "is in UTF-16"),
         pytest.param(codecs.BOM_UTF16_BE + FINE.encode("utf-16-be"), "is in UTF-16"),
         pytest.param(FINE.encode("utf-16-le"), "is in UTF-16"),
         pytest.param("person_id,sex,größe\n".encode("latin-1"), "not UTF-8.*iconv"),
-        pytest.param("person_id," + "x" * 2**21, "no end of its first line"),
+        pytest.param("person_id\r" + "x" * 2**21, "no end of its first line"),
+        pytest.param("x" * 2**21, "names no declared column"),
         pytest.param("person_id," + "x" * 200_000 + "\n", "names no declared column"),
         pytest.param(FINE.replace(",", ";"), 'one column with semicolons in it.*sep=";"'),
         pytest.param(FINE.replace(",", "|"), r'one column with bars in it.*sep="\|"'),
@@ -102,55 +106,70 @@ def test_the_nearest_name_of_a_header_is_shown(header, told, tmp_path):
     assert told in said
 
 
+COUNTED = {"count": "events", "per-patient": {"rows": 1}}
 PATIENTS = (
-    "1,male,30",
-    "1,male,male",
-    "male;40;50",
-    "male|40",
-    "1,,30",
-    ",male,30",
-    "1,male,",
-    ",,",
-    "1",
-    "sexx,agee,30",
-    '"1,male",30',
-    "1," + "x" * 200_000,
-    "1,Müller,30".encode("latin-1"),
-    '"1\r1",male,30',
-    "1,ma\0le,30",
-    " ",
-    "",
-    "sep=1",
-    "x" * 2**21,
+    b"1,male,30",
+    b"1,male,male",
+    b"male;40;50",
+    b"male|40",
+    b"1,,30",
+    b",male,30",
+    b"1,male,",
+    b",,",
+    b"1",
+    b"",
+    b"  ",
+    b"sexx,agee,30",
+    b'"1,male",30',
+    b"1," + b"x" * 200_000,
+    b"1," + b"x" * 2**21,
+    "1,Jörg,30".encode(),
+    "1,Jörg,30".encode("latin-1"),
+    b'1,"ma\rle",30',
+    b'\r,"\r",30',
+    b"1,ma\0le,30",
+    b"\xff\xfe1,male,30",
+    "1,male,30".encode("utf-16"),
+    b"\xef\xbb\xbf1,male,30",
+    b"sep=1,male,30",
+    b"sep=",
+    b'1,"male,30',
 )
-"""Patients who stand where a header would, with cells that are empty, equal or long."""
+"""Patients who stand where a header would, with cells that are empty, equal, long or in bytes of
+every kind."""
+
+DECLARED = {
+    "columns": "    columns:\n      sex: {categories: [female, male]}\n",
+    "none": "    columns: {}\n",
+    "an id and an encoding": "    id: one\n    encoding: windows-1252\n    columns: {}\n",
+}
 
 
-@pytest.mark.parametrize("columns", [True, False], ids=["columns", "ids alone"])
+@pytest.mark.parametrize("declared", DECLARED)
 @pytest.mark.parametrize("parts", [False, True], ids=["file", "part"])
-def test_of_a_patient_in_the_first_line_nothing_is_told(parts, columns, tmp_path):
-    """Not which cells are empty, equal or no ASCII: the same is said of everybody."""
-    (said,) = set(told_of_patients(tmp_path, parts=parts, columns=columns))
+def test_of_a_patient_in_the_first_line_nothing_is_told(parts, declared, tmp_path):
+    """Nor which cells are empty, equal, or no ASCII: the same is said of everybody, and of none."""
+    (said,) = set(told_of_patients(tmp_path, parts=parts, declared=declared))
+    assert "names no declared column" in said
     assert not SECRET.search(said)
 
 
-def told_of_patients(folder, *, parts, columns=True):
-    for place, patient in enumerate(PATIENTS):
+def told_of_patients(folder, *, parts, declared="columns"):
+    head = b"person_id,sex,age,one\n"
+    of = DATASET.format(kind="csv", path="data", name="p" if parts else "p.csv")
+    text = of.partition("    rows-per-patient")[0] + DECLARED[declared]
+    for place, patient in enumerate((*PATIENTS, None)):
         (folder / str(place) / "data").mkdir(parents=True)
         rows = folder / str(place) / "data" / "p"
-        first = patient if isinstance(patient, bytes) else patient.encode()
+        content = b"" if patient is None else patient + b"\n" + ROWS.encode()
         if parts:
             rows.mkdir()
-            (rows / "a.csv").write_text(FINE)
-            (rows / "b.csv").write_bytes(first + b"\n" + ROWS.encode())
+            (rows / "a.csv").write_bytes(head + ROWS.encode())
+            (rows / "b.csv").write_bytes(content)
         else:
-            rows.with_suffix(".csv").write_bytes(first + b"\n" + ROWS.encode())
-        text = DATASET.format(kind="csv", path="data", name="p" if parts else "p.csv")
-        if not columns:
-            text = text.partition("    columns:")[0] + "    columns: {}\n"
-        asked = {"kind": "histogram", "by": ["sex"]} if columns else {"kind": "count"}
+            rows.with_suffix(".csv").write_bytes(content)
         with confide.open(text, folder=folder / str(place)) as ws:
-            plan = ws.plan({"id": "n", **asked}, epsilon="1")
+            plan = ws.plan({"id": "n", "kind": "count", "table": "p"} | COUNTED, epsilon="1")
             with pytest.raises(ContractError) as told:
                 ws.release(plan)
             assert all(use.used == 0 for use in ws.spent().scopes)

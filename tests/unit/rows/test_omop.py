@@ -16,6 +16,7 @@ from confide.rows.duckdb import open_engine
 from confide.rows.sources.omop import blocked, measurement_table, omop_tables
 from confide.tables.aggregate import KeyedAggregate, Plain
 from confide.tables.bound_contributions import CellBound, RowBound
+from confide.tables.encoding import Encoding
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Kind, Table
 from confide.tables.source import Source, SourceKind
@@ -114,6 +115,19 @@ def test_columns_that_identify_are_blocked(tmp_path):
             opened(tmp_path, ".", omop(tables=(table,)))
     declared = [column.source for table in TABLES for column in table.columns]
     assert not any(blocked(source) for source in declared)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "duckdb"])
+def test_an_encoding_of_a_table_that_is_no_text_is_refused(kind, tmp_path):
+    path = "cdm.duckdb" if kind == "duckdb" else "."
+    if kind == "duckdb":
+        with duckdb.connect(str(tmp_path / path)) as connection:
+            connection.execute("CREATE TABLE person AS SELECT 1 AS person_id")
+    else:
+        pq.write_table(pa.table({"person_id": [1]}), tmp_path / "person.parquet")
+    table = Table(name="person", source="person", columns=(), encoding=Encoding.LATIN_1)
+    with pytest.raises(ContractError, match="only CSV files have an encoding"):
+        opened(tmp_path, path, omop((table,)))
 
 
 def test_two_files_of_one_table_are_refused(tmp_path):

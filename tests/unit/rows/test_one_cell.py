@@ -169,7 +169,8 @@ def disturbed(folder, *, learned=False):
         path.write_bytes(b"pid,x,note" + ends[0] + b"".join([*rows[:place], odd, *rows[place:]]))
         (folder / str(number)).mkdir()
         texts = TextFiles(folder / str(number), state=SourceState.of((path,)))
-        opened = texts.linked(Opened(scans={"t": csv_scan((path,), table=table)}))
+        scan = csv_scan((path,), table=table, declared={"pid"})
+        opened = texts.linked(Opened(scans={"t": scan}))
         relation = opened.scans["t"].relation
         texts.settle(relation.sql("duckdb"))
         if learned:

@@ -220,8 +220,7 @@ OTHER_TYPES = {
 def test_a_part_of_another_schema_is_refused_free(tmp_path, ending, other):
     path = parts(tmp_path, ending)
     write(pa.table((OTHER | OTHER_TYPES)[other]), tmp_path / "visits" / f"2.{ending}")
-    told = "names no declared column|differ"
-    refused(path, SUM, match=told)
+    refused(path, SUM, match="differ")
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
@@ -229,7 +228,7 @@ def test_a_part_of_another_schema_is_refused_free(tmp_path, ending, other):
 def test_a_part_that_is_no_table_is_refused_free(tmp_path, ending, octets):
     path = parts(tmp_path, ending)
     (tmp_path / "visits" / f"2.{ending}").write_bytes(octets)
-    refused(path, SUM, match="cannot be read|is empty|names no declared column")
+    refused(path, SUM, match="cannot be read|names no declared column")
 
 
 def test_a_folder_without_parts_is_refused_free(tmp_path):

@@ -6,6 +6,7 @@ import os
 import random
 import re
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -37,7 +38,7 @@ def read(folder, raw, *, encoding=Encoding.UTF_8, name="t.csv"):
     file.write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
     texts = TextFiles(names, state=SourceState.of((file,)))
     table = Table(name="t", source=name, columns=(), encoding=encoding)
-    opened = texts.linked(Opened(scans={"t": csv_scan((file,), table=table)}))
+    opened = texts.linked(Opened(scans={"t": csv_scan((file,), table=table, declared={"pid"})}))
     texts.settle(opened.relations["t"].sql("duckdb"))
     (link,) = names.iterdir()
     content = link.read_bytes()
@@ -141,9 +142,8 @@ def test_a_copy_of_a_file_that_changed_since_it_was_opened_is_made_again(tmp_pat
     names.mkdir()
     file.write_bytes(HEAD + b"1,\xe9\n")
     texts = TextFiles(names, state=SourceState.of((file,)))
-    opened = texts.linked(
-        Opened(scans={"t": csv_scan((file,), table=Table(name="t", source="t", columns=()))})
-    )
+    table = Table(name="t", source="t", columns=())
+    opened = texts.linked(Opened(scans={"t": csv_scan((file,), table=table, declared={"pid"})}))
     sql = opened.relations["t"].sql("duckdb")
     for content in (b"2,\xe9\xe9\n", b"3,\xe9\xe9\xe9\n", b"4,ee\n"):
         file.write_bytes(HEAD + content)
@@ -297,3 +297,20 @@ def test_a_file_that_cannot_be_read_fails_as_reading_does_after_the_charge(fault
                 workspace.release(plan)
     assert told.value.__cause__ is None
     assert told.value.__context__ is None
+
+
+def test_two_threads_that_read_a_file_first_make_one_copy(tmp_path):
+    file, names = tmp_path / "t.csv", tmp_path / "names"
+    names.mkdir()
+    file.write_bytes(HEAD + b"1,\xe9\n" * 200_000)
+    table = Table(name="t", source="t", columns=())
+    for number in range(3):
+        folder = names / str(number)
+        folder.mkdir()
+        texts = TextFiles(folder, state=SourceState.of((file,)))
+        scan = csv_scan((file,), table=table, declared={"pid"})
+        sql = texts.linked(Opened(scans={"t": scan})).relations["t"].sql("duckdb")
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(texts.settle, [sql] * 4))
+        (link,) = folder.iterdir()
+        assert link.read_bytes() == HEAD + "1,\ufffd\n".encode() * 200_000

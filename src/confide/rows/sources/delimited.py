@@ -21,6 +21,7 @@ One unclosed quotation mark still swallows the rows after it; a file that people
 belongs into Parquet or DuckDB first.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 
 from sqlglot import exp
@@ -36,8 +37,13 @@ _ABSENT = "\x01absent\x01"
 """What a cell that is not there reads as; a patient who writes it leaves out that row of theirs."""
 
 
-def csv_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
+def csv_scan(parts: tuple[Path, ...], *, table: Table, declared: Collection[str]) -> Scan:
     """Return how the part files of ``table`` are read, all columns as text.
+
+    Args:
+        parts: Its files.
+        table: As declared.
+        declared: Names of the source that it is read by, of which a header holds one.
 
     Raises:
         ContractError: If a header is missing, repeats a name, or differs between part files.
@@ -47,9 +53,9 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table) -> Scan:
             f"Table {table.name!r}: its part files are both .csv and .tsv.",
             hint="Write all parts with one separator.",
         )
-    names = header(parts[0], table=table)
+    names = header(parts[0], table=table, declared=declared)
     for part in parts[1:]:
-        if header(part, table=table) != names:
+        if header(part, table=table, declared=declared) != names:
             raise ContractError(
                 f"Table {table.name!r}: the header of {part.name!r} differs from the first part's.",
                 hint="Write all parts with the same columns in the same order.",

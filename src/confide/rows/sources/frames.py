@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.rows.build import own_table
-from confide.rows.layout import id_column
+from confide.rows.layout import id_column, source_names
 from confide.rows.sources.arrow_cells import plain
 from confide.rows.sources.prepare import Opened
 from confide.tables.schema import LARGEST_VALUE, Dataset, Kind, Table
@@ -39,7 +39,7 @@ def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
             missing[table.name] = f"Table {table.name!r}: no frame {table.source!r} was given."
             continue
         name = f"frame{index}"
-        wanted = _columns(table, dataset=dataset)
+        wanted = source_names(table, dataset=dataset)
         ids = {id_column(table, dataset=dataset), table.other_id}
         frame = _with_types(frames[table.source], table, wanted=wanted, ids=ids)
         given[name] = _arrow(frame, table.source, wanted=wanted)
@@ -72,11 +72,6 @@ def _failures() -> tuple[type[Exception], ...]:
     import pyarrow as pa
 
     return (pa.ArrowException, KeyError, TypeError, ValueError, OverflowError)
-
-
-def _columns(table: Table, *, dataset: Dataset) -> frozenset[str]:
-    """Return the names that a table is read by; no other column of a frame is looked at."""
-    return table.sources() | {id_column(table, dataset=dataset), table.other_id}
 
 
 def _arrow(frame: object, name: str, *, wanted: Collection[str]) -> Any:

@@ -1,8 +1,9 @@
 """The header line of a CSV file: its names, or what is wrong with it, in words that name the file.
 
-What is wrong with it is told only where it names a declared column: a file without a header, or a
-part without one, begins with a patient, of whom not even is told which cells are empty or equal,
-or whether a name has letters that are no ASCII.
+What is wrong with it is told only where one of its names is declared: a file without a header, or a
+part without one, begins with a patient, of whom not even is told which cells are empty or equal, or
+hold an umlaut.  So that is asked first, of the line as it can best be made out, and of all others
+the same is said; of an empty file too, which one without a header is when its patient is left out.
 """
 
 import codecs
@@ -23,9 +24,12 @@ from confide.tables.schema import Table
 LONGEST_LINE = 2**21
 _NAMES = "The first line names every column."
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_SEP = "sep="
+_BEFORE = 9
+"""How many lines that are blank, or sep=, may stand before what is still known as a header."""
+
 _OTHERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
-_BETWEEN = "[;\t|,\r\n]"
-_NO_HEADER = "has a first line that names no declared column"
+_BETWEEN = "[;\t|,]"
 _IS_THERE_ONE = (
     f"Does it have a header? {_NAMES} Between fields stand commas, in .tsv tabs; write "
     "`from: <name in the data>` for a column that is called otherwise there."
@@ -41,36 +45,36 @@ def separator(path: Path) -> str:
     return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
 
 
-def header(path: Path, *, table: Table) -> tuple[str, ...]:
+def header(path: Path, *, table: Table, declared: Collection[str]) -> tuple[str, ...]:
     """Return the names in the first line; no other line is decoded, so none can refuse the file.
+
+    Args:
+        path: The file.
+        table: Whose it is.
+        declared: Names of the source that the table is read by, those of its ids among them.
 
     Raises:
         ContractError: If they cannot be read, one is missing, or two are the same.
     """
     names: list[str] = []
-    first, then = _first_lines(path)
-    why, hint = _fault_of_file(first)
-    if first and declared(table) and not is_header(_pieces(first, then), table=table):
-        why, hint = _NO_HEADER, _IS_THERE_ONE
-    if not why:
-        line, why, hint = _decoded(first or b"", encoding=table.encoding)
-    if not why:
-        with contextlib.suppress(csv.Error):
-            names = next(csv.reader([line], delimiter=separator(path)), [])
-        why, hint = _fault(names, path=path) if names else (_NO_HEADER, _IS_THERE_ONE)
+    lines = _first_lines(path)
+    if not lines:
+        why, hint = "cannot be read", "Is it whole, and packed as its ending says?"
+    elif not is_header(_pieces(lines[-1], path=path, encoding=table.encoding), declared=declared):
+        why, hint = "has a first line that names no declared column", _IS_THERE_ONE
+    else:
+        line, why, hint = _decoded(lines[0], encoding=table.encoding)
+        if not why:
+            names = _names(line, path=path)
+            why, hint = _fault(names, path=path)
     if why:
         raise ContractError(f"Table {table.name!r}: {path.name!r} {why}.", hint=hint)
     return tuple(names)
 
 
-def declared(table: Table) -> frozenset[str]:
-    """Return the columns that a source has to have: those of the table, and its ids."""
-    return table.sources() | ({table.id_column, table.other_id} - {""})
-
-
-def is_header(names: Collection[str], *, table: Table) -> bool:
+def is_header(names: Collection[str], *, declared: Collection[str]) -> bool:
     """Return whether a first line names a declared column, near enough, and so is no row."""
-    known = {as_told for name in declared(table) for as_told in _told(name)}
+    known = {as_told for name in declared for as_told in _told(name)}
     return any(as_told in known for name in names for as_told in _told(name))
 
 
@@ -79,43 +83,54 @@ def _told(name: str) -> tuple[str, ...]:
     return tuple(filter(None, (name.lower(), plain_name(name))))
 
 
-def _first_lines(path: Path) -> tuple[bytes | None, bytes]:
-    """Return the first line and the one after it; None where the file cannot be read."""
+def _first_lines(path: Path) -> tuple[bytes, ...]:
+    """Return the first line, and the one that may be the header: after blank ones and sep=.
+
+    None if they cannot be read.
+    """
     try:
         with reading(path) as file:
-            lines = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
-            return lines.readline(LONGEST_LINE), lines.readline(LONGEST_LINE)
+            packed = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+            first = line = packed.readline(LONGEST_LINE)
+            for _ in range(_BEFORE):
+                if not line or _line(line, encoding="latin-1"):
+                    break
+                line = packed.readline(LONGEST_LINE)
     except (OSError, EOFError, zlib.error):
-        return None, b""
+        return ()
+    return first, line
 
 
-def _fault_of_file(first: bytes | None) -> tuple[str, str]:
-    """Return what is wrong with a file whatever its first line says; empty for nothing."""
-    if first is None:
-        return "cannot be read", "Is it whole, and packed as its ending says?"
-    return ("", "") if first else ("is empty", _NAMES)
+def _line(raw: bytes, *, encoding: str) -> str:
+    """Return the first line of what was read that is neither blank nor sep=; "" if none is.
 
-
-def _pieces(first: bytes, then: bytes) -> list[str]:
-    """Return what may be names in a first line, however it is written and separated.
-
-    Excel writes a line before it, and others a blank one; the names then stand in the next.
+    Whatever its bytes are: UTF-16 loses its zeros, and a carriage return ends a line.
     """
-    text = _plain(first)
-    if not text.strip() or text.lower().startswith("sep="):
-        text = _plain(then)
-    return [piece.strip().strip("\"'").strip() for piece in re.split(_BETWEEN, text)]
-
-
-def _plain(line: bytes) -> str:
-    """Return a line in which names of plain letters can be read, in whatever encoding."""
     for mark in (codecs.BOM_UTF8, *_UTF16):
-        line = line.removeprefix(mark)
-    return line.replace(b"\0", b"").decode("latin-1")
+        raw = raw.removeprefix(mark)
+    text = raw.replace(b"\0", b"").decode(encoding, errors="replace")
+    lines = (line.strip() for line in re.split("[\r\n]", text))
+    return next((line for line in lines if line and not line.lower().startswith(_SEP)), "")
+
+
+def _pieces(raw: bytes, *, path: Path, encoding: Encoding) -> list[str]:
+    """Return what may be names in a line, also where it is encoded or separated as elsewhere."""
+    pieces: list[str] = []
+    for each in dict.fromkeys((encoding, Encoding.UTF_8, Encoding.LATIN_1)):
+        names = _names(_line(raw, encoding=each.value), path=path)
+        pieces += names if len(names) != 1 else re.split(_BETWEEN, names[0])
+    return pieces
+
+
+def _names(line: str, *, path: Path) -> list[str]:
+    """Return the fields of a line; none if it has no such form."""
+    with contextlib.suppress(csv.Error):
+        return next(csv.reader([line], delimiter=separator(path)), [])
+    return []
 
 
 def _decoded(raw: bytes, *, encoding: Encoding) -> tuple[str, str, str]:
-    """Return a first line that names columns; or why it cannot be read, and what helps."""
+    """Return the first line of a file that has a header; or why it is none, and what helps."""
     if raw.startswith(_UTF16) or b"\0" in raw:
         return "", "is in UTF-16, or no text", "Write it as UTF-8: iconv -f UTF-16 -t UTF-8 OLD"
     if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
@@ -138,7 +153,7 @@ def _form(line: str) -> tuple[str, str]:
     """Return what is wrong with the form of a first line, and what helps; empty for nothing."""
     if not line.strip():
         return "begins with a blank line", f"Delete it. {_NAMES}"
-    if line.lower().startswith("sep="):
+    if line.lower().startswith(_SEP):
         return "begins with the line sep= of Excel", f"Delete it. {_NAMES}"
     if "\r" in line.removesuffix("\n").removesuffix("\r"):
         return (

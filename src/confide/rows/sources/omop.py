@@ -18,7 +18,7 @@ from pathlib import Path
 
 from confide.errors import ContractError
 from confide.rows.clinical_ranges import ClinicalRange
-from confide.rows.layout import with_ids
+from confide.rows.layout import source_names
 from confide.rows.sources.delimited import csv_scan
 from confide.rows.sources.parquet import parquet_scan
 from confide.rows.sources.prepare import Found, Opened, Scan, from_scans
@@ -89,10 +89,12 @@ def from_omop(found: Found, *, attach: Path | None, dataset: Dataset) -> Opened:
     """Return how the CDM's tables are read, in a DuckDB file or in Parquet or CSV files.
 
     Raises:
-        ContractError: If a blocked column is declared, or two files hold one table.
+        ContractError: If a blocked column is declared, or an encoding of what is no text.
     """
     _refuse_blocked(dataset)
     if attach is not None:
+        for table in dataset.tables:
+            _refuse_encoding(table)
         return Opened(attach=attach, fold_case=True, integer_ids=True)
     scans: dict[str, Scan] = {}
     missing: dict[str, str] = {}
@@ -102,11 +104,13 @@ def from_omop(found: Found, *, attach: Path | None, dataset: Dataset) -> Opened:
             why = "in several files" if places else "in no file"
             missing[table.name] = f"Table {table.name!r}: {table.source!r} is {why} of the source."
             continue
-        read = parquet_scan if fits(places[0][0], endings=PARQUET) else csv_scan
-        if read is parquet_scan and table.encoding is not Encoding.UTF_8:
-            missing[table.name] = f"Table {table.name!r}: Parquet has no `encoding`; leave it out."
-            continue
-        scans[table.name] = read(places[0], table=with_ids(table, dataset=dataset))
+        parts = places[0]
+        if fits(parts[0], endings=PARQUET):
+            _refuse_encoding(table)
+            scans[table.name] = parquet_scan(parts, table=table)
+        else:
+            declared = source_names(table, dataset=dataset)
+            scans[table.name] = csv_scan(parts, table=table, declared=declared)
     return replace(from_scans(scans, missing=missing), fold_case=True, integer_ids=True)
 
 
@@ -119,6 +123,14 @@ def _refuse_blocked(dataset: Dataset) -> None:
                     f"Column {source!r} of table {table.name!r} is {why}.",
                     hint="Leave it out; concepts and dates answer most questions.",
                 )
+
+
+def _refuse_encoding(table: Table) -> None:
+    if table.encoding is not Encoding.UTF_8:
+        raise ContractError(
+            f"Table {table.name!r}: only CSV files have an encoding, and it lies in none.",
+            hint="Leave `encoding` out.",
+        )
 
 
 def omop_tables(*, since: dt.date, until: dt.date) -> tuple[Table, ...]:

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.regular_file import require_regular
-from confide.rows.layout import with_ids
+from confide.rows.layout import source_names
 from confide.rows.sources.fingerprint import SourceState
 from confide.tables.encoding import Encoding
 from confide.tables.schema import Dataset, Table
@@ -93,6 +93,9 @@ def prepared(
     from confide.rows.sources.omop import from_omop
     from confide.rows.sources.parquet import parquet_scan
 
+    def texts(parts: tuple[Path, ...], *, table: Table) -> Scan:
+        return csv_scan(parts, table=table, declared=source_names(table, dataset=dataset))
+
     if source.kind is SourceKind.FRAMES:
         return from_frames(frames or {}, dataset=dataset)
     root = existing(source, base=base)
@@ -109,7 +112,7 @@ def prepared(
                 found, root=root, dataset=dataset, read=parquet_scan, endings=PARQUET
             )
         case SourceKind.CSV:
-            opened = from_files(found, root=root, dataset=dataset, read=csv_scan, endings=DELIMITED)
+            opened = from_files(found, root=root, dataset=dataset, read=texts, endings=DELIMITED)
         case _:
             assert_never(source.kind)
     return replace(opened, state=state)
@@ -202,7 +205,7 @@ def from_files(
     for table in dataset.tables:
         if found[table.name]:
             (parts,) = found[table.name]
-            scans[table.name] = read(parts, table=with_ids(table, dataset=dataset))
+            scans[table.name] = read(parts, table=table)
             continue
         folder = not root.is_file() and (root / table.source).is_dir()
         what = f"no file ending in {' or '.join(endings)}" if folder else "no file"

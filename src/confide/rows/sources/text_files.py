@@ -66,6 +66,7 @@ class TextFiles:
         self._folder, self._state = folder, state
         self._texts: dict[tuple[Path, Encoding], _Text] = {}
         self._settled: set[Path] = set()
+        self._one_at_a_time = threading.Lock()
 
     def linked(self, opened: Opened) -> Opened:
         """Return a source whose text files are read under our names.
@@ -84,10 +85,16 @@ class TextFiles:
             EngineError: If a file cannot be read, or its copy not be written.
         """
         for text in self._texts.values():
-            if text.link not in self._settled and _inside(text.link) in sql:
-                _settle(text)
-                if set(fingerprints((text.file,))) <= set(self._state.fingerprints):
-                    self._settled.add(text.link)  # else it may be another file by the next query
+            if _inside(text.link) in sql:
+                with self._one_at_a_time:  # two would write one copy
+                    self._settle(text)
+
+    def _settle(self, text: _Text) -> None:
+        if text.link in self._settled:
+            return
+        _settle(text)
+        if set(fingerprints((text.file,))) <= set(self._state.fingerprints):
+            self._settled.add(text.link)  # else it may be another file by the next query
 
     def _scan(self, scan: Scan) -> Scan:
         if not scan.parts:
@@ -130,15 +137,17 @@ def _inside(link: Path) -> str:
 
 
 def _settle(text: _Text) -> None:
-    part = text.link.with_suffix(f".{threading.get_ident()}.part")  # another thread writes its own
+    part = text.link.with_suffix(".part")
     failed = ""
     try:
         if not _is_utf8(text):
             _copy(text, to=part)
             part.replace(text.link)
         elif not text.link.is_symlink():  # the copy of a file that is another one by now
-            text.link.unlink()
-            text.link.symlink_to(text.file)
+            with contextlib.suppress(FileNotFoundError):
+                part.unlink()
+            part.symlink_to(text.file)
+            part.replace(text.link)  # never a moment without it
     except (OSError, EOFError, zlib.error) as error:
         failed = type(error).__name__
     if failed:
