@@ -273,8 +273,8 @@ def _write_all(store: Store, backup: Backup, *, signature: str) -> int:
 
 def _signature(backup: Backup, anchor: Path, public_key: str) -> str:
     """Return the head's signature if the anchor knows of nothing later; else none."""
-    heads, head = Anchor(anchor).heads(), backup.chain.head
-    last = heads[-1] if heads else None
+    lines, head = Anchor(anchor).lines(), backup.chain.head
+    last = lines[-1] if lines else None
     is_last = last is not None and (last.number, last.hash) == (head.number, head.hash)
     return head.signature if is_last and head.key == public_key else ""
 

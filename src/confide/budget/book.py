@@ -23,7 +23,7 @@ from confide.budget.growth import Growth
 from confide.budget.held import Held, Requests, entry_of, key_of
 from confide.budget.identity import Identity
 from confide.budget.key_history import KeyHistory
-from confide.budget.ledger import ChargeRequest, Entry, Head, LedgerTerms, State
+from confide.budget.ledger import Entry, Head, LedgerTerms, State
 from confide.budget.policy.adoption import Adopted, adopted_of
 from confide.budget.policy.policy import Policy
 from confide.budget.readings import Moment, Readings, moment_of
@@ -31,7 +31,7 @@ from confide.budget.signatures import Require, at_once
 from confide.budget.workflow.acts import NAMED, whose_word
 from confide.budget.workflow.adopting import Problem, adoption_problem, awaited_problem
 from confide.budget.workflow.docket import Docket
-from confide.budget.workflow.rules import Claim, Refused, audience_of
+from confide.budget.workflow.rules import Claim, Refused, audience_of, claim_of
 from confide.errors import LedgerFrozenError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -249,22 +249,12 @@ class Book:
             return None
         return entry.entry
 
-    def admit(
-        self, request: "ChargeRequest | Entry", *, planned: str, audience: str, now: Moment
-    ) -> int | Refused:
+    def admit(self, claim: Claim, *, lineage: str, now: Moment) -> int | Refused:
         """Return the request that admits a charge, 0 where none is needed, or why it is refused."""
         return self.docket.admit(
-            Claim(
-                analyst=request.analyst,
-                plan_digest=request.plan_digest,
-                tier=request.tier,
-                project=request.project,
-                release=planned,
-                nano=request.amount.nano,
-                audience=audience,
-            ),
-            lineage=request.lineage,
-            adopted=self.account(request.lineage).policy,
+            claim,
+            lineage=lineage,
+            adopted=self.account(lineage).policy,
             charged_under=self.charged_under,
             now=now,
         )
@@ -305,8 +295,10 @@ class Book:
         if not account.caps or account.awaited.versions:
             raise LedgerFrozenError(f"Row {entry.number} charges a lineage without its caps.")
         said = {"planned": fields.get("planned", ""), "audience": audience_of(fields["plan"])}
-        if entry.continues is None and self.admit(entry, **said, now=now) != entry.submission:
-            raise LedgerFrozenError(f"Row {entry.number} was not approved.")
+        if entry.continues is None:
+            claim = claim_of(entry, **said)
+            if self.admit(claim, lineage=entry.lineage, now=now) != entry.submission:
+                raise LedgerFrozenError(f"Row {entry.number} was not approved.")
         self.docket.charge(entry.submission, entry=entry.number)
 
     def _grant(self, entry: Entry) -> None:

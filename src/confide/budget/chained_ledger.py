@@ -56,7 +56,7 @@ from confide.budget.refusals import (
 from confide.budget.request_row import row_fields
 from confide.budget.store import Store
 from confide.budget.workflow.acts import Officers
-from confide.budget.workflow.rules import Refused, audience_of
+from confide.budget.workflow.rules import Refused, audience_of, claim_of
 from confide.errors import LedgerFrozenError, PolicyError
 
 
@@ -250,7 +250,8 @@ class ChainedLedger(LedgerReading):
             require_next(request.step, growths=self._journal.book.growths, lineage=request.lineage)
             return self._grant(request, when=self._occasion(request, year=account.year), under=0)
         said = {"planned": request.planned, "audience": audience_of(request.plan_json)}
-        under = self._journal.book.admit(request, **said, now=self._journal.moment())
+        claim, now = claim_of(request, **said), self._journal.moment()
+        under = self._journal.book.admit(claim, lineage=request.lineage, now=now)
         if isinstance(under, Refused):
             return unapproved(under)
         capped = account.has_year_caps

@@ -15,7 +15,7 @@ from confide.budget.lengths import require_reason
 from confide.budget.policy.adoption import Adopted, adopted
 from confide.budget.policy.policy import Person, Policy
 from confide.budget.refusals import exhausted, require_policy_terms, uncapped, undecided
-from confide.budget.requester import admission, requester
+from confide.budget.requester import requester
 from confide.budget.workflow.acts import SIGNED, Officers, act_message, signatures
 from confide.budget.workflow.docket import submission_problem, withhold_message
 from confide.budget.workflow.rules import (
@@ -307,7 +307,7 @@ class Desk:
         """Return the request that would admit a charge now, 0 where none is needed, or why not."""
         with self._journal.transaction():
             now = self._journal.moment()
-            return admission(self._journal.book, lineage, claim=claim, now=now)
+            return self._journal.book.admit(claim, lineage=lineage, now=now)
 
     def _require_room(self, asked: Asked, *, person: Person) -> None:
         """Refuse to ask for what the caps, as they stand, would refuse whoever approved it."""

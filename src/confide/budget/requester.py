@@ -12,18 +12,7 @@ from dataclasses import replace
 
 from confide.budget.book import Book
 from confide.budget.readings import Moment
-from confide.budget.workflow.rules import Claim, Refused
-
-
-def admission(book: Book, lineage: str, *, claim: Claim, now: Moment) -> int | Refused:
-    """Return the request that would admit a charge, 0 where none is needed, or why not."""
-    return book.docket.admit(
-        claim,
-        lineage=lineage,
-        adopted=book.account(lineage).policy,
-        charged_under=book.charged_under,
-        now=now,
-    )
+from confide.budget.workflow.rules import Claim
 
 
 def requester(book: Book, lineage: str, *, claim: Claim, request_key: str, now: Moment) -> str:
@@ -38,7 +27,7 @@ def requester(book: Book, lineage: str, *, claim: Claim, request_key: str, now: 
     """
 
     def is_approved(name: str) -> bool:
-        found = admission(book, lineage, claim=replace(claim, analyst=name), now=now)
+        found = book.admit(replace(claim, analyst=name), lineage=lineage, now=now)
         return isinstance(found, int) and found > 0
 
     own = (claim.analyst, claim.plan_digest, request_key)

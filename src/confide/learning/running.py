@@ -19,6 +19,7 @@ from confide.release.job_answer import is_answer
 from confide.release.job_certificate import JobRelease, certified_job
 from confide.release.job_gate import JobGate, RunnableJob
 from confide.release.job_rounds import InParts, release_in_parts
+from confide.release.published import key_of_plan
 from confide.release.refusal import told_in_epsilon
 from confide.release.rotation import signing_key
 from confide.release.seal import sealing
@@ -89,7 +90,7 @@ def run_job(
             job,
             plan=plan,
             analyst=analyst or analyst_of(ws.ledger, plan, request=request),
-            request_key=request or plan.digest()[:32],
+            request_key=request or key_of_plan(plan),
             progress=watched,
         )
 
@@ -120,7 +121,7 @@ def run_in_parts(
             plan=plan,
             runner=runner,
             analyst=analyst or analyst_of(ws.ledger, plan, request=request),
-            request_key=request or plan.digest()[:32],
+            request_key=request or key_of_plan(plan),
             progress=watched,
         )
 

@@ -10,6 +10,7 @@ from confide.budget.workflow.rules import Claim, Refused
 from confide.budget.workflow.submission import Verdict
 from confide.plans.plan import Priced
 from confide.release.authority import NO_AUTHORITY, Authority, Decision, PolicyNamed
+from confide.release.published import key_of_plan
 
 
 def analyst_of(ledger: Ledger, plan: Priced, *, request: str | None = None) -> str:
@@ -23,7 +24,7 @@ def analyst_of(ledger: Ledger, plan: Priced, *, request: str | None = None) -> s
     return ledger.desk.requester(
         plan.dataset.lineage,
         claim=_claim(plan, analyst=login()),
-        request_key=request or plan.digest()[:32],
+        request_key=request or key_of_plan(plan),
     )
 
 

@@ -11,14 +11,14 @@ under a key of its own, which is asking for it.
 
 from confide.budget.ledger import Entry, Ledger
 from confide.errors import ContractError
-from confide.plans.plan import Plan
+from confide.plans.plan import Plan, Priced
 from confide.release.growing import refuse_grown
 
 KEY = 32
 """Hexadecimal digits of a plan that are the key of its request where none is named."""
 
 
-def key_of_plan(plan: Plan) -> str:
+def key_of_plan(plan: Priced) -> str:
     """Return the key of a request where none is named: a second run of a plan costs nothing."""
     return plan.digest()[:KEY]
 

@@ -12,7 +12,7 @@ those who answer for the data have agreed.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from confide.budget.ledger import Entry, State
+from confide.budget.ledger import ChargeRequest, Entry, State
 from confide.budget.plan_text import plan_in
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Person, PlannedRelease, Policy, Tier
@@ -59,6 +59,19 @@ class Claim:
     release: str
     nano: int
     audience: str
+
+
+def claim_of(request: ChargeRequest | Entry, *, planned: str, audience: str) -> Claim:
+    """Return what the policy has a say in of a request, or of the entry that it became."""
+    return Claim(
+        analyst=request.analyst,
+        plan_digest=request.plan_digest,
+        tier=request.tier,
+        project=request.project,
+        release=planned,
+        nano=request.amount.nano,
+        audience=audience,
+    )
 
 
 def person_of(policy: Policy, key: str) -> Person | None:
