@@ -82,6 +82,7 @@ check: static test
 
 audit: $(call stamp,$(EXTRAS))
 	$(TESTS) -m audit $(PYTEST_ARGS)
+	$(TESTS) -m 'hypothesis and not audit' --hypothesis-profile=others $(PYTEST_ARGS)
 	$(BIN)/confide audit
 
 bench: $(call stamp,$(EXTRAS))

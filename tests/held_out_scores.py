@@ -7,7 +7,8 @@ import numpy as np
 from confide.plans.descent import score_edges
 from confide.plans.link import FARTHEST, STEPS
 from confide.plans.simulation import Simulation
-from confide.statistics.logistic.evaluation import AS_PREDICTED, Histogram, evaluated
+from confide.statistics.logistic.evaluation import Histogram, evaluated
+from confide.statistics.logistic.predictions import AS_PREDICTED
 from confide.tables.descent import SCORE_BINS
 
 THETA = np.array([-1.5, 0.8, -0.6])

@@ -36,6 +36,9 @@ class SiteKey:
     def sign(self, message: bytes, /) -> bytes:
         return self._key.sign(message)
 
+    def secret(self) -> bytes:
+        return self._key.private_bytes_raw()
+
 
 class HandClock:
     """A clock that shows what the test sets."""
@@ -130,8 +133,8 @@ def released(ledger: ChainedLedger, key: str, payload: bytes, **cost: int) -> in
     return ledger.publish(ledger.commit(reservation, payload=payload)).number
 
 
-def used(ledger: ChainedLedger) -> dict[str, int]:
-    return {each.scope.value: each.used for each in ledger.spent(LINEAGE).scopes}
+def used(ledger: ChainedLedger, lineage: str = LINEAGE) -> dict[str, int]:
+    return {each.scope.value: each.used for each in ledger.spent(lineage).scopes}
 
 
 def remaining(ledger: ChainedLedger) -> dict[str, int | None]:

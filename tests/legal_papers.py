@@ -23,9 +23,9 @@ from confide.report.legal.declared import (
 )
 from confide.report.legal.document import Kind, Stated, Table
 from confide.report.legal.subject import YearEntry, of_release, of_study, of_year
-from confide.statistics.count import Count
-from confide.statistics.histogram import Histogram
-from confide.statistics.mean import Mean
+from confide.statistics.count.spec import Count
+from confide.statistics.histogram.spec import Histogram
+from confide.statistics.mean.spec import Mean
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
 

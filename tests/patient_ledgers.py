@@ -76,6 +76,11 @@ class Site:
         assert isinstance(held, Reservation)
         return held
 
+    def begin(self, held, *, everybody=0):
+        """Admit what was reserved, and record that it is read."""
+        self.store.admit(self.ledger, entry=held.entry, bounds=self.bounds, everybody=everybody)
+        self.ledger.start_reading(held)
+
     def charge(self, held, who, losses, *, everybody=0, count=None, salt=0, roster="", ids=None):
         """Charge; return a mask over ``who`` of those who are in, and the tag."""
         who, losses = np.asarray(who, dtype=np.int64), np.array(losses, dtype=np.int64)
@@ -92,8 +97,7 @@ class Site:
     def release(self, key, who, losses, *, nano=NANO, everybody=0, count=None, **others):
         """Run a release to its end; return who is in."""
         held = self.reserve(key, nano=nano)
-        self.store.admit(self.ledger, entry=held.entry, bounds=self.bounds, everybody=everybody)
-        self.ledger.start_reading(held)
+        self.begin(held, everybody=everybody)
         inside, tag = self.charge(held, who, losses, everybody=everybody, count=count, **others)
         self.ledger.publish(self.ledger.commit(held, payload=b"p", members=tag))
         return inside

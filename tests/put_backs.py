@@ -1,9 +1,12 @@
 """Random lives of a ledger whose file is put back at will, and what was really granted in them.
 
 Copies are taken and put back in any order, policies with caps of every kind are adopted between,
-the clock moves on, years are opened and days confirmed.  The anchor is whole; strangers only repeat
-lines of it.  So nothing that was ever granted may be forgotten: not by any counter, in any life.
+the signing key is replaced, the clock moves on, years are opened and days confirmed.  The anchor is
+whole; strangers only repeat lines of it.  So nothing that was ever granted may be forgotten, not by
+any counter, in any life; and the newest policy that ever held is in force, or waited for.
 Where policies name people, no act may ever again go without their officer, from the first on.
+Beside it other lineages change unit, measure and caps until their first charge: from then on they
+have those of that charge, whichever copies know of it.
 """
 
 import random
@@ -13,16 +16,22 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
 
+import pytest
+
 from confide.budget.amount import Amount
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.counters import ROLLING, Occasion, kind_of, shares, window_of
-from confide.budget.ledger import Reservation
+from confide.budget.file_caps import is_raised
+from confide.budget.ledger import Caps, LedgerTerms, Reservation
+from confide.budget.lost_rows import units_in
 from confide.budget.policy.adoption import adopted
 from confide.budget.policy.policy import Policy
 from confide.budget.workflow.acts import Officers
 from confide.errors import ApprovalMissingError, LedgerFrozenError, PolicyError
+from confide.privacy.measure import Measure
+from confide.privacy.unit import Entity
 from ledger_policies import CY, cap, policy, with_people
-from ledgers import LINEAGE, NANO, HandClock, open_ledger, request, terms
+from ledgers import LINEAGE, NANO, HandClock, SiteKey, open_ledger, request, terms
 
 WINDOWS = ("lifetime", "calendar-year", "rolling-365d")
 SCOPES = ("dataset", "analyst", "project")
@@ -30,6 +39,7 @@ ACTS = {
     "reserve": 10,
     "move": 16,
     "adopt": 3,
+    "rotate_key": 0.6,
     "copy": 3,
     "put_a_copy_back": 3,
     "close": 1,
@@ -54,14 +64,22 @@ class Life:
     under_way: list[tuple[Reservation, bool]] = field(default_factory=list)
     copies: list[bytes] = field(default_factory=list)
     policies: dict[str, Policy] = field(default_factory=dict)
+    newest: int = 0  # version of the policy that held last
+    keys: int = 0  # how many signing keys there were
     asked: int = 0
     put_back: int = 0
+    others: dict[str, tuple[LedgerTerms, int]] = field(default_factory=dict)  # what they granted
     named: bool = False  # whether a policy that names people was ever in force
 
     def __post_init__(self) -> None:
         self.draw = random.Random(self.seed)
+        self.elsewhere = random.Random(self.seed + 1)
         self.ledger = self.opened()
         self.ledger.register(terms(lifetime=90 * NANO, year=None, release=None))
+
+    @property
+    def key(self) -> SiteKey:
+        return SiteKey(bytes([self.keys]) * 32)
 
     @property
     def file(self) -> Path:
@@ -70,7 +88,7 @@ class Life:
     def opened(self) -> ChainedLedger:
         """Open the ledger; an officer goes on if it is frozen."""
         self.under_way.clear()
-        ledger = open_ledger(self.folder, clock=self.clock)
+        ledger = open_ledger(self.folder, clock=self.clock, signer=self.key)
         try:
             ledger.spent(LINEAGE) if self.asked else ledger.head()
         except LedgerFrozenError:
@@ -94,6 +112,8 @@ class Life:
                 getattr(self, act)()
             except PolicyError:
                 continue  # not now: a year to be opened, a policy to be adopted again
+            if self.elsewhere.random() < 0.2:
+                self.use_another_data_set()
             self.nothing_is_forgotten()
         self.ledger.close()
         self.ledger = self.opened()
@@ -104,8 +124,17 @@ class Life:
 
     def nothing_is_forgotten(self) -> None:
         account = self.ledger._journal.book.accounts[LINEAGE]
+        book = self.ledger._journal.book
+        for lineage, (had, units) in self.others.items():
+            assert units_in(book, lineage=lineage, name="lifetime") >= units, (self.seed, lineage)
+            if lineage in book.accounts:
+                other = book.accounts[lineage]
+                assert (other.terms, other.disputed) == (had, ()), (self.seed, lineage)
         for name, units in self.granted.items():
             assert account.holds(name).spent >= units, (self.seed, name)
+        present = 0 if account.policy is None else account.policy.policy.version
+        known = max([present, *(version for version, _ in account.awaited.versions)])
+        assert known >= self.newest, (self.seed, "policy", self.newest)
         first = account.days[-1] if account.days else ""
         held = defaultdict(int)
         for day, name, units in self.recent:
@@ -122,6 +151,33 @@ class Life:
         who = {"analyst": self.draw.choice("ab"), "project": self.draw.choice(["", "x", "y/z"])}
         tier = "open" if self.people else ""
         self.under_way.append((self.ledger.reserve(replace(one, tier=tier, **who)), False))
+
+    def use_another_data_set(self) -> None:
+        """Register another lineage, which copies may not know, under any terms until it is charged.
+
+        Release something of it, or not yet.
+        """
+        lineage = self.elsewhere.choice(["east", "south", "west"])
+        had, units = self.others.get(lineage, (None, 0))
+        kind = {
+            "unit": self.elsewhere.choice([Entity.PATIENT, Entity.EVENT]),
+            "measure": self.elsewhere.choice([*Measure]),
+        }
+        caps = Caps(lifetime=self.elsewhere.choice([80, 90]) * NANO)
+        new = replace(terms(), lineage=lineage, caps=caps, **kind)
+        if had is not None and (new.names != had.names or is_raised(had.caps, caps)):
+            with pytest.raises(PolicyError, match=r"as in the ledger of|under other caps"):
+                self.ledger.register(new)
+        self.ledger.register(had or new)
+        if had is None and self.elsewhere.random() < 0.5:
+            return
+        self.asked += 1
+        kind = {"unit": (had or new).unit, "measure": (had or new).measure}
+        one = replace(request(f"s{self.asked}"), lineage=lineage, **kind)
+        held = self.ledger.reserve(one)
+        self.ledger.start_reading(held)
+        self.ledger.publish(self.ledger.commit(held, payload=b"answer"))
+        self.others[lineage] = (had or new, units + held.entry.amount.nano)
 
     def move(self) -> None:
         """Take a request a step on, or end it."""
@@ -176,6 +232,12 @@ class Life:
         awaited = self.ledger._journal.book.accounts[LINEAGE].awaited
         picks = awaited.officers and awaited.holds(digest) and awaited.newest != digest
         self.signed(act) if picks else act(())
+        self.newest = max(self.newest, self.policies[digest].version)
+
+    def rotate_key(self) -> None:
+        new = SiteKey(bytes([self.keys + 1]) * 32)
+        self.signed(lambda by: self.ledger.rotate_key(new, reason="yearly", officers=by))
+        self.keys += 1
 
     def copy(self) -> None:
         self.copies.append(self.file.read_bytes())

@@ -104,7 +104,8 @@ class World:
     def live(self, *words: object) -> None:
         """Run the command whose steps are copied, and remember the end."""
         self.words = words
-        self.take("draft")
+        if "draft" not in self.taken:
+            self.take("draft")
         with self.watched():
             ran(*words, "--out", self.folder / "out")
         if self.kind == "postgres":
@@ -241,6 +242,20 @@ def plain(kind: str, folder: Path) -> World:
     return world
 
 
+def changed(kind: str, folder: Path) -> World:
+    """A first release, after the measure was changed of which the copy of before it knows."""
+    make_clinic(folder)
+    world = World(kind=kind, folder=folder)
+    world.declare()
+    text = world.dataset.read_text()
+    world.dataset.write_text(text.replace("measure: zcdp, delta: 1e-6", "measure: pure"))
+    ran("plan", world.study, "--quiet")
+    world.take("draft")
+    world.dataset.write_text(text)
+    world.live("run", world.study)
+    return world
+
+
 def growing(kind: str, folder: Path) -> World:
     """A growing release; its next periods are watched."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -284,4 +299,10 @@ def leaving_out(kind: str, folder: Path) -> World:
     return world
 
 
-HISTORIES = {"plain": plain, "growing": growing, "opening": opening, "patients": leaving_out}
+HISTORIES = {
+    "plain": plain,
+    "changed": changed,
+    "growing": growing,
+    "opening": opening,
+    "patients": leaving_out,
+}

@@ -41,7 +41,12 @@ KEY = b"a key for tests only"
 E_ACUTE_NFC, E_ACUTE_NFD = "\u00e9", "e\u0301"
 DATABASES = 500
 
-TEXTS = [None, "", E_ACUTE_NFC, E_ACUTE_NFD, "ß", "ss", "a\0b", "a", "A", "'; DROP TABLE s; --"]
+TEXTS = [
+    None, "", E_ACUTE_NFC, E_ACUTE_NFD, "ß", "ss", "a\0b", "a", "A", "'; DROP TABLE s; --",
+    "a\0", E_ACUTE_NFD + "\0a", E_ACUTE_NFC + "\0", "\0" + E_ACUTE_NFD, "\0\u0301",
+]  # fmt: skip
+ENDS = [E_ACUTE_NFD + "\0", E_ACUTE_NFC + "\0a", "\0\u0301", "\0" + E_ACUTE_NFD]
+"""What ids end in that a reader of C strings takes for one another."""
 LOWER, UPPER = 50.0, 60.0
 NUMBERS = [
     None, math.nan, math.inf, -math.inf, -0.0, 0.0, 1e308, -1e308, 2.0**53 - 1, 2.0**53, 5e-324,
@@ -89,7 +94,9 @@ EVENTS = Table(
     name="events",
     source="events",
     columns=(
-        category("code", {E_ACUTE_NFD: 0, "ß": 1, "a": 2, "a\0b": 3}, 5, nulls=4),
+        category(
+            "code", {E_ACUTE_NFD: 0, "ß": 1, "a": 2, "a\0b": 3, E_ACUTE_NFC + "\0a": 2}, 5, nulls=4
+        ),
         number("pressure", 500, 600, scale=Fraction(1, 10), unit="mm[Hg]"),
         number("strict", 500, 600, scale=Fraction(1, 10), outside=Outside.DROP, nulls=555),
         number("thirds", 0, 30, scale=Fraction(10, 3)),
@@ -340,7 +347,7 @@ def random_database(
         whole = [int(w) * patients + int(p) - 5 for w, p in zip(where, local, strict=True)]
         if not text_ids:
             return pa.array([None if rng.random() < 0.03 else i for i in whole], pa.int64())
-        suffix = pick(["", E_ACUTE_NFC, E_ACUTE_NFD], len(where))
+        suffix = pick(["", E_ACUTE_NFC, E_ACUTE_NFD, *ENDS], len(where))
         odd = pick([None, "", *["x"] * 40], len(where))
         return pa.array(
             [o if o != "x" else f"{i}{s}" for o, i, s in zip(odd, whole, suffix, strict=True)],

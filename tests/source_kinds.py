@@ -7,6 +7,7 @@ of the rows that it ``holds`` answers too.
 """
 
 import contextlib
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from confide.rows.prepared.build import Preparation
 from confide.rows.prepared.copies import UseCopies
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
+from python_objects import objects
 
 Tables = Mapping[str, pa.Table]
 HIVE = Path("pid=77/code=A/db=5/note=odd/x=7")
@@ -50,7 +52,6 @@ class Kind:
         store: Puts tables into a folder, or gives them as frames.
         holds: The rows as this kind can hold them.
         text_ids: Whether every id comes back as text.
-        integer_ids: Whether ids are integers by specification, and texts identify nobody.
         in_memory: Whether there are no files, of which copies could be prepared.
         needs: A library that may be absent.
     """
@@ -59,7 +60,6 @@ class Kind:
     store: Callable[[Path, Tables], Stored]
     holds: Callable[[pa.Table], pa.Table] = lambda table: table
     text_ids: bool = False
-    integer_ids: bool = False
     in_memory: bool = False
     needs: str = ""
 
@@ -236,18 +236,27 @@ def _in_pandas_of_categories(rows: pa.Table) -> object:
 
 
 def _in_pandas_of_objects(rows: pa.Table) -> object:
-    """Every cell is a Python object; every third text or whole number is of the other type."""
+    """Every cell is a Python object, of another type in each row; every third id is a text."""
     import pandas as pd
 
-    columns = {
-        name: pd.Series(rows[name].to_pylist(), dtype=object, name=name)
-        for name in rows.column_names
-    }
-    ids = [
-        str(cell) if place % 3 == 0 and cell is not None else cell
-        for place, cell in enumerate(columns["pid"])
-    ]
-    return pd.DataFrame(columns | {"pid": pd.Series(ids, dtype=object)})
+    cells = {name: objects(rows[name].to_pylist()) for name in rows.column_names}
+    for place, cell in enumerate(rows["pid"].to_pylist()):
+        if place % 3 == 0 and cell is not None:
+            cells["pid"][place] = str(cell)
+    return pd.DataFrame({name: pd.Series(each, dtype=object) for name, each in cells.items()})
+
+
+def _in_pandas_of_python_texts(rows: pa.Table) -> object:
+    """Texts are Python's, and an absent one is NaN; every second column is of categories."""
+    import pandas as pd
+
+    frame: Any = _in_pandas(rows)
+    absent = pd.StringDtype("python", na_value=math.nan)
+    for place, name in enumerate(_texts(rows)):
+        texts = frame[name].astype(absent)
+        known = pd.Index(texts.dropna().unique(), dtype=object)
+        frame[name] = pd.Categorical(texts, categories=known) if place % 2 else texts
+    return frame
 
 
 def _in_polars(rows: pa.Table) -> object:
@@ -300,26 +309,14 @@ def _calendar(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(inside, column, pa.scalar(None, pa.date32()))
 
 
-def _written(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text that a line of a file can hold."""
-    if column.type not in (pa.string(), pa.large_string()):
-        return column
-    return pc.replace_substring(column, "\0", "x")
-
-
 def in_calendar(rows: pa.Table) -> pa.Table:
     """Return rows without dates beyond the calendar."""
     return _changed(rows, _calendar)
 
 
-def in_lines(rows: pa.Table) -> pa.Table:
-    """Return rows that a CSV file can hold."""
-    return _changed(in_calendar(rows), _written)
-
-
 def in_broken_lines(rows: pa.Table) -> pa.Table:
     """Return rows whose texts, but ids, have lost what is not ASCII."""
-    rows = in_lines(rows)
+    rows = in_calendar(rows)
     for name in _texts(rows):
         if name != "pid":
             at, cells = rows.schema.get_field_index(name), rows[name].to_pylist()
@@ -345,11 +342,11 @@ KINDS = (
     Kind(name="parquet, parts", store=_in_parquet(parts=3, data_page_version="2.0")),
     Kind(name="parquet, hive", store=_in_parquet(under=HIVE)),
     Kind(name="parquet, parts, hive", store=_in_parquet(parts=2, under=HIVE)),
-    Kind(name="csv", store=_in_csv, holds=in_lines, text_ids=True),
+    Kind(name="csv", store=_in_csv, holds=in_calendar, text_ids=True),
     Kind(name="csv, broken bytes", store=_in_broken_csv, holds=in_broken_lines, text_ids=True),
-    Kind(name="omop, parquet", store=_in_omop, integer_ids=True),
-    Kind(name="omop, csv", store=_in_omop_csv, holds=in_lines, integer_ids=True),
-    Kind(name="omop, duckdb, NOCASE", store=_in_omop_duckdb, integer_ids=True),
+    Kind(name="omop, parquet", store=_in_omop),
+    Kind(name="omop, csv", store=_in_omop_csv, holds=in_calendar, text_ids=True),
+    Kind(name="omop, duckdb, NOCASE", store=_in_omop_duckdb),
     Kind(name="arrow", store=_as_frames(lambda rows: rows), in_memory=True),
     Kind(name="arrow, dictionaries", store=_as_frames(_in_dictionaries), in_memory=True),
     Kind(name="arrow, views and chunks", store=_as_frames(_in_views), in_memory=True),
@@ -369,6 +366,12 @@ KINDS = (
         in_memory=True,
         holds=in_calendar,
         text_ids=True,
+        needs="pandas",
+    ),
+    Kind(
+        name="pandas, Python's texts",
+        store=_as_frames(_in_pandas_of_python_texts),
+        in_memory=True,
         needs="pandas",
     ),
     Kind(name="polars", store=_as_frames(_in_polars), in_memory=True, needs="polars"),

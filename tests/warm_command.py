@@ -24,9 +24,7 @@ LOADED = (
     "confide.rows.build",
     "confide.rows.sources.omop",
     "confide.workspace",
-    "altair",
-    "great_tables",
-    "pandas",  # pyarrow looks for it
+    "pandas",  # pyarrow looks for it where frames are given
     "pyarrow.compute",
     "pyarrow.parquet",
 )

@@ -10,81 +10,120 @@
 """
 
 import importlib
-from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
+    from confide import errors, learning
+    from confide.jobs.learning.dp_sgd import DPSGD
+    from confide.jobs.learning.pate.job import Pate
     from confide.plans.contribution import Counted, PerPatient
+    from confide.plans.person_time import Per
     from confide.plans.plan import Plan, Study
-    from confide.release.release import Release
+    from confide.plans.public_numbers import PublicNumber
+    from confide.report.load import load
+    from confide.report.release import Release
     from confide.statistics import (
         SMR,
         AreaRate,
+        Characteristic,
+        ChiSquaredTest,
         Count,
+        DataQuality,
         DegreeHistogram,
+        HazardRegression,
         Hierarchy,
         Histogram,
         Incidence,
         KeySelection,
+        LinearRegression,
+        LogisticRegression,
         Mean,
+        MultinomialRegression,
+        PoissonRegression,
         Proportion,
         Quantiles,
         RunningCounts,
         Series,
         StandardizedRate,
         Sum,
+        Summary,
         Survival,
+        TableOne,
+        TopCategory,
+        TopFeatures,
+        TrendTest,
+        TwoMeansTest,
+        TwoProportionsTest,
         Variance,
         WeightedMean,
         WeightedProportion,
     )
+    from confide.tables.expression import BinOf, ColumnOf, ValueOf
+    from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not
     from confide.workspace import Workspace
     from confide.workspace import open_workspace as open  # noqa: A004 - confide.open reads well
 
 _WHERE = {
     "open": ("confide.workspace", "open_workspace"),
-    "Workspace": ("confide.workspace", "Workspace"),
-    "Plan": ("confide.plans.plan", "Plan"),
-    "Study": ("confide.plans.plan", "Study"),
-    "Release": ("confide.release.release", "Release"),
+    "DPSGD": ("confide.jobs.learning.dp_sgd", "DPSGD"),
+    "Pate": ("confide.jobs.learning.pate.job", "Pate"),
     "Counted": ("confide.plans.contribution", "Counted"),
     "PerPatient": ("confide.plans.contribution", "PerPatient"),
-    "AreaRate": ("confide.statistics", "AreaRate"),
-    "Count": ("confide.statistics", "Count"),
-    "DegreeHistogram": ("confide.statistics", "DegreeHistogram"),
-    "Hierarchy": ("confide.statistics", "Hierarchy"),
-    "Histogram": ("confide.statistics", "Histogram"),
-    "KeySelection": ("confide.statistics", "KeySelection"),
-    "Mean": ("confide.statistics", "Mean"),
-    "Proportion": ("confide.statistics", "Proportion"),
-    "Quantiles": ("confide.statistics", "Quantiles"),
-    "RunningCounts": ("confide.statistics", "RunningCounts"),
-    "Series": ("confide.statistics", "Series"),
-    "Sum": ("confide.statistics", "Sum"),
-    "Survival": ("confide.statistics", "Survival"),
-    "Variance": ("confide.statistics", "Variance"),
-    "Incidence": ("confide.statistics", "Incidence"),
-    "StandardizedRate": ("confide.statistics", "StandardizedRate"),
-    "SMR": ("confide.statistics", "SMR"),
-    "WeightedMean": ("confide.statistics", "WeightedMean"),
-    "WeightedProportion": ("confide.statistics", "WeightedProportion"),
+    "Per": ("confide.plans.person_time", "Per"),
+    "Plan": ("confide.plans.plan", "Plan"),
+    "Study": ("confide.plans.plan", "Study"),
+    "PublicNumber": ("confide.plans.public_numbers", "PublicNumber"),
+    "load": ("confide.report.load", "load"),
+    "Release": ("confide.report.release", "Release"),
+    "BinOf": ("confide.tables.expression", "BinOf"),
+    "ColumnOf": ("confide.tables.expression", "ColumnOf"),
+    "ValueOf": ("confide.tables.expression", "ValueOf"),
+    "All": ("confide.tables.filter", "All"),
+    "AnyOf": ("confide.tables.filter", "AnyOf"),
+    "Between": ("confide.tables.filter", "Between"),
+    "Everything": ("confide.tables.filter", "Everything"),
+    "IsIn": ("confide.tables.filter", "IsIn"),
+    "Not": ("confide.tables.filter", "Not"),
+    "Workspace": ("confide.workspace", "Workspace"),
 }
+"""What is not in confide.statistics."""
 
 __all__ = [
+    "DPSGD",
     "SMR",
+    "All",
+    "AnyOf",
     "AreaRate",
+    "Between",
+    "BinOf",
+    "Characteristic",
+    "ChiSquaredTest",
+    "ColumnOf",
     "Count",
     "Counted",
+    "DataQuality",
     "DegreeHistogram",
+    "Everything",
+    "HazardRegression",
     "Hierarchy",
     "Histogram",
     "Incidence",
+    "IsIn",
     "KeySelection",
+    "LinearRegression",
+    "LogisticRegression",
     "Mean",
+    "MultinomialRegression",
+    "Not",
+    "Pate",
+    "Per",
     "PerPatient",
     "Plan",
+    "PoissonRegression",
     "Proportion",
+    "PublicNumber",
     "Quantiles",
     "Release",
     "RunningCounts",
@@ -92,22 +131,39 @@ __all__ = [
     "StandardizedRate",
     "Study",
     "Sum",
+    "Summary",
     "Survival",
+    "TableOne",
+    "TopCategory",
+    "TopFeatures",
+    "TrendTest",
+    "TwoMeansTest",
+    "TwoProportionsTest",
+    "ValueOf",
     "Variance",
     "WeightedMean",
     "WeightedProportion",
     "Workspace",
+    "errors",
+    "learning",
+    "load",
     "open",
 ]
 
 
 def __getattr__(name: str) -> object:
     """Load a public name when it is first used, so that importing confide is cheap."""
-    if name not in _WHERE:
+    if name not in __all__:
         raise AttributeError(f"module 'confide' has no attribute {name!r}")
-    module, attribute = _WHERE[name]
+    if name in ("errors", "learning"):
+        return importlib.import_module(f"confide.{name}")
+    module, attribute = _WHERE.get(name, ("confide.statistics", name))
     if module == "confide.workspace":
         from confide.regular_file import require_posix
 
         require_posix()
     return getattr(importlib.import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -16,7 +16,7 @@
     │   ├── MismatchError                     another unit, adjacency or measure than the ledger's
     │   └── BurnedError                       the request died while reading: it stays charged
     ├── LedgerFrozenError (RuntimeError)      the chain or its anchor does not match
-    ├── LedgerUnreachableError (ConnectionError)  its database cannot be reached
+    ├── LedgerUnreachableError (ConnectionError)  its database or its turn cannot be reached
     ├── EngineError (RuntimeError)            reading failed; names the class of failure, never data
     ├── ReleaseFailedError (RuntimeError)     after reading began: a constant text
     └── VerificationError (ValueError)        a certificate or an output is not what it says
@@ -185,7 +185,7 @@ class LedgerFrozenError(ConfideError, RuntimeError):
 
 
 class LedgerUnreachableError(ConfideError, ConnectionError):
-    """The ledger's database cannot be reached, or was lost; a charge that was made stays."""
+    """The ledger cannot be reached, was lost, or is held up; a charge that was made stays."""
 
 
 class EngineError(ConfideError, RuntimeError):

@@ -8,11 +8,13 @@ keep data behind them, but not in a folder that other users may write to.
 Every other room opens files by these functions alone (tests/architecture/test_regular_files.py).
 """
 
+import errno
 import importlib.util
 import io
 import os
 import stat
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -23,6 +25,7 @@ LARGEST = 256 * 2**20
 """Bytes of the largest text or certificate that is read as a whole."""
 
 _FLAGS = ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")  # Windows has the last alone
+_UNFINISHED, _CLEARING = ".part", "empty.lock"
 _NEVER_WAITING = sum(getattr(os, flag, 0) for flag in _FLAGS)
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -166,13 +169,12 @@ def write_text(path: Path, text: str) -> None:
 
 
 def create_text(path: Path, text: str) -> None:
-    """Write a file whose text is public, where nothing stands.
+    """Write a file whose text is public, where nothing stands; whole, or not at all.
 
     Raises:
         FileExistsError: If anything stands there.
     """
-    with os.fdopen(_public(path, os.O_EXCL), "wb") as file:
-        file.write(text.encode("utf-8"))
+    _create(path, text.encode("utf-8"), opened=lambda part: _public(part, os.O_EXCL))
 
 
 def _public(path: Path, flags: int) -> int:
@@ -187,17 +189,81 @@ def _public(path: Path, flags: int) -> int:
 
 
 def create_durable(path: Path, content: bytes) -> None:
-    """Write a file of mode 0600 where nothing stands; its bytes are on disk when this returns.
+    """Write a file of mode 0600 where nothing stands; whole and on disk when this returns.
+
+    A kill or a full disk at any byte leaves nothing of that name.
 
     Raises:
         FileExistsError: If anything stands there.
     """
-    file = descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    _create(path, content, opened=_private)
+
+
+def is_unfinished(path: Path) -> bool:
+    """Return whether a file is left of one that was to be made, or removed: nobody's content."""
+    is_part = path.name.startswith(".") and path.name.endswith(_UNFINISHED)
+    return is_part or path.name == _CLEARING
+
+
+def is_written(path: Path) -> bool:
+    """Return whether a file is there and not empty: versions before made one, then filled it."""
     try:
-        write_all(file, content)
-        os.fsync(file)
+        return require_regular(path).st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def clear_empty(path: Path) -> None:
+    """Remove a file that is empty: what a kill or a full disk left of one, of a version before."""
+    if path.exists() and not is_written(path):
+        with locked(path.with_name(_CLEARING)):
+            if path.exists() and not is_written(path):
+                path.unlink()
+
+
+def replace_durable(path: Path, content: bytes) -> None:
+    """Write a file of mode 0600 in the place of the one of before, if any; as `create_durable`."""
+    with _written_beside(path, content, opened=_private) as part:
+        part.replace(path)
+
+
+def _create(path: Path, content: bytes, *, opened: Callable[[Path], int]) -> None:
+    _refuse_taken(path)
+    with _written_beside(path, content, opened=opened) as part:
+        try:
+            path.hardlink_to(part)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links: of two at once the later one may stand
+            _refuse_taken(path)
+            part.rename(path)
+
+
+@contextmanager
+def _written_beside(path: Path, content: bytes, *, opened: Callable[[Path], int]) -> Iterator[Path]:
+    """Give a file that holds the content on disk and has no name that anybody looks for."""
+    part = path.with_name(f".{uuid.uuid4().hex}{_UNFINISHED}")
+    file = opened(part)
+    try:
+        try:
+            write_all(file, content)
+            os.fsync(file)
+        finally:
+            os.close(file)
+        yield part
     finally:
-        os.close(file)
+        part.unlink(missing_ok=True)
+
+
+def _private(path: Path) -> int:
+    return descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+
+
+def _refuse_taken(path: Path) -> None:
+    if path.exists():
+        require_regular(path)
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """The façade that users import: a data set, its engine, its ledger and its keys, wired together.
 
-Opening a workspace reads no rows.  Files live beside dataset.yaml in ``.confide`` (mode 0700): the
-ledger and its anchor, keys, incidents, commitments, and prepared copies.
+Opening a workspace reads no rows.  Its files are in ``.confide`` (mode 0700) beside dataset.yaml.
 """
 
 import contextlib
@@ -24,26 +23,29 @@ from confide.plans.allocate import Ask, forecasts, make_plan
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer
+from confide.privacy.exact import Number
 from confide.release.approval import analyst_of, authority_of
-from confide.release.certificate import Issuer
 from confide.release.commitment import published
 from confide.release.consent import Forgotten, Lost, require_same_consent, who_withdrew, withdraw
-from confide.release.gate import Gate
+from confide.release.gate import Gate, asked_of
 from confide.release.incidents import log_incident, stored_already
 from confide.release.keys import read_order_key
 from confide.release.ledger_pin import make_keys, may_begin
+from confide.release.left_out import cap_uses, refusal
+from confide.release.patients import may_leave_out
 from confide.release.published import key_of_plan, refuse_again
 from confide.release.refusal import told_in_epsilon
-from confide.release.release import Release, certified
-from confide.release.reused import ReusedRelease, offers, reused_release
+from confide.release.reused import certified_reuse, offers
 from confide.release.rotation import signing_key
 from confide.release.seal import sealing
-from confide.release.site_ledger import ANCHOR, PATIENTS, site_ledger, site_patients
+from confide.release.site_ledger import ANCHOR, site_ledger, site_patients
 from confide.release.snapshot import Snapshot, source_state
+from confide.report.release import Release, ReusedRelease, certified
+from confide.report.reused import reused_release
 from confide.rows.engine import Engine
-from confide.tables.aggregate import parts
 
 if TYPE_CHECKING:
+    from confide.drawing.charts.outlines import Maps
     from confide.rows.prepared.build import Preparation
 
 
@@ -79,15 +81,15 @@ class Workspace:
     def plan(
         self,
         *statistics: Statistic | Mapping[str, Any],
-        epsilon: str | None = None,
-        rho: str | None = None,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
         study: Study | None = None,
     ) -> Plan:
         """Return a priced plan; reads and charges nothing.
 
         Args:
             statistics: Specs, or mappings in the words of study.yaml.
-            epsilon: Most that the plan may cost, as text; under zcdp at the declared δ.
+            epsilon: Most that the plan may cost; under zcdp at the declared δ.
             rho: The same in ρ.
             study: Why; an id is made from the statistics when None.
 
@@ -111,6 +113,11 @@ class Workspace:
         """Return what each statistic will be like, or the reason why that cannot be said yet."""
         return forecasts(plan)
 
+    def refusal(self, plan: Plan) -> BudgetExhaustedError | None:
+        """Return why :meth:`release` would refuse a plan that can count nobody; None if it may."""
+        found = refusal(plan, uses=cap_uses(plan.dataset, ledger=self.ledger))
+        return None if found is None else told_in_epsilon(found, plan=plan)
+
     @sealing
     def release(
         self,
@@ -125,31 +132,31 @@ class Workspace:
 
         Args:
             plan: What to release.
-            request: Idempotency key; the same plan with the same key returns the same release at no
-                charge.  The plan's digest when None, so that running a study twice costs once.
+            request: Idempotency key: the same plan and key return the same release at no charge.
+                The plan's digest when None, so that running a study twice costs once.
             analyst: Account that asks; who has approval, or the user's login, when None.
-            again: Publish anew what was published, for another login or under another key or plan,
-                or by a release that grows: another charge.
+            again: Publish anew what was published or is under way, by anybody: another charge.
             progress: Told the name of each stage.
 
         Raises:
-            PolicyError: If a cap would be passed; nothing is charged.
-            ContractError: If the source lacks what the plan names; without ``again``, if a growing
-                release was charged for the same periods, or the study was published and this very
-                request is not known (:mod:`confide.release.published`); nothing is charged.
+            PolicyError: If a cap would be passed, or nobody counted; nothing is charged.
+            ContractError: If the source lacks what is named, or without ``again`` the same was
+                asked before (:mod:`confide.release.published`); nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        key = request or key_of_plan(plan)
-        who = analyst or self.analyst(plan, request=request)
+        key, who = request or key_of_plan(plan), analyst or self.analyst(plan, request=request)
         if not again:
             refuse_again(plan, ledger=self.ledger, analyst=who, request_key=key)
+        outlines = self.declared.outlines(plan)
         with Snapshot(state=self.engine().state, folder=self._folder) as snapshot:
             try:
                 told = snapshot.watched(progress)
-                stored = self._gate().release(plan, analyst=who, request_key=key, progress=told)
+                stored = self._gate().release(
+                    plan, analyst=who, request_key=key, again=again, progress=told
+                )
             except BudgetExhaustedError as refusal:
                 raise told_in_epsilon(refusal, plan=plan) from None
-            return self._certified(stored, snapshot=snapshot)
+            return self._certified(stored, snapshot=snapshot, outlines=outlines)
 
     @sealing
     def advance(
@@ -160,11 +167,11 @@ class Workspace:
         analyst: str | None = None,
         progress: Callable[[str], None] = lambda _: None,
     ) -> Release:
-        """Publish the next periods of a growing release; it was charged when it was first run.
+        """Publish the next periods of a growing release, which was charged when it was first run.
 
-        Arguments are those of :meth:`release`; of the plan, only ``through`` and the snapshot may
-        have changed.  Raises what :meth:`confide.release.gate.Gate.advance` does.
+        As :meth:`release`; of the plan, ``through`` and the snapshot alone may have changed.
         """
+        outlines = self.declared.outlines(plan)
         with Snapshot(state=self.engine().state, folder=self._folder) as snapshot:
             stored = self._gate().advance(
                 plan,
@@ -172,28 +179,31 @@ class Workspace:
                 request_key=request or key_of_plan(plan),
                 progress=snapshot.watched(progress),
             )
-            return self._certified(stored, snapshot=snapshot)
+            return self._certified(stored, snapshot=snapshot, outlines=outlines)
 
-    def _certified(self, stored: StoredRelease, *, snapshot: Snapshot) -> Release:
+    def _certified(self, stored: StoredRelease, *, snapshot: Snapshot, outlines: "Maps") -> Release:
         with stored_already(stored.entry.number):
-            opening = snapshot.opening(stored.entry)
             return certified(
                 stored,
-                issuer=self._issuer(),
+                issuer=self.declared.issuer(),
+                outlines=outlines,
                 signer=self._signer,
                 authority=authority_of(self.ledger, stored.entry),
-                commitment=None if opening is None else published(opening),
+                commitment=published(snapshot.opening(stored.entry)),
             )
 
     def _gate(self) -> Gate:
-        leaves_out = bool(self.declared.dataset.patients) or (self._folder / PATIENTS).exists()
+        from confide.report.rehearsal import rehearse
+
+        of, ledger = self.declared.dataset, self.ledger
         return Gate(
-            ledger=self.ledger,
+            ledger=ledger,
             engine=self.engine(),
             entropy=SystemEntropy(),
             report_incident=functools.partial(log_incident, self._folder / "incidents.log"),
             require_consent=self.same_consent(),
-            patients=self.patients() if leaves_out else None,
+            rehearse=rehearse,
+            patients=self.patients() if may_leave_out(of, ledger=ledger) else None,
         )
 
     def same_consent(self) -> Callable[[], None]:
@@ -219,8 +229,7 @@ class Workspace:
         """
         if self._patients is not None:
             self._patients.close()
-            self._patients = None
-        of, over = self.declared.dataset, self._without
+        self._patients, of, over = None, self.declared.dataset, self._without
         return withdraw(ids, lost, dataset=of, over=over, ledger=self.ledger, folder=self._folder)
 
     def offers(self, plan: Plan) -> dict[str, Answer | ContractError]:
@@ -229,19 +238,13 @@ class Workspace:
 
     def reuse(self, plan: Plan) -> ReusedRelease:
         """Return a release made of published ones, if they answer the plan; charges nothing."""
-        return reused_release(self.ledger, plan, issuer=self._issuer(), signer=self._signer)
-
-    def _issuer(self) -> Issuer:
-        return Issuer(organisation=self.declared.organisation, contact=self.declared.contact)
+        by = self.declared.issuer()
+        found = certified_reuse(self.ledger, plan, issuer=by, signer=self._signer)
+        return reused_release(*found, outlines=self.declared.outlines(plan))
 
     def explain(self, plan: Plan) -> tuple[str, ...]:
-        """Return how a plan would be read; from public facts alone, reading no row.
-
-        Raises:
-            ContractError: If the source lacks what the plan names.
-        """
-        aggregates = tuple(part for each in plan.measurements for part in parts(each.aggregate))
-        return self.engine().explain(aggregates, dataset=plan.dataset)
+        """Return how a plan would be read; ContractError if the source lacks what it names."""
+        return self.engine().explain(asked_of(plan), dataset=plan.dataset)
 
     def analyst(self, plan: Plan, *, request: str | None = None) -> str:
         """Return for whom a plan is run: whose approved request admits it, or the user's login."""
@@ -252,8 +255,7 @@ class Workspace:
         lineage = self.declared.dataset.lineage
         if plan is None:
             return self.ledger.spent(lineage)
-        who = self.analyst(plan)
-        return self.ledger.spent(lineage, project=plan.study.project, analyst=who)
+        return self.ledger.spent(lineage, project=plan.study.project, analyst=self.analyst(plan))
 
     def close(self) -> None:
         """Release the engine and the ledger."""
@@ -275,8 +277,7 @@ class Workspace:
 
     def _without(self, withdrawn: Withdrawn) -> Engine:
         declared, of = self.declared, self.declared.dataset
-        # One that was opened over other files, or before somebody withdrew consent, is closed: a
-        # release is of the rows of its time.  So is one that broke when it failed.
+        # Closed if of other files, of before somebody withdrew, or broken: rows are of their time.
         if self._engine is not None and (
             withdrawn != self._withdrawn
             or not self._engine.sound()

@@ -71,5 +71,5 @@ tables:
         cwd=tmp_path,
     )
     assert {"confide.release.gate", "duckdb"} <= loaded
-    unwanted = {"dp_accounting", "scipy", "pandas", "polars", "altair", "great_tables", "torch"}
+    unwanted = {"dp_accounting", "scipy", "pandas", "polars", "altair", "torch"}
     assert not loaded & unwanted

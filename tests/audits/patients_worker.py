@@ -64,7 +64,7 @@ def victim(folder, key, point, number):
     held = site.reserve(key, nano=WHOLE)
     if point == POINTS[0]:
         die()
-    site.ledger.start_reading(held)
+    site.begin(held)
     if point == POINTS[1]:
         die()
     if point == POINTS[2]:
@@ -101,8 +101,7 @@ def retry(folder, key):
         held = site.ledger.reserve(asked)
         if isinstance(held, StoredRelease):
             return "same answer"
-        site.store.admit(site.ledger, entry=held.entry, bounds=site.bounds, everybody=0)
-        site.ledger.start_reading(held)
+        site.begin(held)
         _, tag = site.charge(held, np.arange(PEOPLE), LOSSES, count=PEOPLE)
         site.ledger.publish(site.ledger.commit(held, payload=b"n", members=tag))
     except BurnedError:

@@ -21,8 +21,8 @@ DATABASES, MANY = 150, 1_000
 REACHED = {"duckdb, NOCASE", "parquet, parts, hive", "csv", "pandas, objects"}
 OF_PATIENTS = {"notes", "codes", "listed", "amounts", "mean"}
 OF_EVENTS = {"codes", "listed", "amounts", "mean"}
-SPELLINGS = ("ea", "eA", "\u00e9a", "e\u0301A", "ea ", " ea")
-"""The six persons of a database differ in case, accents and spaces alone; rows spell accents in two ways."""
+SPELLINGS = ("\u00e9\0a", "e\u0301\0A", "e\0a", "\u00e9a", "eA", "\u00e9\0a ")
+"""The six persons of a database differ in case, accents, NUL and spaces alone; rows spell accents in two ways."""
 
 
 def _text(number: int, row: int) -> str:

@@ -92,7 +92,7 @@ class World:
             gate = Gate(
                 ledger=self.ledger, engine=engine, entropy=SeededEntropy(1000 * self.seed + number),
                 report_incident=lambda _, failure: incidents.append(repr(failure)),
-                require_consent=lambda: None, patients=self.store,
+                require_consent=lambda: None, rehearse=lambda _: None, patients=self.store,
             )  # fmt: skip
             try:
                 stored = gate.release(

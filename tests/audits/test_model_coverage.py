@@ -3,6 +3,10 @@
 Three families and three sizes, each at a loss that such a size is fitted with; the long form takes
 2,000 cohorts of each.  ``python tests/audits/test_model_coverage.py 2000`` prints the rows of
 docs/reference/benchmarks-models.md.  Several classes: test_multinomial_regression.py.
+
+Where a category, the one it is compared with or an interval of follow-up has few events, or none
+(:mod:`separated_worlds`), an interval is withheld, or holds the truth as often as elsewhere.
+``python tests/audits/test_model_coverage.py separated 100`` prints the rows of coverage.md.
 """
 
 import math
@@ -14,6 +18,7 @@ import numpy as np
 import pytest
 
 import person_time
+import separated_worlds
 from confide.plans import descent
 from confide.plans.model_fit import DROWNED, fitted
 from confide.rows.descent import DescentRows
@@ -39,6 +44,20 @@ SIZES = ((1_000, 0.5), (2_000, 0.2), (10_000, 0.0305))
 RUNS = 2_000
 LOW, HIGH = 0.92, 0.98
 Z = 1.959964
+
+SHARES = (0.0, 0.001, 0.01, 0.05, 0.15, 0.5, 1.0)
+"""Events of the few, as a share of others'."""
+ESCAPES = 0.08
+"""Share of runs of a world in which an interval far from the truth may escape its flag."""
+SEPARATED = [
+    separated_worlds.Separated(family=family, share=share, fewer=fewer)
+    for family in Family
+    for fewer in separated_worlds.Fewer
+    for share in SHARES
+    if fewer is not separated_worlds.Fewer.INTERVAL or family is Family.HAZARD
+]
+SEPARATED_SIZES = [(n, epsilon) for n in (60, 600, 4_000) for epsilon in (0.25, 1, 8)]
+SEPARATED_RUNS = 400
 
 
 @dataclass(frozen=True)
@@ -115,6 +134,64 @@ def test_coverage_of_coefficients_is_within_92_and_98_percent(one_scale, family,
     assert ((held > LOW) & (held < HIGH)).all(), held
 
 
+def missed(world, *, n, epsilon, runs):
+    """Return the share of runs in which each coefficient was printed, and in which it missed.
+
+    Of those that are printed in most runs 93 % hold the truth but for chance; of others, which
+    luck alone prints, few do not: ``wrong`` says where it is otherwise.
+    """
+    printed, held = separated_worlds.cover(world, n=n, epsilon=epsilon, runs=runs)
+    least = 0.93 * printed - 3.7 * np.sqrt(0.93 * 0.07 * printed)
+    escaped = (printed - held) / runs
+    wrong = np.where(printed > runs / 2, held < least, escaped > ESCAPES)
+    return printed / runs, escaped, wrong
+
+
+@pytest.mark.parametrize("family", Family, ids=lambda family: family.value)
+def test_a_category_without_events_is_withheld_and_one_with_many_is_not(one_scale, family):
+    none = separated_worlds.Separated(family=family, share=0.0)
+    printed, _ = separated_worlds.cover(none, n=4_000, epsilon=8, runs=15)
+    assert printed[-1] <= 1
+    usual = separated_worlds.Separated(family=family, share=1.0)
+    printed, held = separated_worlds.cover(usual, n=4_000, epsilon=8, runs=15)
+    assert printed[-1] >= 14
+    assert held[-1] >= 0.7 * printed[-1]
+
+
+def test_an_interval_of_follow_up_without_events_is_withheld(one_scale):
+    world = separated_worlds.Separated(
+        family=Family.HAZARD, share=0.0, fewer=separated_worlds.Fewer.INTERVAL
+    )
+    printed, held = separated_worlds.cover(world, n=4_000, epsilon=8, runs=15)
+    assert printed[0] <= 1
+    assert (printed[1:] >= 14).all()
+    assert (held[1:] >= 0.7 * printed[1:]).all()
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize(("n", "epsilon"), SEPARATED_SIZES)
+@pytest.mark.parametrize(
+    "world", SEPARATED, ids=lambda w: f"{w.family.value}-{w.fewer.value}-{w.share:g}"
+)
+def test_where_events_are_few_an_interval_holds_the_truth_or_is_withheld(
+    one_scale, world, n, epsilon
+):
+    printed, escaped, wrong = missed(world, n=n, epsilon=epsilon, runs=SEPARATED_RUNS)
+    assert not wrong.any(), (printed, escaped)
+
+
+def separated(runs: int) -> None:
+    """Print, by world, how often the last coefficient is printed, and how often it misses."""
+    for world in SEPARATED:
+        for n, epsilon in SEPARATED_SIZES:
+            printed, escaped, wrong = missed(world, n=n, epsilon=epsilon, runs=runs)
+            place = 0 if world.fewer is separated_worlds.Fewer.INTERVAL else -1
+            row = f"| {world.family.value} | {world.fewer.value} | {world.share:g} | {n} | "
+            row += f"{epsilon:g} | {printed[place]:.2f} | {escaped[place]:.2f} | {wrong.any()} |\n"
+            sys.stdout.write(row)
+            sys.stdout.flush()
+
+
 def main(runs: int) -> None:
     """Print the rows of the table."""
     for family in CASES:
@@ -126,4 +203,7 @@ def main(runs: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    if sys.argv[1] == "separated":
+        separated(int(sys.argv[2]))
+    else:
+        main(int(sys.argv[1]))

@@ -47,6 +47,31 @@ class LedgerContract(abc.ABC):
         yield ledger
         ledger.close()
 
+    def test_rows_after_a_charge_tell_their_day_alone(self, ledger, clock):
+        def last():
+            return next(ledger._journal.store.events([ledger.head().number])).fields()
+
+        reservation = ledger.reserve(request())
+        charged = last()["at"]
+        clock.move(seconds=3.25)
+        ledger.start_reading(reservation)
+        assert last()["at"] == charged
+        clock.move(days=1)
+        ledger.commit(reservation, payload=b"noisy")
+        assert last()["at"] == "2027-06-02T00:00:00.000000Z"
+        clock.move(hours=1)
+        ledger.reserve(request(key="next"))
+        assert last()["at"] == "2027-06-02T13:00:03.250000Z"
+
+    def test_rows_after_a_charge_say_the_day_of_a_clock_that_was_put_back(self, ledger, clock):
+        clock.move(days=90)
+        reservation = ledger.reserve(request())
+        ahead = reservation.entry.at
+        clock.move(days=-90, seconds=5)
+        ledger.start_reading(reservation)
+        row = next(ledger._journal.store.events([ledger.head().number])).fields()
+        assert (row["at"], row["clock"]) == (ahead, "2027-06-01T00:00:00.000000Z")
+
     def test_a_release_passes_through_every_state_and_its_charges_add_up(self, ledger):
         reservation = ledger.reserve(request())
         assert reservation.entry.state is State.RESERVED
@@ -110,6 +135,18 @@ class LedgerContract(abc.ABC):
         with pytest.raises(PolicyError, match="is reading and cannot be cancelled"):
             ledger.cancel(again)
         assert used(ledger)["lifetime"] == TENTH
+
+    def test_what_is_let_go_is_given_back_and_burned_once_it_was_reading(self, ledger):
+        reservation = ledger.reserve(request())
+        assert ledger.let_go(reservation, incident="i-1") is State.CANCELLED
+        assert used(ledger)["lifetime"] == 0
+        again = ledger.reserve(request())
+        ledger.start_reading(again)
+        assert ledger.let_go(again, incident="i-2") is State.BURNED
+        assert ledger.let_go(again, incident="i-3") is State.BURNED
+        assert used(ledger)["lifetime"] == TENTH
+        with pytest.raises(BurnedError, match="new request key"):
+            ledger.reserve(request())
 
     def test_nothing_is_committed_that_was_not_reading(self, ledger):
         reservation = ledger.reserve(request())

@@ -10,12 +10,16 @@ import pytest
 from confide.budget import checkpoint
 from confide.budget.account import Account
 from confide.budget.amount import Amount
+from confide.budget.anchor import Anchor
 from confide.budget.awaited import Awaited
 from confide.budget.book import Book
 from confide.budget.consent_rows import ConsentRows
 from confide.budget.entry import Entry
 from confide.budget.growth import Growth, Step
 from confide.budget.identity import Identity
+from confide.budget.lost_lineages import LostLineage
+from confide.budget.lost_terms import Told
+from confide.budget.readings import Readings
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.submission import Asked, Decision, Submission, Verdict
 from ledger_policies import ADA, BO, CY, PLAN_JSON, approved, cap, uncapped, with_people
@@ -33,7 +37,10 @@ KINDS = (
     Entry,
     Growth,
     Identity,
+    LostLineage,
+    Readings,
     Submission,
+    Told,
 )
 IN_MEMORY = {"Book.trail"}  # hashes of the rows since a checkpoint
 PLAN = (
@@ -69,6 +76,13 @@ def open_at(folder, clock, site, **others):
     return ledger
 
 
+def add_a_line(folder, **others):
+    """A stranger says what was charged."""
+    anchor = Anchor(folder / "anchor")
+    line = replace(anchor.heads()[-1], hash="a" * 64, adopted=None, spent={"lifetime": 1}, **others)
+    anchor.append(line)
+
+
 def rich(folder):
     """A book in which every field was used."""
     clock, site = HandClock(), Folder()
@@ -85,8 +99,12 @@ def rich(folder):
     ledger = open_at(folder, clock, site)
     publish(ledger, asked("of lost rows"))
     ledger.desk.adopt("other", policy=with_people(life), officers=(CY,))
+    ledger.register(replace(terms(year=None), lineage="lost"))
+    ledger.reserve(replace(request("of a lost lineage"), lineage="lost"))
+    ledger.desk.adopt("lost", policy=with_people(life), reason="r", officers=(CY,))
     ledger.close()
     (folder / "kept").replace(folder / "ledger.sqlite")
+    add_a_line(folder, lineage="other", terms=("patient", "add-remove", "zcdp"))
     ledger = open_at(folder, clock, site)
     ledger.unfreeze("disk replaced", officers=(CY,))
     opened = publish(ledger, asked("g", step=Step(question=QUESTION, start=0, stop=1))).number
@@ -131,9 +149,11 @@ def rich(folder):
 def objects(book):
     """Every object of the kinds that a checkpoint has to bring back, by name."""
     found = {"book": book, "docket": book.docket, "identity": book.identity}
-    found["consent"] = book.consent
+    found["consent"], found["readings"] = book.consent, book.readings
     found |= {f"account {name}": each for name, each in book.accounts.items()}
     found |= {f"awaited {name}": each.awaited for name, each in book.accounts.items()}
+    found |= {f"lost {name}": each for name, each in book.lost.items()}
+    found |= {f"told {name}": each.told for name, each in book.lost.items()}
     found |= {f"growth {number}": each for number, each in book.growths.items()}
     for held in book.requests.all():
         found[f"entry {held.entry.number}"] = held.entry
@@ -191,4 +211,4 @@ def test_every_field_was_used_so_that_one_that_is_forgotten_shows(ledger_and_boo
 def test_new_fields_are_a_new_format():
     names = [f"{kind.__name__}.{each.name}" for kind in KINDS for each in fields(kind)]
     digest = hashlib.sha256(" ".join(sorted(names)).encode()).hexdigest()[:16]
-    assert (checkpoint.FORMAT, digest) == (7, "b23cfe4975087cdc")
+    assert (checkpoint.FORMAT, digest) == (12, "7a4bf7b620e5053e")

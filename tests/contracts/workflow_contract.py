@@ -155,6 +155,15 @@ class WorkflowContract(abc.ABC):
         ledger.desk.decide(submission.number, verdict=Verdict.APPROVE, signer=BO)
         assert run(ledger, asked(tier="routine")).submission == submission.number
 
+    def test_a_row_that_tells_its_day_alone_ends_an_approval_as_the_end_of_it(self, ledger, clock):
+        approved(ledger, "routine", BO)
+        reading = ledger.reserve(asked(tier="routine"))
+        submission = approved(ledger, "routine", BO)
+        clock.move(days=30, hours=1)
+        ledger.start_reading(reading)
+        clock.move(days=-30)
+        assert stands(ledger, submission) is Standing.EXPIRED
+
     def test_an_approval_lapses_with_the_policy_under_which_it_was_given(self, ledger):
         submission = approved(ledger, "routine", BO)
         tighter = with_people(cap("dataset-life", "dataset", "lifetime", "3"), version=2)

@@ -28,6 +28,7 @@ from confide.privacy.unit import Entity
 from confide.release.gate import Gate
 from confide.release.keys import read_signing_key
 from confide.release.ledger_pin import make_keys
+from confide.report.rehearsal import rehearse
 from confide.rows.duckdb import open_engine
 from confide.statistics import Count, Histogram, KeySelection, Variance, read_plan
 from confide.tables.bound_contributions import CellBound
@@ -76,6 +77,7 @@ def gate(tmp_path):
             entropy=SystemEntropy(),
             report_incident=lambda *_: None,
             require_consent=lambda: None,
+            rehearse=rehearse,
         )
     ledger.close()
 

@@ -7,7 +7,7 @@ from confide.plans.house_rule import HouseRule, SmallCells
 from confide.plans.plan import Study
 from confide.plans.small_cells import FLAG, under_rule
 from confide.release.noisy import NoisyAggregates
-from confide.statistics.histogram import Histogram
+from confide.statistics.histogram.spec import Histogram
 from noisy_answers import dataset
 
 NOISY = (14, 88)

@@ -8,7 +8,7 @@ import pytest
 
 from checkpoints import made
 from confide.budget import chained_ledger as module
-from confide.budget import checkpoint, journal, opening
+from confide.budget import checkpoint, head_check, journal, opening
 from confide.budget.anchor import Anchor
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.inspection import Inspection
@@ -26,6 +26,9 @@ from ledgers import (
     request,
     terms,
 )
+from unit.budget import test_put_back_meanwhile as meanwhile
+from unit.cli import test_lost_answers as lost_answers
+from unit.release import test_key_rotation as rotation
 
 pytestmark = pytest.mark.mutant
 
@@ -293,3 +296,34 @@ def test_a_checkpoint_of_another_history_is_caught(tmp_path, monkeypatch, mutant
     assert not fails(check, made(tmp_path / "right" / "ledger"), tmp_path / "right")
     mutant(monkeypatch)
     assert fails(check, made(tmp_path / "wrong" / "ledger"), tmp_path / "wrong")
+
+
+def test_a_key_replaced_under_a_release_of_another_process_is_caught(tmp_path, monkeypatch):
+    check = rotation.test_no_key_is_replaced_while_another_process_has_a_release_under_way
+    assert not fails(check, tmp_path / "honest")
+    monkeypatch.setattr(journal, "require_none_under_way", lambda *_, **__: None)
+    assert fails(check, tmp_path / "mutant")
+
+
+def test_an_open_process_that_asks_for_no_signature_of_the_head_is_caught(tmp_path, monkeypatch):
+    check = meanwhile.test_a_head_that_this_site_did_not_sign_stops_an_open_process_in_sqlite
+    assert not fails(check, tmp_path / "right", "")
+    monkeypatch.setattr(head_check, "head_differences", lambda *_, **__: ())
+    assert fails(check, tmp_path / "wrong", "")
+
+
+def test_a_rotation_that_takes_a_failed_commit_for_none_is_caught(tmp_path, monkeypatch):
+    check = lost_answers.test_an_interrupt_at_the_commit_of_a_rotation_leaves_one_key_in_force
+    assert not fails(check, tmp_path / "right", monkeypatch, True)
+    rotate = ChainedLedger.rotate_key
+
+    def forgets(self, new, **others):
+        old = self.signer
+        try:
+            rotate(self, new, **others)
+        except BaseException:
+            self._journal.signer = old
+            raise
+
+    monkeypatch.setattr(ChainedLedger, "rotate_key", forgets)
+    assert fails(check, tmp_path / "wrong", monkeypatch, True)

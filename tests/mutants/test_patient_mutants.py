@@ -15,6 +15,7 @@ from confide.budget.ledger import State
 from confide.budget.per_patient import people, records, sealed, store, tally
 from confide.budget.per_patient.bill import exhausted
 from confide.budget.per_patient.store import PatientStore
+from confide.budget.per_patient.store_folder import store_key
 from confide.budget.per_patient.withdrawn import Withdrawn
 from confide.errors import ConfideError, ContractError, LedgerFrozenError
 from confide.plans.individual import Rate, rate_of
@@ -22,6 +23,7 @@ from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow
 from confide.privacy.unit import Entity
 from confide.release.consent import Lost
+from confide.release.keys import read_order_key
 from confide.rows import table_rows
 from confide.rows.build import own, select
 from confide.rows.layout import Layout
@@ -94,6 +96,33 @@ def test_a_spend_rounded_down_is_found():
 
     assert not understated(Rate.of)
     assert understated(down)
+
+
+def told_with(folder, *, patients):
+    """What is said of a second count, after a first of a hospital with so many patients."""
+    count = {"id": "n", "kind": "count", "table": "visits"}
+    with open_workspace(write_hospital(folder, patients=patients)) as at:
+        at.release(at.plan(count, epsilon="0.8"))
+        return str(at.refusal(at.plan(count, epsilon="0.5")))
+
+
+def test_a_public_sum_of_what_patients_paid_themselves_is_found(tmp_path, monkeypatch):
+    def same(folder):  # in the second nobody has a visit
+        return told_with(folder / "a", patients=40) == told_with(folder / "b", patients=1)
+
+    assert same(tmp_path / "honest")
+    honest = workspace.cap_uses
+
+    def by_members(dataset, *, ledger):
+        files = sorted(tmp_path.rglob("*.members"), key=lambda file: file.stat().st_mtime_ns)
+        columns = sealed.read_sealed(
+            files[-1], key=store_key(read_order_key(files[-1].parents[3])), kind="members"
+        ).columns
+        most = int(columns["spends"].max(initial=0))
+        return tuple(replace(use, everybody=most) for use in honest(dataset, ledger=ledger))
+
+    monkeypatch.setattr(workspace, "cap_uses", by_members)
+    assert not same(tmp_path / "mutant")
 
 
 def refuses(site):

@@ -604,9 +604,7 @@ class Burning:
 
     def start_reading(self, held) -> None: ...
 
-    def cancel(self, held) -> None: ...
-
-    def burn(self, held, *, incident) -> None: ...
+    def let_go(self, held, *, incident) -> None: ...
 
 
 class TellingGate(Gate):
@@ -631,6 +629,7 @@ def what_is_told(kind: type[Gate]) -> str:
         entropy=SystemEntropy(),
         report_incident=lambda *_: None,
         require_consent=lambda: None,
+        rehearse=lambda _: None,
     )
     try:
         gate._pass(plan, None, before=None, progress=lambda _: None)

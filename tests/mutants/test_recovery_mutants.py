@@ -6,19 +6,32 @@ from functools import partial
 
 import pytest
 
-from confide.budget import awaited, book, inspection, journal, lost_rows
+from confide.budget import (
+    awaited,
+    book,
+    chained_ledger,
+    inspection,
+    journal,
+    lost_lineages,
+    lost_rows,
+)
 from confide.budget.account import Account
+from confide.budget.awaited import NOTHING
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.counters import kind_of, year_of
 from confide.budget.identity import Identity
 from confide.budget.journal import Journal
+from confide.budget.lost_lineages import LostLineage
 from confide.budget.lost_rows import Granted
-from confide.errors import BurnedError, LedgerFrozenError, PolicyError
+from confide.errors import BurnedError, ConfideError, LedgerFrozenError, PolicyError
 from confide.release.ledger_pin import FolderSite
-from ledgers import TENTH, HandClock, open_ledger, request, terms, used
+from ledgers import TENTH, HandClock, SiteKey, open_ledger, request, terms, used
 from properties import test_lost_and_put_back as life
+from unit.budget import test_lost_branches as branches
+from unit.budget import test_lost_lineages as lineages
 from unit.budget import test_lost_policies as policies
 from unit.budget import test_lost_rows as lost
+from unit.budget import test_lost_terms as terms_of
 from unit.cli import test_lost_files as suite
 
 pytestmark = pytest.mark.mutant
@@ -50,7 +63,7 @@ def what_was_answered_in_lost_rows_stays_charged(folder):
         opened.close()
 
 
-def gives_back(self, number, *, reason="gone"):
+def gives_back(self, number, reason="the process is gone"):
     """As it was before: whoever did not read, as far as the rows say, gets the charge back."""
     self._move(number, kind="cancelled", reason=reason)
     held = self._journal.held(number)
@@ -138,18 +151,33 @@ def test_heads_that_name_no_officers_are_caught(tmp_path, monkeypatch):
         lost.going_on_takes_the_word_of_lost_officers(tmp_path / "mutant")
 
 
-BRANCH = lost_rows.lost_branch
+BRANCH, SIGNING_KEYS = lost_rows.lost_branch, lost_rows.signing_keys
 
 
-def forgets_earlier_lines(lines, *, hashes, earlier):
+def forgets_earlier_lines(lines, *, hashes, ours, earlier):
     """A line of before somebody went on counts as new."""
-    return BRANCH(lines, hashes=hashes)
+    return BRANCH(lines, hashes=hashes, ours=ours)
 
 
-def takes_lines_of_any_place(lines, *, hashes, earlier):
+def takes_every_key_that_there_was(branch, *, current, key):
     """A line is believed under the key of the row that it says it is of."""
-    found = BRANCH(lines, hashes=hashes, earlier=earlier)
-    return None if found is None else replace(found, after=-1)
+    every = {SiteKey(bytes(seed) * 32).public_key.hex() for seed in (b"1", [1], [2])}
+    return (frozenset({key, current, *every}),) * len(branch.heads)
+
+
+def takes_numbers_for_places(branch, *, current, key):
+    """As it was before: a line of no later row than the ledger has was taken for a stranger's."""
+    keys = SIGNING_KEYS(branch, current=current, key=key)
+    pairs = zip(branch.heads, keys, strict=True)
+    return tuple(ours if head.number > LATER else frozenset() for head, ours in pairs)
+
+
+def takes_the_newest_key_alone(branch, *, current, key):
+    """As it was before: what lost rows replaced signed nothing."""
+    return (frozenset({key, current}),) * len(branch.heads)
+
+
+LATER = 14  # rows of the longer copy that is put back
 
 
 def lower_versions_too(awaited, new):
@@ -177,8 +205,28 @@ WHOSE_WORD = {
         policies.a_line_that_is_copied_takes_no_officers_word_away,
     ),
     "keys that were replaced": (
-        lambda patch: patch.setattr(inspection, "lost_branch", takes_lines_of_any_place),
+        lambda patch: patch.setattr(inspection, "signing_keys", takes_every_key_that_there_was),
         policies.a_key_that_was_replaced_signs_no_line_of_lost_rows,
+    ),
+    "keys that lost rows replaced": (
+        lambda patch: patch.setattr(inspection, "signing_keys", takes_the_newest_key_alone),
+        branches.a_key_that_lost_rows_replaced_signs_nothing_after,
+    ),
+    "lines of a key that lost rows replaced for a stranger's": (
+        lambda patch: patch.setattr(inspection, "signing_keys", takes_the_newest_key_alone),
+        branches.a_policy_outlives_the_key_that_signed_its_line,
+    ),
+    "lines of a key that was lost for a stranger's": (
+        lambda patch: patch.setattr(inspection, "signing_keys", takes_the_newest_key_alone),
+        branches.a_policy_outlives_a_key_that_was_lost_with_its_rows,
+    ),
+    "anybody's first policy": (
+        lambda patch: patch.setattr(inspection, "signing_keys", takes_the_newest_key_alone),
+        branches.nobody_adopts_another_first_policy_after_a_rotation,
+    ),
+    "numbers for places": (
+        lambda patch: patch.setattr(inspection, "signing_keys", takes_numbers_for_places),
+        branches.a_longer_history_of_before_forgets_no_policy_adopted_since,
     ),
     "any policy before the lost one": (
         lambda patch: patch.setattr(book, "awaited_problem", lower_versions_too),
@@ -217,6 +265,60 @@ def test_a_ledger_that_takes_anothers_word_after_a_loss_is_caught(tmp_path, monk
 
 
 @pytest.mark.parametrize(
+    ("forgets", "check"),
+    [
+        ({"raised": {}, "anyone": {}}, lineages.a_lineage_of_lost_rows_begins_where_they_left_it),
+        ({"awaited": NOTHING}, lineages.the_policy_of_a_lost_lineage_is_awaited),
+    ],
+)
+def test_a_lineage_that_begins_anew_after_a_loss_is_caught(tmp_path, monkeypatch, forgets, check):
+    begin = LostLineage.begin
+
+    def begins(self, account):
+        begin(replace(self, **forgets), account)
+
+    monkeypatch.setattr(LostLineage, "begin", begins)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        check(tmp_path / "mutant")
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "mutant", "check"),
+    [
+        (lost_lineages, "go_on_with", lambda *_: None, terms_of.terms_of_lost_rows_hold),
+        (
+            lost_lineages,
+            "go_on_with",
+            lambda *_: None,
+            terms_of.a_policy_of_the_new_measure_comes_back,
+        ),
+        (inspection, "told_terms", lambda *_, **__: {}, terms_of.terms_of_lost_rows_hold),
+        (Account, "dispute", lambda *_: None, terms_of.amounts_that_do_not_add_up_stop_the_lineage),
+        (
+            chained_ledger,
+            "as_lost",
+            lambda terms, **_: terms,
+            terms_of.a_lineage_of_lost_rows_keeps_its_terms,
+        ),
+    ],
+)
+def test_terms_that_are_lost_with_their_rows_are_caught(
+    tmp_path, monkeypatch, where, name, mutant, check
+):
+    """As it was before: ρ of lost rows counted as so much ε."""
+    check(tmp_path / "whole")
+    monkeypatch.setattr(where, name, mutant)
+    with pytest.raises((AssertionError, ConfideError, pytest.fail.Exception)):
+        check(tmp_path / "mutant")
+
+
+def test_a_life_in_which_lost_rows_give_no_terms_is_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr(lost_lineages, "go_on_with", lambda *_: None)
+    lives = [fails(NOTHING_IS_FORGOTTEN, tmp_path / str(seed), seed) for seed in life.SEEDS]
+    assert any(lives)
+
+
+@pytest.mark.parametrize(
     "check",
     [lost.spent_anew_is_added_to_what_was_lost, lost.a_day_that_is_lost_forgets_no_charge],
 )
@@ -247,7 +349,7 @@ def forgets_other_years(self, year, *, vouched=True):
 def fails(check, *what):
     try:
         check(*what)
-    except AssertionError:
+    except (AssertionError, PolicyError):
         return True
     return False
 
@@ -274,7 +376,12 @@ def test_lines_that_say_all_there_is_to_say_are_caught(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "mutant", ["copied lines", "heads that forget whose word counts in between"]
+    "mutant",
+    [
+        "copied lines",
+        "heads that forget whose word counts in between",
+        "lines of a key that lost rows replaced for a stranger's",
+    ],
 )
 def test_a_life_in_which_nobody_signs_what_somebody_must_is_caught(tmp_path, monkeypatch, mutant):
     change, _ = WHOSE_WORD[mutant]

@@ -8,6 +8,7 @@ from confide.budget.consent_rows import ConsentRows
 from confide.tables import cell_sums as rule
 from confide.tables import spans
 from small_clinic import make_clinic
+from unit.release.test_consent_withdrawn import joined_with_a_growing_release
 
 pytestmark = pytest.mark.mutant
 
@@ -45,3 +46,11 @@ def test_releases_that_left_out_others_and_are_joined_are_found(tmp_path, monkey
     assert not joins_across_a_withdrawal(tmp_path / "honest")
     monkeypatch.setattr(ConsentRows, "era", lambda *_: 0)
     assert joins_across_a_withdrawal(tmp_path / "mutant")
+
+
+def test_a_growing_release_of_before_that_is_joined_with_one_of_after_is_found(
+    tmp_path, monkeypatch
+):
+    era = ConsentRows.era
+    monkeypatch.setattr(ConsentRows, "era", lambda self, entry, _: era(self, entry, entry))
+    assert joined_with_a_growing_release(tmp_path, withdraw=True) == 2

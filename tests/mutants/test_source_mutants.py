@@ -14,7 +14,15 @@ from confide.rows import build, clean, physical, unenforced
 from confide.rows import duckdb as engine
 from confide.rows.physical import Physical
 from confide.rows.session import dropping_messages
-from confide.rows.sources import arrow_cells, delimited, frames, header, parquet, text_files
+from confide.rows.sources import (
+    arrow_cells,
+    delimited,
+    frames,
+    header,
+    object_cells,
+    parquet,
+    text_files,
+)
 from confide.tables import source_files
 from confide.tables.schema import Kind as ColumnKind
 from native_types import NativeType
@@ -44,7 +52,12 @@ BROKEN = named("csv, broken bytes")
 
 def collated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a collation pass the door."""
-    monkeypatch.setattr(clean, "as_bytes", lambda text: text)
+    monkeypatch.setattr(clean, "readable", lambda text: text)
+
+
+def cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the engine end a text at its first NUL, where it is not ASCII."""
+    monkeypatch.setattr(clean, "in_normal_form", lambda text: build.call("nfc_normalize", text))
 
 
 def of(types: tuple[NativeType, ...], *names: str, kind: str = "") -> Native:
@@ -83,6 +96,30 @@ def test_the_fuzz_rejects_a_collation_that_passes_the_door(
     assert list(wrong(native, tmp_path / "right")) == []
     collated(monkeypatch)
     assert any("collate-nocase" in words for words in wrong(native, tmp_path / "broken"))
+
+
+def test_the_sensitivity_search_rejects_texts_that_end_at_a_nul(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cut(monkeypatch)
+    assert exceeding(named("duckdb"), tmp_path, ids=IDS[1], entity=Entity.PATIENT)
+
+
+def test_plain_python_rejects_texts_that_end_at_a_nul(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cut(monkeypatch)
+    found = [*differing(named("parquet"), tmp_path, text_ids=False, few=True)]
+    assert {each.partition(",")[0] for each in found} == {"source", "copies"}
+
+
+def test_the_fuzz_rejects_texts_that_end_at_a_nul(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    native = of(IN_DUCKDB, "varchar")
+    assert list(wrong(native, tmp_path / "right")) == []
+    cut(monkeypatch)
+    assert any("are of one only" in words for words in wrong(native, tmp_path / "broken"))
 
 
 def test_plain_python_rejects_a_reader_that_takes_folders_for_columns(
@@ -249,15 +286,29 @@ def test_a_connection_that_a_cell_has_broken_refuses_nothing_before_a_charge(
             broken.check(date.questions(), dataset=dataset)
 
 
-@pytest.mark.parametrize("name", ["array", "more-digits-than-are-printed", "unwilling"])
+@pytest.mark.parametrize("name", ["half-a-character", "more-digits-than-are-printed", "unwilling"])
 def test_a_cell_of_python_objects_that_may_refuse_is_seen(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(frames, "_object_text", frames._text_of)
+    monkeypatch.setattr(frames, "object_text", object_cells._text_of)
     with pytest.raises((ValueError, RuntimeError)):
-        suite.test_a_cell_of_python_objects_costs_its_own_patient_alone(
-            tmp_path, "code", suite.ODD_CELLS[name]
-        )
+        suite.test_a_cell_of_python_objects_costs_its_own_patient_alone(tmp_path, "code", name)
+
+
+def test_plain_python_rejects_missing_objects_that_are_texts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(
+        frames, "object_text", lambda cell, **_: None if cell is None else str(cell)
+    )
+    assert [*differing(named("pandas, Python's texts"), tmp_path, text_ids=False, few=True)]
+
+
+def test_plain_python_rejects_ids_of_objects_that_are_patients_as_they_are_printed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(frames, "object_id", lambda cell: None if cell is None else str(cell))
+    assert [*differing(named("pandas, objects"), tmp_path, text_ids=False, few=True)]
 
 
 def test_ids_that_may_be_two_persons_are_seen(

@@ -30,6 +30,7 @@ from confide.learning.columns import declared  # noqa: E402
 from confide.learning.containers import names_of  # noqa: E402
 from confide.learning.hazard import _event_and_time  # noqa: E402
 from confide.learning.in_memory import OUTCOME, PATIENT, column_of, frame_of  # noqa: E402
+from python_objects import missing, spellings  # noqa: E402
 
 CELLS = [(64.587, 31), (38.885, 32), (77.123, 33)]
 SHOWN = ("64.587", "38.885", "77.123", "31", "32", "33")
@@ -422,6 +423,22 @@ def test_a_float_is_an_id_only_where_no_other_whole_number_is_it(kind, drawn):
     assert found.to_pylist() == [
         str(int(cell)) if cell.is_integer() and abs(cell) < 2**53 else None for cell in drawn
     ]
+
+
+@pytest.mark.parametrize("person", [12, 2**60 + 1, "12"])
+def test_an_id_is_one_patient_whatever_object_says_it(person):
+    ids = [*spellings(person), True, decimal.Decimal("0.5"), *missing()]
+    of = declared(("age",), bounds={"age": (0, 1)}, categories=None)
+    found = frame_of([[0.5]] * len(ids), {}, ids, features=of)[PATIENT].to_pylist()
+    said = len(spellings(person))
+    assert found == [str(person)] * said + [None] * (len(ids) - said)
+
+
+def test_a_code_is_one_category_whatever_object_says_it():
+    cells = [*spellings(12), *missing()]
+    of = declared(("code",), bounds=None, categories={"code": [12]})
+    found = frame_of([[cell] for cell in cells], {}, None, features=of)["code"].to_pylist()
+    assert found == ["12"] * len(spellings(12)) + [None] * len(missing())
 
 
 def test_a_float_among_long_ids_is_nobody_and_no_other_patient():

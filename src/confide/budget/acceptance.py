@@ -1,7 +1,8 @@
 """What an officer accepts so that a frozen ledger goes on, as its row says it.
 
 *Privacy:* what the anchor saw spent stays spent, and what lost rows may have answered is burned, so
-going on gives nothing back.
+going on gives nothing back.  Where rows may be lost that nobody can name, as without an anchor,
+what they may have used or ended is over all the same: approvals, lists of withdrawn patients.
 """
 
 from collections.abc import Iterable
@@ -38,6 +39,7 @@ def acceptance(
         lineage: [{"version": str(version), "sha256": digest} for version, digest in versions]
         for lineage, versions in found.awaited.items()
     }
+    terms = {lineage: told.to_fields() for lineage, told in found.told.items()}
     return {
         "findings": list(found.differences),
         "raised": _texts(found.raised),
@@ -45,8 +47,10 @@ def acceptance(
         "burned": [str(entry.number) for entry in lost],
         "key": key,
         **({"lost": list(found.lost)} if found.lost else {}),
+        **({"approvals": "lapsed", "consent": "ended"} if found.may_lack else {}),
         **({NAMED: [list(group) for group in found.named]} if found.named else {}),
         **({"awaited": awaited} if awaited else {}),
+        **({"terms": terms} if terms else {}),
         **book.identity.accepted(site),
     }
 

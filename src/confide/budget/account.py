@@ -5,12 +5,12 @@ that a cap set later knows what came before.  Counters that no cap has asked for
 book alone; those that one has are in the database and the anchor too, and stay there.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from confide.budget.amount import LARGEST, Amount
 from confide.budget.awaited import NOTHING, Awaited
-from confide.budget.counter import Counter, charge_of, use_of
+from confide.budget.counter import Counter, charge_of
 from confide.budget.counters import (
     DELTA,
     KINDS,
@@ -29,7 +29,7 @@ from confide.budget.counters import (
     year_of,
 )
 from confide.budget.file_caps import caps_of_file
-from confide.budget.ledger import Charge, LedgerTerms, ScopeSpent, Spent
+from confide.budget.ledger import Charge, LedgerTerms
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Policy, Window
 from confide.errors import LedgerFrozenError
@@ -59,6 +59,7 @@ class Account:
         charged: Whether anything was ever granted, given back or not.
         awaited: Versions of the policy that lost rows let hold; nothing is granted until they are
             adopted again.
+        disputed: Terms under which lost rows charged, other than these: nothing is granted.
     """
 
     terms: LedgerTerms
@@ -79,6 +80,7 @@ class Account:
     touched: set[str] = field(default_factory=set)
     charged: bool = False
     awaited: Awaited = NOTHING
+    disputed: tuple[tuple[str, ...], ...] = ()
 
     def open_year(self, year: int, *, vouched: bool = True) -> None:
         """Charge to ``year`` from now on; an earlier year never opens again.
@@ -141,6 +143,15 @@ class Account:
     def occasion(self, *, year: int, analyst: str, project: str) -> Occasion:
         """Return to what a charge made now would count."""
         return Occasion(year=year, analyst=analyst, project=project, epoch=len(self.days))
+
+    def dispute(self, others: Iterable[tuple[str, ...]]) -> None:
+        """Grant nothing more, if lost rows charged under other terms: amounts do not add."""
+        self.disputed = tuple(sorted({*self.disputed, *others}))
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nothing is granted, whatever is left."""
+        return not self.caps or bool(self.awaited.versions or self.disputed)
 
     @property
     def in_force(self) -> Policy | None:
@@ -233,6 +244,27 @@ class Account:
             case _:
                 return sum(self.lost_batches.values())
 
+    def leaves(self, window: str, *, when: Occasion) -> str:
+        """Return the first day on which a charge counts no more in a window; "" if none is known.
+
+        Args:
+            window: Of patients.
+            when: Of the charge, which counts now.
+        """
+        match window:
+            case Window.CALENDAR_YEAR.value:
+                return f"{self.year + 1}-01-01"
+            case Window.ROLLING.value:
+                confirmed = when.epoch < len(self.days)
+                return leaves_on(self.days[when.epoch]) if confirmed else ""
+            case _:
+                return ""
+
+    def lost_leaves(self, window: str) -> str:
+        """Return the first day on which nothing counts any more of what lost rows charged."""
+        last = max(self.lost_batches, default=0)
+        return self.leaves(window, when=Occasion(year=self.year, epoch=last))
+
     def charges(self, amount: Amount, *, when: Occasion) -> tuple[Charge, ...]:
         """Return what ``amount`` would do to every cap that is set, passed or not.
 
@@ -253,6 +285,19 @@ class Account:
     def has_left(self, name: str, *, when: Occasion) -> bool:
         """Return whether a charge has left a counter, because its window is over."""
         return window_of(kind_of(name)) == ROLLING and self._has_left(when.epoch)
+
+    def window_over(self, when: Occasion) -> str:
+        """Return a window of the caps in force in which an earlier charge counts no more, or "".
+
+        Caps that are kept patient by patient have windows too.
+        """
+        policys = () if self.policy is None else self.policy.policy.caps
+        windows = {window_of(cap.kind) for cap in self.caps} | {cap.window.value for cap in policys}
+        if ROLLING in windows and self._has_left(when.epoch):
+            return ROLLING
+        if YEAR in windows and self.counts_with(when).year != self.year:
+            return YEAR
+        return ""
 
     def holds(self, name: str) -> Counter:
         """Return a counter as it stands, without making it."""
@@ -279,30 +324,6 @@ class Account:
             return None
         first = min(epochs)
         return leaves_on(self.days[first]) if first < len(self.days) else ""
-
-    def summary(self, *, project: str | None = None, analyst: str | None = None) -> Spent:
-        """Return the use of every cap; of projects and analysts those named, or all known."""
-        rows = _file_rows(self) if self.policy is None else self._policy_rows(project, analyst)
-        terms = self.terms
-        return Spent(lineage=terms.lineage, measure=terms.measure, scopes=tuple(rows))
-
-    def _policy_rows(self, project: str | None, analyst: str | None) -> Iterator[ScopeSpent]:
-        for cap in self.caps:
-            if cap.kind == RELEASE:
-                yield use_of(RELEASE, Counter(), cap)
-                continue
-            asked = analyst if cap.kind.startswith("analyst/") else project
-            if "/" not in cap.kind or asked is not None:
-                when = Occasion(year=self.year, analyst=analyst or "", project=project or "")
-                names = [counter_name(cap.kind, when=when)]
-            else:
-                names = [
-                    name
-                    for name in sorted(self.counters)
-                    if kind_of(name) == cap.kind and year_of(name) in {None, self.year}
-                ]
-            for name in names:
-                yield use_of(name, self.holds(name), cap)
 
     def _counter(self, name: str) -> Counter:
         """Return a counter to change, made if this is its first charge."""
@@ -368,12 +389,3 @@ class Account:
             batches[len(self.days)] = batches.get(len(self.days), 0) + units
         counter.spent = min(LARGEST, counter.spent + units)
         counter.set_cap(counter.cap)
-
-
-def _file_rows(account: Account) -> Iterator[ScopeSpent]:
-    """Yield the use of the caps of dataset.yaml: release, year, lifetime, δ; open ones too."""
-    caps = {cap.kind: cap for cap in account.caps}
-    yield use_of(RELEASE, Counter(), caps.get(RELEASE))
-    for kind in (YEAR, LIFETIME, DELTA):
-        name = counter_name(kind, when=Occasion(year=account.year))
-        yield use_of(name, account.holds(name), caps.get(kind))

@@ -104,7 +104,8 @@ def account_json(account: Account) -> dict[str, Any]:
         "lost-batches": sorted(account.lost_batches.items()),
         "touched": sorted(account.touched),
         "charged": account.charged,
-        "awaited": _awaited_json(account.awaited),
+        "awaited": account.awaited.to_json(),
+        "disputed": account.disputed,
     }
 
 
@@ -138,17 +139,9 @@ def account_of(fields: Mapping[str, Any]) -> Account:
         lost_batches=dict(map(tuple, fields["lost-batches"])),
         touched=set(fields["touched"]),
         charged=fields["charged"],
-        awaited=_awaited_of(*fields["awaited"]),
+        awaited=Awaited.of_json(*fields["awaited"]),
+        disputed=tuple(map(tuple, fields["disputed"])),
     )
-
-
-def _awaited_json(awaited: Awaited) -> list[Any]:
-    return [list(awaited.versions), list(awaited.officers), awaited.free]
-
-
-def _awaited_of(versions: list[Any], officers: list[Any], free: bool) -> Awaited:
-    groups = tuple(map(tuple, officers))
-    return Awaited(versions=tuple(map(tuple, versions)), officers=groups, free=free)
 
 
 def _counters_json(counters: Mapping[str, Counter]) -> dict[str, list[int | None]]:

@@ -42,8 +42,8 @@ class Anchor:
         """Return the heads of all lines."""
         return tuple(None if line is None else line.head() for line in self.lines())
 
-    def last_number(self) -> int:
-        """Return the number of the last complete line, 0 if there is none; reads the end only.
+    def last(self) -> Line | None:
+        """Return the last complete line, None if there is none; reads the end only.
 
         Raises:
             LedgerFrozenError: If that line cannot be read.
@@ -52,8 +52,13 @@ class Anchor:
             last = line_of(line)
             if last is None:
                 raise LedgerFrozenError("The last line of the anchor cannot be read.")
-            return last.number
-        return 0
+            return last
+        return None
+
+    def last_number(self) -> int:
+        """Return the number of the last complete line, 0 if there is none; as :meth:`last`."""
+        last = self.last()
+        return 0 if last is None else last.number
 
     def since(self, number: int) -> tuple[SignedHead | None, ...]:
         """Return the lines from the last one of row ``number`` on; reads no more than those.

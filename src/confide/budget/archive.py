@@ -24,6 +24,8 @@ from confide.privacy.measure import Measure
 
 Read = Callable[[Sequence[int]], Iterator[Event]]
 _REQUEST, _SUBMISSION, _NONE = b"r", b"s", b"-"
+_START = 56  # bytes of a line, which hold its kind, number and index
+_text = json.JSONEncoder(sort_keys=True).encode
 
 
 class Archive:
@@ -44,16 +46,16 @@ class Archive:
     def take_in(self, lines: bytes) -> None:
         """Add lines, or put them in the place of older ones about the same."""
         for line in lines.splitlines():
-            kind, name, index, said = line.split(b" ", 3)
+            kind, name, index, _ = line[:_START].split(b" ", 3)  # what it says is read when asked
             number = int(name)
             if kind == _REQUEST:
-                self._requests[number] = said
+                self._requests[number] = line
                 if index != _NONE:
                     self._answered[index] = max(number, self._answered.get(index, 0))
             else:
                 if number not in self._submissions:
                     self._about.setdefault(index, []).append(number)
-                self._submissions[number] = said
+                self._submissions[number] = line
 
     def has_request(self, number: int) -> bool:
         """See :meth:`Settled.has_request`."""
@@ -66,7 +68,7 @@ class Archive:
     def requests(self, numbers: list[int]) -> Iterator[Held]:
         """See :meth:`Settled.requests`."""
         for number, event in zip(numbers, self._read(numbers), strict=True):
-            said = json.loads(self._requests[number])
+            said = _said(self._requests[number])
             yield _held(_checked(event, number=number, digest=said["hash"]), said, event)
 
     def request_numbers(self) -> list[int]:
@@ -88,7 +90,7 @@ class Archive:
 
     def submission(self, number: int) -> Submission:
         """See :meth:`Filed.submission`."""
-        said = json.loads(self._submissions[number])
+        said = _said(self._submissions[number])
         (event,) = self._read([number])
         return _submission(_checked(event, number=number, digest=said["hash"]), said, event)
 
@@ -128,22 +130,42 @@ def submission_line(submission: Submission) -> bytes:
         "policy": submission.policy,
         "version": submission.version,
         "entry": submission.entry,
-        "decisions": [
-            [
-                *(each.person, each.role, each.verdict.value, each.reason),
-                *(each.at, each.clock, each.number),
-            ]
-            for each in submission.decisions
-        ],
+        "decisions": [decision_json(each) for each in submission.decisions],
     }
     asked = submission.asked
     index = _index(asked.lineage, asked.plan_digest)
     return _line(_SUBMISSION, submission.number, index, said)
 
 
+def decision_json(made: Decision) -> list[Any]:
+    """Return a decision as a list that :func:`decision_of` reads back."""
+    said = (made.person, made.role, made.verdict.value, made.reason)
+    return [*said, made.at, made.clock, made.number]
+
+
+def decision_of(said: Sequence[Any]) -> Decision:
+    """Return what :func:`decision_json` wrote."""
+    who, role, what, why, at, clock, number = said
+    return Decision(
+        person=who,
+        role=role,
+        verdict=Verdict(what),
+        reason=why,
+        at=at,
+        clock=clock,
+        number=number,
+    )
+
+
 def _line(kind: bytes, number: int, index: bytes, said: dict[str, Any]) -> bytes:
-    text = json.dumps({name: value for name, value in said.items() if value}, sort_keys=True)
+    text = _text({name: value for name, value in said.items() if value})
     return b" ".join((kind, str(number).encode(), index, text.encode())) + b"\n"
+
+
+def _said(line: bytes) -> dict[str, Any]:
+    """Return what a line says after its kind, number and index."""
+    said: dict[str, Any] = json.loads(line.split(b" ", 3)[3])
+    return said
 
 
 def _index(*names: str) -> bytes:
@@ -183,18 +205,7 @@ def _held(fields: dict[str, Any], said: dict[str, Any], event: Event) -> Held:
 
 
 def _submission(fields: dict[str, Any], said: dict[str, Any], event: Event) -> Submission:
-    decisions = tuple(
-        Decision(
-            person=who,
-            role=role,
-            verdict=Verdict(what),
-            reason=why,
-            at=at,
-            clock=clock,
-            number=number,
-        )
-        for who, role, what, why, at, clock, number in said.get("decisions", ())
-    )
+    decisions = tuple(decision_of(each) for each in said.get("decisions", ()))
     return Submission(
         number=event.number,
         hash=event.hash,

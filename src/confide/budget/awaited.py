@@ -67,6 +67,16 @@ class Awaited:
         left = tuple(each for each in self.versions if each[0] > version)
         return replace(self, versions=left) if left else NOTHING
 
+    def to_json(self) -> list[Any]:
+        """Return all that it holds, as JSON."""
+        return [list(self.versions), list(self.officers), self.free]
+
+    @classmethod
+    def of_json(cls, versions: list[Any], officers: list[Any], free: bool) -> "Awaited":
+        """Return what :meth:`to_json` wrote."""
+        groups = tuple(map(tuple, officers))
+        return cls(versions=tuple(map(tuple, versions)), officers=groups, free=free)
+
 
 NOTHING = Awaited()
 

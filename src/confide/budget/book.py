@@ -17,18 +17,20 @@ from confide.budget.account_record import caps_of, charges_json
 from confide.budget.awaited import Awaited, require_word
 from confide.budget.chain import GENESIS, Event, check_link
 from confide.budget.consent_rows import ConsentRows
-from confide.budget.entry import FORWARD, OVER, entry_with
+from confide.budget.entry import FORWARD, OVER, entry_with, follows_reading
 from confide.budget.file_caps import is_raised
 from confide.budget.growth import Growth
 from confide.budget.held import Held, Requests, entry_of, key_of
 from confide.budget.identity import Identity
 from confide.budget.key_history import KeyHistory
 from confide.budget.ledger import Entry, Head, LedgerTerms, State
+from confide.budget.ledger_time import end_of_day
+from confide.budget.lost_lineages import LostLineage, go_on_without
 from confide.budget.policy.adoption import Adopted, adopted_of
 from confide.budget.policy.policy import Policy
 from confide.budget.readings import Moment, Readings, moment_of
 from confide.budget.signatures import Require, at_once
-from confide.budget.workflow.acts import NAMED, whose_word
+from confide.budget.workflow.acts import whose_word
 from confide.budget.workflow.adopting import Problem, adoption_problem, awaited_problem
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.rules import Claim, Refused, audience_of, claim_of
@@ -60,6 +62,7 @@ class Book:
     identity: Identity = field(default_factory=Identity)
     readings: Readings = field(default_factory=Readings)
     consent: ConsentRows = field(default_factory=ConsentRows)
+    lost: dict[str, LostLineage] = field(default_factory=dict)
 
     def head(self) -> Head:
         """Return the last row."""
@@ -107,7 +110,8 @@ class Book:
             raise LedgerFrozenError(f"Row {event.number} of the ledger makes no sense.") from error
         self.number, self.hash, self.at = event.number, event.hash, fields["at"]
         self.kind, self.trail[event.number] = fields["kind"], event.hash
-        self.readings.add(event.number, now.reading)
+        by_day = follows_reading(self.kind, fields)
+        self.readings.add(event.number, end_of_day(now.reading) if by_day else now.reading)
 
     def _apply(
         self, fields: Mapping[str, Any], event: Event, *, now: Moment, require: Require
@@ -148,7 +152,8 @@ class Book:
 
     def awaited(self) -> dict[str, Awaited]:
         """Return what each lineage waits for since rows were lost."""
-        return {name: each.awaited for name, each in self.accounts.items()}
+        lost = {name: each.awaited for name, each in self.lost.items()}
+        return lost | {name: each.awaited for name, each in self.accounts.items()}
 
     def _register(self, fields: Mapping[str, Any]) -> None:
         known = self.accounts.get(self.lineage)
@@ -163,6 +168,8 @@ class Book:
         )
         account = self.accounts.setdefault(self.lineage, Account(terms=terms, year=0))
         account.open_year(int(fields["year"]))
+        if self.lineage in self.lost:
+            self.lost.pop(self.lineage).begin(account)
         account.set_terms(terms)
 
     def _amend(self, fields: Mapping[str, Any]) -> None:
@@ -234,7 +241,7 @@ class Book:
                 held = self.requests[int(fields["entry"])]
                 if held.entry.lineage != self.lineage or not held.entry.payload_sha256:
                     raise LedgerFrozenError(f"Row {number} withholds what there is not.")
-                self.docket.withhold(fields, entry=held.entry, **said)
+                self.docket.withhold(fields, entry=held.entry, now=now, **said)
                 entry = entry_with(held.entry, withheld=True)
                 self.requests[entry.number] = Held(entry, held.owner, held.when, held.events_json)
                 if entry.step is not None:
@@ -292,7 +299,7 @@ class Book:
     def _admit(self, entry: Entry, fields: Mapping[str, Any], *, now: Moment) -> None:
         """Refuse a charge under no cap, or without the approvals that its tier needs."""
         account = self.accounts[entry.lineage]
-        if not account.caps or account.awaited.versions:
+        if account.is_stopped:
             raise LedgerFrozenError(f"Row {entry.number} charges a lineage without its caps.")
         said = {"planned": fields.get("planned", ""), "audience": audience_of(fields["plan"])}
         if entry.continues is None:
@@ -370,15 +377,11 @@ class Book:
             raise LedgerFrozenError(f"Row {event.number} goes on with requests under way.")
         for number in () if burned is None else sorted(self.open):
             self._set(number, state=State.BURNED)
-        anyone = fields.get("anyone")  # rows of earlier versions do not say
-        for lineage, raised in fields["raised"].items():
-            more = None if anyone is None else anyone.get(lineage, {})
-            self.accounts[lineage].take_lost(raised, anyone=more)
-        for lineage, lost in fields.get("awaited", {}).items():
-            held, named = self.accounts[lineage], fields.get(NAMED, ())
-            versions = [(int(each["version"]), str(each["sha256"])) for each in lost]
-            held.awaited = held.awaited.lost(versions, officers=named, present=held.in_force)
+        go_on_without(fields, accounts=self.accounts, lost=self.lost)
         self.growths = {number: each.lost() for number, each in self.growths.items()}
+        if fields.get("approvals"):  # rows of earlier versions do not say
+            self.readings.lapsed = event.number
+            self.docket.endorsed.clear()
         self.accepted = event.number
         self.signing = self.signing.accepted(event.number, key=fields.get("key", ""))
 

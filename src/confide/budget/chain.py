@@ -41,6 +41,9 @@ class Signer(Protocol):
     def sign(self, message: bytes, /) -> bytes:
         """Return the 64 bytes of the signature."""
 
+    def secret(self) -> bytes:
+        """Return the 32 bytes of the private key."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
@@ -73,6 +76,10 @@ class SignedHead:
 
     ``adopted`` is the version of a policy that the row let hold, and its SHA-256, so that an older
     copy cannot forget that either; none in the line of another row.
+
+    ``terms`` are unit, adjacency and measure of the lineage, of which ``spent`` is, and ``caps``
+    those that the row set beside them; an older copy may know others.  Lines of earlier versions
+    tell neither.
     """
 
     number: int
@@ -84,6 +91,8 @@ class SignedHead:
     signature: str = ""
     officers: tuple[tuple[str, ...], ...] = ()
     adopted: tuple[int, str] | None = None
+    terms: tuple[str, ...] = ()
+    caps: Mapping[str, str | None] | None = None
 
     def message(self) -> bytes:
         """Return the bytes that are signed."""
@@ -97,6 +106,10 @@ class SignedHead:
             named["officers"] = [list(group) for group in self.officers]
         if self.adopted is not None:
             named["adopted"] = {"version": str(self.adopted[0]), "sha256": self.adopted[1]}
+        if self.terms:
+            named["terms"] = list(self.terms)
+        if self.caps is not None:
+            named["caps"] = dict(self.caps)
         return {
             "number": str(self.number),
             "hash": self.hash,
@@ -195,6 +208,8 @@ def head_of(fields: Mapping[str, Any]) -> SignedHead:
             signature=fields["signature"],
             officers=tuple(tuple(map(str, group)) for group in fields.get("officers", ())),
             adopted=None if adopted is None else (int(adopted["version"]), str(adopted["sha256"])),
+            terms=tuple(fields.get("terms", ())),
+            caps=fields.get("caps"),
         )
         texts = (head.hash, head.kind, head.lineage, head.key, head.signature)
         is_same = all(fields[name] == said for name, said in head.to_fields().items())

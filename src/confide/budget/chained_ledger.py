@@ -12,11 +12,12 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
+from confide.budget.account import Account
 from confide.budget.account_record import caps_json
 from confide.budget.amount import Amount
 from confide.budget.chain import Chain, Signer
 from confide.budget.counters import Occasion, shares
-from confide.budget.dead import end_the_dead
+from confide.budget.dead import GONE, Unheld
 from confide.budget.desk import Desk
 from confide.budget.entry import FORWARD, OVER
 from confide.budget.file_caps import is_raised
@@ -36,17 +37,18 @@ from confide.budget.ledger import (
 from confide.budget.ledger_reading import LedgerReading
 from confide.budget.ledger_time import Clock, SystemClock, charged_year
 from confide.budget.lengths import require_reason
+from confide.budget.lost_lineages import UNKNOWN
+from confide.budget.lost_terms import NOTHING_TOLD
 from confide.budget.refusals import (
     burned,
     exhausted,
     in_progress,
     is_policys,
     require_covered,
+    require_in_window,
     require_next,
     require_owner,
     require_same_question,
-    require_same_terms,
-    require_terms,
     state_error,
     unapproved,
     uncapped,
@@ -54,6 +56,7 @@ from confide.budget.refusals import (
     withheld,
 )
 from confide.budget.request_row import row_fields
+from confide.budget.required_terms import as_lost, require_same_terms, require_terms
 from confide.budget.store import Store
 from confide.budget.workflow.acts import Officers
 from confide.budget.workflow.rules import Refused, audience_of, claim_of
@@ -95,19 +98,26 @@ class ChainedLedger(LedgerReading):
             store, anchor=anchor, signer=signer, recompute=recompute, clock=clock, site=site
         )
         self.desk = Desk(self._journal)
+        self._unheld = Unheld(self._journal, burn=self._burn_dead, give_back=self._give_back)
         if not self._journal.is_frozen:
-            end_the_dead(self._journal, burn=self._burn_dead, give_back=self._give_back)
+            self._unheld.end_the_dead()
 
     def register(self, terms: LedgerTerms) -> None:
         """See :meth:`Ledger.register`."""
         with self._journal.transaction():
             account = self._journal.book.accounts.get(terms.lineage)
-            if account is not None:
+            lost = self._journal.book.lost.get(terms.lineage, UNKNOWN)
+            now = self._journal.now().year
+            if account is None:
+                terms = as_lost(terms, lost=lost.told if lost.binds else NOTHING_TOLD)
+            else:
                 charged = self._journal.book.is_charged(terms.lineage)
                 if is_policys(account, terms=terms, charged=charged) or account.terms == terms:
                     return
                 if charged:
                     require_terms(account.terms, new=terms)
+                if account.awaited.versions:  # whose terms these are
+                    require_same_terms(account.terms, new=terms)
             self._journal.append(
                 "registered",
                 lineage=terms.lineage,
@@ -115,9 +125,9 @@ class ChainedLedger(LedgerReading):
                 adjacency=terms.adjacency.value,
                 measure=terms.measure.value,
                 caps=caps_json(terms.caps),
-                year=str(self._journal.now().year if account is None else account.year),
+                year=str(lost.year(now) if account is None else account.year),
             )
-            self._journal.store.write_caps(book=self._journal.book, lineage=terms.lineage)
+            self._journal.store.write_counters(self._journal.book)
 
     def amend_caps(self, lineage: str, *, caps: Caps, reason: str = "") -> None:
         """See :meth:`Ledger.amend_caps`."""
@@ -149,11 +159,19 @@ class ChainedLedger(LedgerReading):
         """See :meth:`Ledger.reserve`."""
         cost = self._recompute(request.events_json)
         require_covered(request.amount, recomputed=cost, measure=request.measure)
+        self._unheld.end_ours()
         while True:
-            with self._journal.transaction():
-                answer = self._decide(request)
+            try:
+                with self._journal.transaction():
+                    answer = self._decide(request)
+            except BaseException:
+                self._unheld.try_to_end_ours()
+                raise
             match answer:
-                case Reservation() | StoredRelease():
+                case Reservation(entry=entry):
+                    self._unheld.held(entry.number)
+                    return answer
+                case StoredRelease():
                     return answer
                 case PolicyError():  # after the transaction, so that the refusal is on record
                     raise answer
@@ -198,7 +216,14 @@ class ChainedLedger(LedgerReading):
         """See :meth:`Ledger.cancel`."""
         with self._journal.transaction():
             self._require_owner(reservation)
-            self._give_back(reservation.entry.number, reason="cancelled by its owner")
+            self._give_back(reservation.entry.number, "cancelled by its owner")
+
+    def let_go(self, reservation: Reservation, *, incident: str) -> State | None:
+        """See :meth:`Ledger.let_go`."""
+        number = reservation.entry.number
+        self._unheld.let_go(number, why=incident)
+        self._unheld.try_to_end_ours()
+        return self._unheld.state(number)
 
     def stored(self, number: int) -> StoredRelease:
         """See :meth:`Ledger.stored`."""
@@ -244,24 +269,29 @@ class ChainedLedger(LedgerReading):
         number = self._journal.book.requests.answered(key_of(request))
         if number is not None and self._journal.held(number).entry.state not in OVER:
             return self._known(self._journal.held(number), request)
-        if not account.caps or account.awaited.versions:
+        if account.is_stopped:
             return uncapped(account)
         if request.step is not None and request.step.continues is not None:
             require_next(request.step, growths=self._journal.book.growths, lineage=request.lineage)
+            require_in_window(account, opened=self._journal.held(request.step.continues))
+            self._charged_year(account)  # a year that nobody opened is another window as well
             return self._grant(request, when=self._occasion(request, year=account.year), under=0)
         said = {"planned": request.planned, "audience": audience_of(request.plan_json)}
         claim, now = claim_of(request, **said), self._journal.moment()
         under = self._journal.book.admit(claim, lineage=request.lineage, now=now)
         if isinstance(under, Refused):
             return unapproved(under)
-        capped = account.has_year_caps
-        year = charged_year(self._journal.now(), open_year=account.year, capped=capped)
-        when = self._occasion(request, year=year)
+        when = self._occasion(request, year=self._charged_year(account))
         refusal = exhausted(account, request.amount, when=when)
         if refusal is not None:
             self._record(request, kind="refused", when=when, charges=(), under=under)
             return refusal
         return self._grant(request, when=when, under=under)
+
+    def _charged_year(self, account: Account) -> int:
+        """Return the year that is charged now; refuse one that nobody opened, if any is capped."""
+        capped = account.has_year_caps
+        return charged_year(self._journal.now(), open_year=account.year, capped=capped)
 
     def _occasion(self, request: ChargeRequest, *, year: int) -> Occasion:
         account = self._journal.book.account(request.lineage)
@@ -278,9 +308,9 @@ class ChainedLedger(LedgerReading):
         if self._journal.store.is_alive(held.owner):
             return in_progress(number)
         if state is State.READING:
-            self._burn_dead(number)
+            self._burn_dead(number, GONE)
             return burned(number)
-        self._give_back(number)
+        self._give_back(number, GONE)
         return None
 
     def _grant(self, request: ChargeRequest, *, when: Occasion, under: int) -> Reservation:
@@ -288,6 +318,7 @@ class ChainedLedger(LedgerReading):
         account = self._journal.book.account(request.lineage)
         charges = account.charges(request.amount, when=when)
         number = self._record(request, kind="reserved", when=when, charges=charges, under=under)
+        self._unheld.let_go(number)  # until the caller has it
         self._journal.store.write_caps(book=self._journal.book, lineage=request.lineage)
         held = self._journal.held(number)
         self._count(held, sign=1)
@@ -317,15 +348,15 @@ class ChainedLedger(LedgerReading):
         self._journal.append(kind, entry=str(number), lineage=held.entry.lineage, **fields)
         self._journal.store.write_state(self._journal.held(number).entry)
 
-    def _burn_dead(self, number: int) -> None:
-        self._move(number, kind="burned", incident="the process that read is gone")
+    def _burn_dead(self, number: int, why: str) -> None:
+        self._move(number, kind="burned", incident=why)
 
-    def _give_back(self, number: int, *, reason: str = "the process is gone") -> None:
+    def _give_back(self, number: int, why: str) -> None:
         """Give back a charge under which nothing was read; not one that lost rows may have read."""
         if number < self._journal.book.accepted:  # its officer went on by an earlier version
             self._move(number, kind="reading")  # and is burned when it is next looked at
             return
-        self._move(number, kind="cancelled", reason=reason)
+        self._move(number, kind="cancelled", reason=why)
         held = self._journal.held(number)
         self._count(held, sign=-1)
         self._journal.store.write_caps(book=self._journal.book, lineage=held.entry.lineage)

@@ -21,7 +21,14 @@ from typing import Any
 
 from confide import __version__
 from confide.budget.account_record import account_json, account_of
-from confide.budget.archive import Archive, Read, request_line, submission_line
+from confide.budget.archive import (
+    Archive,
+    Read,
+    decision_json,
+    decision_of,
+    request_line,
+    submission_line,
+)
 from confide.budget.book import Book
 from confide.budget.chain import Signer, is_valid
 from confide.budget.consent_rows import consent_of
@@ -29,6 +36,7 @@ from confide.budget.growth import Growth
 from confide.budget.held import Requests
 from confide.budget.identity import Identity
 from confide.budget.key_history import KeyHistory
+from confide.budget.lost_lineages import lost_lineage_of
 from confide.budget.readings import Readings
 from confide.budget.store import StoredCheckpoint
 from confide.budget.workflow.docket import Docket
@@ -37,7 +45,7 @@ from confide.budget.workflow.filed import Submissions
 EVERY = 500
 """Rows after which the next checkpoint is written."""
 
-FORMAT = 7
+FORMAT = 12
 """Of the rules by which rows are added up: one more whenever the same rows come to something else,
 or what a checkpoint holds of it changes.  A checkpoint of another number is left unread."""
 
@@ -219,10 +227,15 @@ def _fields_of(book: Book, *, rolled: str, key: str, beyond: int) -> dict[str, A
             [*about, sorted([key, *given] for key, given in keys.items())]
             for about, keys in endorsed
         ],
+        "withheld": [
+            [number, *decision_json(each)] for number, each in book.docket.withheld.items()
+        ],
         "signing": [list(change) for change in book.signing.changes],
         "identity": [book.identity.ledger, book.identity.order_key],
         "readings": [list(peak) for peak in book.readings.peaks],
+        "lapsed": book.readings.lapsed,
         "consent": book.consent.to_json(),
+        "lost": {lineage: each.to_json() for lineage, each in book.lost.items()},
     }
 
 
@@ -231,11 +244,17 @@ def _identity_of(said: Sequence[str]) -> Identity:
     return Identity(ledger=ledger, order_key=order_key)
 
 
+def _readings_of(fields: dict[str, Any]) -> Readings:
+    peaks = [(number, reading) for number, reading in fields["readings"]]
+    return Readings(peaks, lapsed=fields["lapsed"])
+
+
 def _book_of(fields: dict[str, Any], archive: Archive) -> Book:
     endorsed = {
         (lineage, digest): {key: (number, given) for key, number, given in keys}
         for lineage, digest, keys in fields["endorsed"]
     }
+    withheld = {number: decision_of(said) for number, *said in fields["withheld"]}
     return Book(
         number=fields["number"],
         hash=fields["hash"],
@@ -247,9 +266,10 @@ def _book_of(fields: dict[str, Any], archive: Archive) -> Book:
         requests=Requests(archive),
         open=set(fields["open"]),
         growths={each["opened"]: Growth(**each) for each in fields["growths"]},
-        docket=Docket(submissions=Submissions(archive), endorsed=endorsed),
+        docket=Docket(submissions=Submissions(archive), endorsed=endorsed, withheld=withheld),
         signing=KeyHistory(tuple((number, key) for number, key in fields["signing"])),
         identity=_identity_of(fields["identity"]),
-        readings=Readings([(number, reading) for number, reading in fields["readings"]]),
+        readings=_readings_of(fields),
         consent=consent_of(fields["consent"]),
+        lost={lineage: lost_lineage_of(each) for lineage, each in fields["lost"].items()},
     )

@@ -59,7 +59,14 @@ class ConsentDesk:
         with self._journal.transaction():
             return tuple(self._journal.book.consent.ended)
 
+    def hash_key_was_replaced(self) -> bool:
+        """Return whether an officer ever went on with another hash key; reads every row."""
+        with self._journal.transaction():
+            rows = self._journal.store.events_after(0)
+            return sum("order-key" in event.fields() for event in rows) > 1
+
     def era(self, entry: int) -> int:
         """Return a number that entries share which left out the same patients."""
         with self._journal.transaction():
-            return self._journal.book.consent.era(entry)
+            opened = self._journal.held(entry).entry.continues or entry
+            return self._journal.book.consent.era(entry, opened)

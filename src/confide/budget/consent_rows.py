@@ -29,7 +29,9 @@ class ConsentRows:
     amid: set[int] = field(default_factory=set)
 
     def take(self, fields: Mapping[str, Any], *, number: int, under_way: Collection[int]) -> None:
-        """Take in a row that takes patients out, that ends lists, or that goes on without rows.
+        """Take in a row that takes patients out, ends lists, or goes on though rows may be lost.
+
+        Lost rows may have named lists.
 
         Args:
             fields: Of the row.
@@ -42,7 +44,7 @@ class ConsentRows:
             case "consent-lists-lost":
                 self.lists.clear()
                 self.ended.append(number)
-            case _ if fields.get("lost"):  # rows that are lost may have named lists
+            case _ if fields.get("consent") or fields.get("lost"):  # as earlier versions said it
                 self.ended.append(number)
             case _:
                 return
@@ -51,9 +53,14 @@ class ConsentRows:
         if tag := fields.get("list"):  # rows of earlier versions may not say
             self.lists.add(tag)
 
-    def era(self, entry: int) -> int:
-        """Return a number that entries share which left out the same patients."""
-        return -entry if entry in self.amid else bisect_left(self.changes, entry)
+    def era(self, entry: int, opened: int) -> int:
+        """Return a number that entries share which left out the same patients.
+
+        Of a growing release, whose answer repeats the periods of every step since the entry that
+        ``opened`` it, only while nobody was taken out since.
+        """
+        first, last = (bisect_left(self.changes, number) for number in (opened, entry))
+        return last if first == last and entry not in self.amid else -entry
 
     def to_json(self) -> list[Any]:
         """Return all that it holds, as JSON."""

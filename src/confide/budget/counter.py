@@ -3,6 +3,7 @@
 *Privacy:* a counter holds at most what a line of the anchor can say; a full one stays full.
 """
 
+import functools
 from dataclasses import dataclass
 
 from confide.budget.amount import LARGEST
@@ -36,9 +37,9 @@ class Counter:
 
 def charge_of(name: str, units: int, counter: Counter, cap: HeldCap) -> Charge:
     """Return what ``units`` would do to a counter under a cap."""
-    scope, _, period = name.partition("/")
+    scope, period = _scope_of(name)
     return Charge(
-        scope=Scope(scope),
+        scope=scope,
         period=period,
         amount=units,
         before=counter.spent,
@@ -50,13 +51,20 @@ def charge_of(name: str, units: int, counter: Counter, cap: HeldCap) -> Charge:
 
 def use_of(name: str, counter: Counter, cap: HeldCap | None) -> ScopeSpent:
     """Return how much of a cap is used."""
-    scope, _, period = name.partition("/")
+    scope, period = _scope_of(name)
     most = None if cap is None else max(cap.units, counter.spent)
     return ScopeSpent(
-        scope=Scope(scope),
+        scope=scope,
         period=period,
         used=counter.spent,
         cap=most,
         remaining=None if most is None else most - counter.spent,
         cap_id="" if cap is None else cap.id,
     )
+
+
+@functools.lru_cache(maxsize=4096)
+def _scope_of(name: str) -> tuple[Scope, str]:
+    """Return the scope of a counter, and its period."""
+    scope, _, period = name.partition("/")
+    return Scope(scope), period

@@ -14,8 +14,9 @@ from confide.budget.ledger import Entry
 from confide.budget.lengths import require_reason
 from confide.budget.policy.adoption import Adopted, adopted
 from confide.budget.policy.policy import Person, Policy
-from confide.budget.refusals import exhausted, require_policy_terms, uncapped, undecided
+from confide.budget.refusals import exhausted, uncapped, undecided
 from confide.budget.requester import requester
+from confide.budget.required_terms import require_policy_terms
 from confide.budget.workflow.acts import SIGNED, Officers, act_message, signatures
 from confide.budget.workflow.docket import submission_problem, withhold_message
 from confide.budget.workflow.rules import (
@@ -150,6 +151,10 @@ class Desk:
             account = self._journal.book.account(lineage)
             today = self._journal.now().date().isoformat()
             last = account.days[-1] if account.days else ""
+            if day == today == last:
+                raise PolicyError(
+                    f"The day {day} was confirmed already.", hint="Nothing is left to do today."
+                )
             if day != today or day <= last:
                 raise PolicyError(
                     f"Expected the day of the clock, {today} in UTC"
@@ -296,6 +301,11 @@ class Desk:
             if present is None or stands not in {Standing.SUBMITTED, Standing.EXPIRED}:
                 return stands, ()
             return stands, missing(submission, policy=present.policy, now=self._journal.moment())
+
+    def lapsed(self) -> int:
+        """Return the row before which no approval counts: rows that are lost may have used it."""
+        with self._journal.transaction():
+            return self._journal.book.readings.lapsed
 
     def requester(self, lineage: str, *, claim: Claim, request_key: str) -> str:
         """Return for whom a plan is run; the claim's analyst where nobody else has approval."""

@@ -49,6 +49,12 @@ FORWARD: Mapping[str, tuple[State, State]] = {
 OVER = frozenset({State.CANCELLED, State.REFUSED})  # the key may be used again
 
 
+def follows_reading(kind: str, fields: Mapping[str, Any]) -> bool:
+    """Return whether a row may be written once rows of patients were read for its release."""
+    step = fields.get("step")
+    return kind in FORWARD or bool(step and step["continues"])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
     """What one release did to one cap, in grid units; ``before + amount = after ≤ cap``.
@@ -94,7 +100,7 @@ class Entry:
         tier: Its importance; "" when the study names none.
         submission: Approved request under which it was charged; 0 where none was needed.
         policy: Digest of the policy under which it was charged; "" where none was in force.
-        withheld: Whether somebody decided that its answer is not delivered.
+        withheld: Whether its answer is delivered to nobody, as somebody decided.
         period: Which run of a repeated study it is; "" of a single one.
         snapshot: Declared name of the data that it was asked of.
         filtered: Whether its plan leaves patients out whose own budget is spent.
@@ -139,8 +145,13 @@ _values = operator.attrgetter(*_NAMES)
 
 
 def entry_with(entry: Entry, **changes: Any) -> Entry:
-    """Return an entry with fields changed: as ``replace`` does, in a third of its time."""
-    return Entry(**(dict(zip(_NAMES, _values(entry), strict=True)) | changes))
+    """Return an entry with fields changed: as ``replace`` does, in a fifth of its time."""
+    new = object.__new__(Entry)
+    for name, value in zip(_NAMES, _values(entry), strict=True):
+        object.__setattr__(new, name, value)
+    for name, value in changes.items():
+        object.__setattr__(new, name, value)
+    return new
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +189,22 @@ class Spent:
     lineage: str
     measure: Measure
     scopes: tuple[ScopeSpent, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountingNow:
+    """What counts in a window of patients with a charge that is made now.
+
+    Attributes:
+        entries: Requests, oldest first, each with the first day on which it does not count any
+            more; "" where none is known.
+        lost: What rows that are lost charged, in grid units.
+        lost_leaves: The first day on which none of that counts any more; "" where none is known.
+    """
+
+    entries: tuple[tuple[Entry, str], ...]
+    lost: int
+    lost_leaves: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,3 +32,22 @@ def is_raised(old: Caps | None, new: Caps) -> bool:
         or looser(old.lifetime, new.lifetime)
         or looser(old.delta_lifetime_atto, new.delta_lifetime_atto)
     )
+
+
+def tightest(one: Caps, other: Caps) -> Caps:
+    """Return caps that allow no more than either.
+
+    Example:
+        >>> tightest(Caps(lifetime=10, release=1), Caps(lifetime=5)) == Caps(lifetime=5, release=1)
+        True
+    """
+
+    def least(a: int | None, b: int | None) -> int | None:
+        return b if a is None else a if b is None else min(a, b)
+
+    return Caps(
+        lifetime=min(one.lifetime, other.lifetime),
+        calendar_year=least(one.calendar_year, other.calendar_year),
+        release=least(one.release, other.release),
+        delta_lifetime_atto=min(one.delta_lifetime_atto, other.delta_lifetime_atto),
+    )

@@ -26,6 +26,14 @@ from confide.errors import InvalidParameterError
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
+PART = "\N{SYMBOL FOR UNIT SEPARATOR}"
+"""Stands in the keys of parts, and in no other key: nobody may ask under one that has it."""
+
+
+def part_key(opened: int, *, part: int) -> str:
+    """Return the request key of a part of the job that entry ``opened`` was charged for."""
+    return f"{opened}{PART}{part}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:

@@ -5,6 +5,7 @@ and are read, and checked against it, when somebody needs them; so opening a led
 does not make each of them anew.
 """
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
@@ -143,6 +144,7 @@ def key_of(asked: ChargeRequest | Entry) -> Key:
     return asked.analyst, asked.plan_digest, asked.request_key
 
 
+@functools.lru_cache(maxsize=1024)  # studies and snapshots come again
 def mark(what: str, *names: str) -> str:
     """Return a short text by which requests that have something in common are found again."""
     return hashlib.sha256(json.dumps([what, *names]).encode()).hexdigest()[:16]

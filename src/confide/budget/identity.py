@@ -104,8 +104,8 @@ class Identity:
         """Yield what an officer may accept."""
         if self.order_key and not site.order_key:
             yield (
-                "hash.key is missing: put it back from its offline copy. If it is lost for good, "
-                f"unfreezing makes a new one, growing releases end, and {_STOPS}"
+                "hash.key is missing or empty: put it back from its offline copy. If it is lost "
+                f"for good, unfreezing makes a new one, growing releases end, and {_STOPS}"
             )
         elif self.order_key not in {"", site.order_key}:
             yield (

@@ -10,8 +10,8 @@ an answer was changed, so the ledger must be restored from a backup first.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
+from confide.budget.account_record import caps_json
 from confide.budget.amount import LARGEST, Amount
 from confide.budget.anchor import Anchor
 from confide.budget.anchor_audit import (
@@ -26,6 +26,7 @@ from confide.budget.book import Book
 from confide.budget.chain import Event, SignedHead, Signer, is_signed
 from confide.budget.counters import group_of, shares
 from confide.budget.entry import OVER
+from confide.budget.garbage import uncollected
 from confide.budget.held import Held
 from confide.budget.lost_rows import (
     NAMED_ROWS,
@@ -35,8 +36,11 @@ from confide.budget.lost_rows import (
     granted_since,
     lost_branch,
     named_officers,
+    signing_keys,
     units_in,
+    unknown_adoptions,
 )
+from confide.budget.lost_terms import SETS_CAPS, Told, changed_terms, told_terms
 from confide.budget.signatures import Gathered, Signature
 from confide.budget.store import Store
 from confide.budget.workflow.acts import officer_keys
@@ -59,8 +63,10 @@ class Inspection:
         missing: Heads of the rows, unsigned, that the anchor does not have yet.
         unsigned: What is to be said of lines of the anchor that are not signed, if that was asked.
         lost: Hashes of the last rows that the anchor alone knows, oldest first.
+        may_lack: Whether rows may be lost, named or not: the head or the anchor does not hold.
         named: Keys of the officers whom lost rows name, by policy.
         awaited: By lineage, versions of a policy that lost rows let hold, with their SHA-256.
+        told: By lineage, what lost rows tell of its terms.
     """
 
     book: Book
@@ -71,14 +77,17 @@ class Inspection:
     missing: list[SignedHead] = field(default_factory=list)
     unsigned: list[str] = field(default_factory=list)
     lost: tuple[str, ...] = ()
+    may_lack: bool = False
     named: tuple[tuple[str, ...], ...] = ()
     awaited: dict[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+    told: dict[str, Told] = field(default_factory=dict)
 
     def findings(self) -> tuple[str, ...]:
         """Return everything found, damage first."""
         return (*self.damage, *self.differences)
 
 
+@uncollected()
 def inspect(
     store: Store,
     *,
@@ -104,7 +113,7 @@ def inspect(
     unsigned: set[int] = set()
     asked = () if signer is None else lines
     try:
-        with Gathered(signer=signer) as signatures:
+        with Gathered(signer=signer, held=len(asked)) as signatures:
             taken = _followed(store, found, watch=watch, signatures=signatures, lines=asked)
             for event in taken:
                 hashes.append(event.hash)
@@ -128,7 +137,8 @@ def inspect(
         )
         _note_lost(found, heads=_heads(lines), hashes=hashes)
         return found
-    found.differences.extend(_head_differences(store, found.book, public_key=public_key))
+    copies = len(found.differences)  # what comes from here on is of the head and the anchor
+    found.differences.extend(head_differences(store, found.book, public_key=public_key))
     start = last_accepted(lines, accepted=accepted)
     if signer is not None:
         found.unsigned.extend(
@@ -152,6 +162,7 @@ def inspect(
             most=store.most_behind,
         )
     )
+    found.may_lack = len(found.differences) > copies or bool(found.lost or found.unsigned)
     check_charges(found, found.book.requests.all(), recompute=recompute)
     return found
 
@@ -172,7 +183,9 @@ def told(
 def unsigned_head(book: Book, *, key: str) -> SignedHead:
     """Return the head of ``book``, to be signed by ``key``."""
     officers = tuple(sorted({*officer_keys(book.policies()), *guards(book.awaited())}))
-    policy = book.accounts[book.lineage].policy if book.kind == "policy-adopted" else None
+    account = book.accounts.get(book.lineage)
+    policy = account.policy if account is not None and book.kind == "policy-adopted" else None
+    caps = account.terms.caps if account is not None and book.kind in SETS_CAPS else None
     return SignedHead(
         number=book.number,
         hash=book.hash,
@@ -182,20 +195,24 @@ def unsigned_head(book: Book, *, key: str) -> SignedHead:
         key=key,
         officers=officers,
         adopted=None if policy is None else (policy.policy.version, policy.digest),
+        terms=() if account is None else account.terms.names,
+        caps=caps_json(caps),
     )
 
 
 def heads_of(book: Book, *, key: str, signature: str) -> tuple[SignedHead, ...]:
     """Return the head of ``book`` as it is written now, and as earlier versions wrote it.
 
-    They named no officers and no policy, and the first one every counter of the lineage that a row
-    touched.
+    They told no terms, named no officers and no policy, and the first one every counter of the
+    lineage that a row touched.
     """
     head = replace(unsigned_head(book, key=key), signature=signature)
-    earlier = replace(head, officers=(), adopted=None)
+    untold = replace(head, terms=(), caps=None)
+    earlier = replace(untold, officers=(), adopted=None)
     return (
         head,
-        replace(head, adopted=None),
+        untold,
+        replace(untold, adopted=None),
         earlier,
         replace(earlier, spent=book.spent(book.lineage)),
     )
@@ -225,24 +242,18 @@ def _followed(
 ) -> Iterator[Event]:
     """Take in every row, and yield it; what does not hold is damage, and ends it.
 
-    With each row the signature of a line is gathered, so that those who help have both to check.
+    The signatures of the lines are gathered first, so that those who help have them to check.
     """
-    asked = iter(
-        Signature(line.key, line.message, line.signature, "", place)
-        for place, line in enumerate(lines, 1)
-        if line is not None
-    )
+    for place, line in enumerate(lines, 1):
+        if line is not None:
+            signatures(Signature(line.key, line.message, line.signature, "", place))
     try:
         for event in store.events_after(-1):
             found.book.follow(event, require=signatures)
             watch(found.book)
-            for one in islice(asked, 1):
-                signatures(one)
             yield event
     except LedgerFrozenError as error:
         found.damage.append(str(error))
-    for one in asked:
-        signatures(one)
 
 
 def _checked(found: Inspection, signatures: Gathered) -> set[int]:
@@ -261,7 +272,8 @@ def _heads(lines: Sequence[Line | None]) -> tuple[SignedHead | None, ...]:
     return tuple(None if line is None else line.head() for line in lines)
 
 
-def _head_differences(store: Store, book: Book, *, public_key: str) -> Iterator[str]:
+def head_differences(store: Store, book: Book, *, public_key: str) -> Iterator[str]:
+    """Yield what is to be said of a head that this site's key did not sign."""
     if is_head_signed(store, book, public_key=public_key):
         return
     held = store.head()
@@ -290,25 +302,32 @@ def _take_lost(
 
     ``start`` is the place of the line by which an officer last went on.
     """
-    branch = lost_branch(heads[start:], hashes=hashes, earlier=heads[:start])
+    current = found.book.signing.current
+    ours = {key, current} - {""}
+    branch = lost_branch(heads[start:], hashes=hashes, ours=ours, earlier=heads[:start])
     if branch is None:
         _note_lost(found, heads=heads, hashes=hashes)
         return
-
-    def signed(head: SignedHead) -> frozenset[str]:
-        """Return our keys; none for a line of before the fork, which was copied from elsewhere."""
-        is_later = head.number > branch.after
-        return keys_for(found.book, head, public_key=key) if is_later else frozenset()
-
+    keys = signing_keys(branch, current=current, key=key)
     found.lost = tuple(head.hash for head in branch.heads[-NAMED_ROWS:])
-    found.named = named_officers(branch.heads, signed=signed)
-    found.awaited = awaited_policies(branch.heads, signed=signed, book=found.book)
+    found.named = named_officers(branch.heads, keys=keys)
+    found.awaited = awaited_policies(branch.heads, keys=keys, book=found.book)
+    found.told = told_terms(branch.heads, keys=keys)
+    found.differences.extend(
+        changed_terms(found.told, heads=branch.heads, accounts=found.book.accounts)
+    )
     for lineage, versions in found.awaited.items():
         version, digest = versions[-1]
         found.differences.append(
             f"Version {version} of the policy of lineage {lineage!r} was adopted in rows that are "
             f"lost (sha256 {digest[:16]}): nothing is spent until it is adopted again."
         )
+    found.differences.extend(
+        f"A lost row names version {version} of the policy of lineage {lineage!r} (sha256 "
+        f"{digest[:16]}) under a key that is not known here. If it was this site's, and is lost "
+        "since: adopt that version before anything is spent."
+        for lineage, version, digest in unknown_adoptions(branch.heads, keys=keys)
+    )
     fork = found.book if branch.fork == found.book.number else book_at(store, number=branch.fork)
     granted = granted_since(branch, fork=fork, counted=counted)
     found.anyone = granted.anyone

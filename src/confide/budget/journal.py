@@ -22,13 +22,14 @@ from confide.budget.anchor import Anchor
 from confide.budget.awaited import guards, guards_of
 from confide.budget.book import Book
 from confide.budget.chain import Event, SignedHead, Signer, canonical, row_hash, sign_head
+from confide.budget.entry import follows_reading
+from confide.budget.head_check import HeadCheck
 from confide.budget.held import Held
 from confide.budget.identity import Site
 from confide.budget.inspection import (
     Inspection,
     current_head,
     inspect,
-    is_head_signed,
     told,
     unsigned_head,
 )
@@ -38,8 +39,8 @@ from confide.budget.ledger_time import Clock, ledger_time, utc_now
 from confide.budget.lengths import require_reason, require_short
 from confide.budget.opening import look
 from confide.budget.readings import Moment
-from confide.budget.refusals import require_act
-from confide.budget.store import Store, head_place
+from confide.budget.refusals import require_act, require_none_under_way
+from confide.budget.store import Store
 from confide.budget.workflow.acts import (
     NAMED,
     SIGNED,
@@ -74,15 +75,11 @@ class Journal:
     ) -> None:
         """Migrate the store and inspect all of it; see :class:`ChainedLedger`."""
         self.signer, self._recompute, self._clock = signer, recompute, clock
-        self._anchor, self._site = Anchor(anchor), site
-        self._process = os.getpid()
+        self._anchor, self._site, self._process = Anchor(anchor), site, os.getpid()
         self._time: datetime | None = None
-        self.book = Book()
-        self._keeper = Keeper(store)
-        self._durable = 0  # the row up to which the book is known to be on disk
-        self._findings: tuple[str, ...] = ()
-        self._damaged = False
-        self.store = store
+        self.book, self._keeper, self._findings = Book(), Keeper(store), tuple[str, ...]()
+        self._durable, self._half = 0, False  # last row on disk; whether half of one is taken in
+        self._damaged, self.store, self._head = False, store, HeadCheck(store)
         try:
             with store.turn():
                 store.migrate()
@@ -125,10 +122,8 @@ class Journal:
         with self.store.turn(), self._immediate():
             found = self._look(signer=self.signer)
             found.differences.extend(found.unsigned[:_FEW])
-            unknown = found.raised.keys() - found.book.accounts.keys() - {""}
-            if found.damage or unknown:
-                lost = [f"Lineage {name!r} is in the anchor alone." for name in sorted(unknown)]
-                raise _frozen((*found.damage, *lost), hint=_RESTORE)
+            if found.damage:
+                raise _frozen(found.damage, hint=_RESTORE)
             self.book, self._durable = found.book, found.book.number
             differs = bool(found.differences)
             head = self._accept(found, reason=reason, officers=officers) if differs else None
@@ -144,8 +139,8 @@ class Journal:
         """Take a turn; everything in it is one transaction with at most one row of the chain."""
         self._require_process()
         self._require_whole()
-        head = None
         with self.store.turn():
+            head = None
             with self._immediate():
                 self._catch_up()
                 yield
@@ -160,9 +155,10 @@ class Journal:
     @contextlib.contextmanager
     def _immediate(self) -> Iterator[None]:
         """Run one immediate transaction; what is not committed inside is rolled back."""
-        self.store.begin()
-        self._time = utc_now(self._clock)  # one transaction has one time
         try:
+            self.store.begin()
+            self._time = utc_now(self._clock)  # one transaction has one time
+            self._forget_what_is_not_on_disk()
             yield
         except self.store.refusals as error:
             raise self._freeze("The database refused what its own rows allow.") from error
@@ -170,20 +166,30 @@ class Journal:
             raise self._freeze(str(error)) from error
         finally:
             self._time = None
-            if self.store.rollback() and self.book.number != self._durable:
-                self._begin_anew()  # the book holds what is not on disk
+            if self.store.rollback():
+                self._forget_what_is_not_on_disk()
+
+    def _forget_what_is_not_on_disk(self) -> None:
+        """Begin anew where the book holds a row, or half of one, that was not committed."""
+        if self._half or self.book.number != self._durable:
+            self._begin_anew()
+
+    def _take_in(self, event: Event) -> None:
+        self._half = True  # an interrupt may come at any line of what follows
+        self.book.follow(event)
+        self._half = False
 
     def _freeze(self, finding: str) -> LedgerFrozenError:
         """Grant nothing more; the book may have taken in half a row, so forget it."""
         self._findings = (*self._findings, finding)
-        self.book, self._durable = Book(), 0
+        self.book, self._durable, self._half = Book(), 0, False
         return LedgerFrozenError(finding, hint="Open the ledger again to see everything.")
 
     def _begin_anew(self, *, known: int | None = None) -> None:
         """Forget the book; read on from the last checkpoint, if it is no later than ``known``."""
         basis = self._keeper.basis
         self.book = basis.book() if known is None or basis.number <= known else Book()
-        self._durable = self.book.number
+        self._durable, self._half = self.book.number, False
 
     def _commit(self) -> None:
         self.store.commit()
@@ -198,32 +204,25 @@ class Journal:
 
     def _catch_up(self) -> None:
         """Take in what others wrote, and add to the anchor what it is missing."""
-        anchored = self._anchor.last_number()
+        last = self._anchor.last()
+        anchored = 0 if last is None else last.number
         if anchored < self.book.number:  # our own line was lost: its head is found by reading anew
             self._begin_anew(known=anchored)
-        missing = []
+        since, missing = self.book.head(), []
         for event in self.store.events_after(self.book.number):
-            self.book.follow(event)
+            self._take_in(event)
             if event.number > anchored:
                 missing.append(unsigned_head(self.book, key=self.public_key))
         self._durable = self.book.number
-        if head_place(self.store.head()) != (self.book.number, self.book.hash):
-            raise LedgerFrozenError("The signed head is not the last row of the chain.")
-        if self.book.signing.current not in {"", self.public_key}:
-            raise LedgerFrozenError("The signing key was replaced by another process or host.")
-        if anchored > self.book.number:
-            raise LedgerFrozenError("The anchor is not where the ledger is.")
+        self._head.require(
+            self.book, since=since, anchored=last, missing=len(missing), key=self.public_key
+        )
         self._add_lines(missing)
 
     def _add_lines(self, missing: Sequence[SignedHead]) -> None:
-        """Sign what the anchor lacks, if the ledger's own signed head vouches for it."""
-        if not missing:
-            return
-        most = self.store.most_behind
-        signed = is_head_signed(self.store, self.book, public_key=self.public_key)
-        if not signed or (most is not None and len(missing) > most):
-            raise LedgerFrozenError("The anchor is not where the ledger is.")
-        self._anchor.append(*(sign_head(head, signer=self.signer) for head in missing))
+        """Sign what the anchor lacks; the ledger's own signed head vouches for it."""
+        if missing:
+            self._anchor.append(*(sign_head(head, signer=self.signer) for head in missing))
 
     def append(self, kind: str, officers: Officers = (), /, **fields: Any) -> Event:
         """Add a row to the chain and to the book; an officer's act with its signatures.
@@ -232,7 +231,7 @@ class Journal:
             ApprovalMissingError: If an officer whom the policy in force names did not sign.
         """
         require_short(fields)
-        book, moment = self.book, self.moment()
+        book, moment = self.book, self.moment(by_day=follows_reading(kind, fields))
         fields = {**book.identity.unsaid(self._site), **fields}
         fields |= self._signed(kind, fields, officers=officers)
         row = {"kind": kind, "number": str(book.number + 1), "at": moment.at, **fields}
@@ -245,7 +244,7 @@ class Journal:
             previous=book.hash,
             hash=row_hash(book.hash, body=body),
         )
-        book.follow(event)
+        self._take_in(event)
         self.store.write_event(event)
         return event
 
@@ -263,19 +262,18 @@ class Journal:
         message = act_message(kind, fields, number=book.number + 1, previous=book.hash)
         return {SIGNED: signatures(message, by=officers)}
 
-    def moment(self) -> Moment:
-        """Return when something that is decided now is decided."""
+    def moment(self, *, by_day: bool = False) -> Moment:
+        """Return when something that is decided now is decided; or the day alone."""
         now, book = self.now(), self.book
-        return Moment(
-            at=ledger_time(now, last=book.at),
-            reading=ledger_time(now, last=""),
-            readings=book.readings,
-        )
+        at, reading = (ledger_time(now, last=last, by_day=by_day) for last in (book.at, ""))
+        same_day = by_day and at[:10] == reading[:10]
+        return Moment(at=at, reading=at if same_day else reading, readings=book.readings)
 
     def _sign(self) -> SignedHead:
         """Sign the book's head into the database."""
         head = sign_head(unsigned_head(self.book, key=self.public_key), signer=self.signer)
         self.store.write_head(book=self.book, signature=head.signature)
+        self._head.made(head)
         return head
 
     def signed_head(self) -> SignedHead:
@@ -283,21 +281,23 @@ class Journal:
         return current_head(self.store, self.book, key=self.public_key)
 
     def rotate(self, new: Signer, *, reason: str, officers: Officers = ()) -> None:
-        """Let ``new`` sign from now on; the row is the old key's word for it."""
+        """Let ``new`` sign from now on; the row is the old key's word for it.
+
+        Where it fails once the row was made, ``new`` stays: nobody knows then whether the row is on
+        disk.  If it is not, the head is still the old key's, and nothing is written under ``new``.
+        """
         require_reason(reason, what="rotating the signing key")
-        old, place = self.signer, 0
+        old = self.signer
         names = {"old": old.public_key.hex(), "new": new.public_key.hex()}
-        try:
-            with self.transaction():
-                place = self.book.number + 1
-                message = rotation_message(number=place, previous=self.book.hash, **names)
-                proof = old.sign(message).hex()
-                self.append("key-rotated", officers, reason=reason, proof=proof, **names)
-                self.signer = new
-        except BaseException:
-            if self._durable < place:
-                self.signer = old
-            raise
+        with self.transaction():
+            reads = (self.book.requests[number] for number in sorted(self.book.open))
+            require_none_under_way(reads, store=self.store)
+            message = rotation_message(
+                number=self.book.number + 1, previous=self.book.hash, **names
+            )
+            proof = old.sign(message).hex()
+            self.append("key-rotated", officers, reason=reason, proof=proof, **names)
+            self.signer = new
 
     def _open(self) -> None:
         """Look at the ledger from its last checkpoint on, or inspect all of it."""
@@ -381,9 +381,8 @@ class Journal:
 
     def _require_process(self) -> None:
         if os.getpid() != self._process:
-            raise ContractError(
-                "This ledger was opened by another process.", hint="Open it after the fork."
-            )
+            told = "This ledger was opened by another process."
+            raise ContractError(told, hint="Open it after the fork.")
 
     def now(self) -> datetime:
         """Return the clock's time in UTC."""

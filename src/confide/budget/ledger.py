@@ -30,6 +30,7 @@ from confide.budget.amount import Amount, require_units
 from confide.budget.chain import Chain, Signer
 from confide.budget.entry import (
     Charge,
+    CountingNow,
     Entry,
     Head,
     Reservation,
@@ -39,7 +40,7 @@ from confide.budget.entry import (
     State,
     StoredRelease,
 )
-from confide.budget.growth import Growth, Step
+from confide.budget.growth import PART, Growth, Step
 from confide.budget.lengths import SURROGATE, TEXT, require_bytes
 from confide.budget.plan_text import require_plain, require_plan
 from confide.errors import InvalidParameterError
@@ -51,12 +52,14 @@ from confide.privacy.unit import Entity
 if TYPE_CHECKING:
     from confide.budget.desk import Desk
     from confide.budget.workflow.acts import Officers
+    from confide.budget.workflow.submission import Decision
 
 __all__ = [
     "Amount",
     "Caps",
     "Charge",
     "ChargeRequest",
+    "CountingNow",
     "Entry",
     "Growth",
     "Head",
@@ -71,6 +74,9 @@ __all__ = [
     "Step",
     "StoredRelease",
 ]
+
+TERMS = tuple(tuple(each.value for each in of) for of in (Entity, Adjacency, Measure))
+"""What a lineage may have, by name: units, adjacencies and measures."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LINEAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")
@@ -128,6 +134,11 @@ class LedgerTerms:
                 f"Expected lineage as ASCII letters, digits and . _ : / -, got {self.lineage!r}."
             )
 
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """Unit, adjacency and measure: what the amounts of this lineage are of."""
+        return self.unit.value, self.adjacency.value, self.measure.value
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChargeRequest:
@@ -174,6 +185,9 @@ class ChargeRequest:
             )
         for name in ("analyst", "request_key", "lineage"):
             _require_name(name, getattr(self, name))
+        if PART in self.request_key and not free:
+            told = f"Expected request_key without {PART!r}, which parts of jobs have, got "
+            raise InvalidParameterError(f"{told}{self.request_key!r}.")
         for name in ("tier", "project", "planned"):
             if getattr(self, name):
                 _require_name(name, getattr(self, name))
@@ -255,6 +269,16 @@ class Ledger(Protocol):
     def cancel(self, reservation: Reservation) -> None:
         """Give back a charge under which nothing was read."""
 
+    def let_go(self, reservation: Reservation, *, incident: str) -> State | None:
+        """End a request whose owner met a failure: given back if only reserved, burned if reading.
+
+        It never fails for what failed before, a full disk say: the next request ends it then, or
+        whoever opens the ledger next.
+
+        Returns:
+            How it ended; None if that cannot be written yet.
+        """
+
     def spent(
         self, lineage: str, *, project: str | None = None, analyst: str | None = None
     ) -> Spent:
@@ -270,6 +294,12 @@ class Ledger(Protocol):
             UnknownNameError: If there is none of this number.
         """
 
+    def withholding(self, number: int) -> "Decision | None":
+        """Return by whose decision the answer of an entry goes to nobody; None where it may.
+
+        Of a growing release also a decision about earlier periods, which the answer repeats.
+        """
+
     def of_plan(self, lineage: str, *, digest: str) -> tuple[Entry, ...]:
         """Return the requests of a plan, oldest first; reads no others, like the next three."""
 
@@ -279,6 +309,12 @@ class Ledger(Protocol):
         None also where it came to nothing, or its process ended before anything was read: that
         charge is given back when the request is made again, and another one is made.
         """
+
+    def is_under_way(self, number: int) -> bool:
+        """Return whether a request is reserved or reading, in a process that is there."""
+
+    def under_way(self, lineage: str) -> tuple[Entry, ...]:
+        """Return the requests of a lineage that are reserved or reading, oldest first."""
 
     def of_study(self, lineage: str, *, study: str, period: str) -> tuple[Entry, ...]:
         """Return the requests of a study for a period, oldest first."""
@@ -304,6 +340,16 @@ class Ledger(Protocol):
         No entry tells of it any more: an officer went on after an older ledger was put back.
         """
 
+    def counting_now(self, lineage: str, *, window: str) -> CountingNow:
+        """Return what counts in a window of patients with a charge made now; as :meth:`beside`."""
+
+    def recorded_plan(self, number: int) -> str:
+        """Return the plan that entry ``number`` was charged for, as canonical JSON.
+
+        Raises:
+            LedgerFrozenError: If it is not the one whose digest the entry holds.
+        """
+
     def growths(self, lineage: str) -> tuple[Growth, ...]:
         """Return the growing releases of a lineage, oldest first."""
 
@@ -316,7 +362,8 @@ class Ledger(Protocol):
     def rotate_key(self, new: Signer, *, reason: str, officers: "Officers" = ()) -> None:
         """Let another key sign from now on; a row of the chain, signed by the old one.
 
-        It is an officer's act, like opening a year.
+        It is an officer's act, like opening a year.  Refused while another process has a release
+        under way, which could not commit its answer any more.
         """
 
     def chain(self) -> Chain:
@@ -334,10 +381,7 @@ class Ledger(Protocol):
         """
 
     def unfreeze(self, reason: str, *, officers: "Officers" = ()) -> None:
-        """Go on after an officer has looked; recorded, and never gives budget back.
-
-        It is an officer's act of every policy in force, like opening a year.
-        """
+        """Go on after officers of every policy have looked; recorded, and gives no budget back."""
 
     def close(self) -> None:
         """Release the files; what was being read is burned by whoever opens the ledger next."""

@@ -9,7 +9,9 @@ freeze on any jump: a ledger that was idle for a week looks the same.
 Where no year has a cap, years begin by the clock alone; when a first one is set, they all count
 with the year that is open, unless somebody vouched for one (``open_year``).
 
-*Privacy:* no reading of the clock, forwards or backwards, raises what remains of any cap.
+*Privacy:* no reading of the clock, forwards or backwards, raises what remains of any cap.  Rows
+that are written once rows of patients may have been read tell their day alone: how long reading
+takes depends on the patients, and the chain is handed out.
 """
 
 from datetime import UTC, datetime
@@ -41,8 +43,13 @@ def utc_now(clock: Clock) -> datetime:
     return now.astimezone(UTC)
 
 
-def ledger_time(now: datetime, *, last: str) -> str:
+def ledger_time(now: datetime, *, last: str, by_day: bool = False) -> str:
     """Return the time of the next row: RFC 3339 of fixed width, so that text order is time order.
+
+    Args:
+        now: What the clock shows.
+        last: Time of the row before.
+        by_day: Whether the row may tell its day alone: then the row before dates it, or midnight.
 
     Example:
         A clock that was set back a day:
@@ -50,7 +57,18 @@ def ledger_time(now: datetime, *, last: str) -> str:
         >>> ledger_time(datetime(2027, 3, 1, tzinfo=UTC), last="2027-03-02T00:00:00.000000Z")
         '2027-03-02T00:00:00.000000Z'
     """
-    return max(now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), last)
+    form = "%Y-%m-%dT00:00:00.000000Z" if by_day else "%Y-%m-%dT%H:%M:%S.%fZ"
+    return max(now.strftime(form), last)
+
+
+def end_of_day(time: str) -> str:
+    """Return the latest that the clock may have shown when a row tells its day alone.
+
+    Example:
+        >>> end_of_day("2027-03-01T00:00:00.000000Z")
+        '2027-03-01T23:59:59.999999Z'
+    """
+    return f"{time[:10]}T23:59:59.999999Z"
 
 
 def charged_year(now: datetime, *, open_year: int, capped: bool) -> int:
@@ -68,6 +86,7 @@ def charged_year(now: datetime, *, open_year: int, capped: bool) -> int:
     if capped:
         raise PolicyError(
             f"The clock shows {now.year}, but the budget of {open_year} is the one that is open.",
-            hint=f"If the clock is right, run: confide ledger open-year {now.year} --reason ...",
+            hint=f"If the clock is right, run: confide ledger open-year {now.year} --reason ...; "
+            "with --officer KEY where the policy names people.",
         )
     return now.year

@@ -10,16 +10,20 @@ A rolling window lets go in the branch what the ledger here has not let go of; s
 added counts, and not where it ended.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from confide.budget.book import Book
 from confide.budget.chain import SignedHead, is_signed
 from confide.budget.counters import DELTA, KINDS, LIFETIME, YEAR, group_of, kind_of, window_of
+from confide.budget.lost_lineages import UNKNOWN
 from confide.budget.store import Store
 
 NAMED_ROWS = 500
 """So many lost rows are named by the row that goes on without them, the newest."""
+
+_REPLACE = frozenset({"key-rotated", "unfrozen"})  # kinds of rows that may replace the key
 
 Raised = dict[str, dict[str, int]]
 
@@ -30,13 +34,17 @@ class Branch:
 
     Attributes:
         fork: Number of the last row before them that the ledger has.
-        after: That of the last such row that has a line; more, where lines are out of order.
         heads: One at least.
+        before: For each, the line right before it.
+        known: The last line of a row that the ledger has; None if there is none.
+        since: Place of the first of them after that line.
     """
 
     fork: int
-    after: int
     heads: tuple[SignedHead, ...]
+    before: tuple[SignedHead | None, ...]
+    known: SignedHead | None
+    since: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,31 +64,77 @@ def lost_branch(
     lines: Sequence[SignedHead | None],
     *,
     hashes: Sequence[str],
+    ours: Collection[str],
     earlier: Sequence[SignedHead | None] = (),
 ) -> Branch | None:
     """Return what the anchor alone knows since an officer last went on; None if that is nothing.
 
-    A line that was there before does not count again.
+    A line that was there before does not count again.  One of a row that the ledger has tells that
+    it went on after the lost ones only where a key of ours signed it and its row follows the fork:
+    a stranger may append a line of any row.
 
     Args:
         lines: Of the anchor.
         hashes: Of the rows of the chain, by number.
+        ours: Keys of the ledger now.
         earlier: Lines of before an officer last went on.
     """
     place = {digest: number for number, digest in enumerate(hashes)}
     seen = {head.hash for head in earlier if head is not None}
-    fork, lost = 0, []
-    for head in lines:
+    fork, since, known = 0, 0, None
+    lost: list[tuple[SignedHead, SignedHead | None]] = []
+    for before, head in pairwise((None, *lines)):
         if head is None or head.hash in seen:
             continue
         seen.add(head.hash)
         if head.hash not in place:
-            lost.append(head)
-        elif not lost:
-            fork = place[head.hash]
+            lost.append((head, before))
+            continue
+        if not lost:
+            fork, known = place[head.hash], head
+        elif place[head.hash] > fork and is_signed(head, keys=ours):
+            since, known = len(lost), head
     if not lost:
         return None
-    return Branch(fork=max(0, min(fork, lost[0].number - 1)), after=fork, heads=tuple(lost))
+    heads, follow = zip(*lost, strict=True)
+    fork = max(0, min(fork, heads[0].number - 1))
+    return Branch(fork=fork, heads=heads, before=follow, known=known, since=since)
+
+
+def signing_keys(branch: Branch, *, current: str, key: str) -> tuple[frozenset[str], ...]:
+    """Return for each line of a branch the keys of this ledger under which it is accepted.
+
+    What counts is where it stands, not the number that it names: a key that was replaced may have
+    been copied, and dates its lines as it likes.  A row of the branch may have replaced the key;
+    then its line is of the newer key, right after one of the older, which signs what stands before.
+    Before the site's own key signed any, those do that the rows name last and their last line has.
+    None of what stands before a line of a row that the ledger has: it was written there later.
+
+    Args:
+        branch: Lines whose rows are lost.
+        current: The key that the rows of the ledger name last; "" if none.
+        key: That of the site.
+    """
+    mine, places = frozenset({key}), range(len(branch.heads))
+    begun = next((at for at in places if is_signed(branch.heads[at], keys=mine)), len(places))
+    last = () if branch.known is None else (branch.known,)
+    first = {current, *(head.key for head in last if is_signed(head, keys={head.key}))} - {""}
+    keys, found = mine, []
+    for place in reversed(places):
+        head, before = branch.heads[place], branch.before[place]
+        if place < begun:
+            keys |= first
+        found.append(keys if place >= branch.since else frozenset())
+        if head.kind in _REPLACE and is_signed(head, keys=keys):
+            keys |= _replaced(head, before)
+    return tuple(reversed(found))
+
+
+def _replaced(head: SignedHead, before: SignedHead | None) -> frozenset[str]:
+    """Return the key of the line right before one whose row may have replaced it; else none."""
+    if before is None or head.number != before.number + 1:
+        return frozenset()
+    return frozenset({before.key}) if is_signed(before, keys={before.key}) else frozenset()
 
 
 def granted_since(branch: Branch, *, fork: Book, counted: Collection[str]) -> Granted:
@@ -146,7 +200,7 @@ def _unnamed(more: Mapping[str, int], *, says_whose: bool) -> dict[str, int]:
 
 
 def named_officers(
-    heads: Sequence[SignedHead], *, signed: Callable[[SignedHead], Collection[str]]
+    heads: Sequence[SignedHead], *, keys: Sequence[Collection[str]]
 ) -> tuple[tuple[str, ...], ...]:
     """Return the groups of officers whose word going on without some rows takes.
 
@@ -155,19 +209,19 @@ def named_officers(
 
     Args:
         heads: Lines whose rows are lost, oldest first.
-        signed: Returns the keys under which a line is accepted.
+        keys: For each the keys under which it is accepted.
     """
     found: set[tuple[str, ...]] = set()
-    for head in reversed(heads):
+    for head, ours in reversed([*zip(heads, keys, strict=True)]):
         if is_signed(head, keys={head.key}):
             found.update(group for group in head.officers if group)
-        if is_signed(head, keys=signed(head)):
+        if is_signed(head, keys=ours):
             break
     return tuple(sorted(found))
 
 
 def awaited_policies(
-    heads: Sequence[SignedHead], *, signed: Callable[[SignedHead], Collection[str]], book: Book
+    heads: Sequence[SignedHead], *, keys: Sequence[Collection[str]], book: Book
 ) -> dict[str, tuple[tuple[int, str], ...]]:
     """Return the versions of a policy that lost rows let hold, with their SHA-256, by lineage.
 
@@ -176,17 +230,33 @@ def awaited_policies(
 
     Args:
         heads: Lines whose rows are lost, oldest first.
-        signed: Returns the keys under which a line is accepted.
+        keys: For each the keys under which it is accepted.
         book: The ledger as it is.
     """
     found: dict[str, set[tuple[int, str]]] = {}
-    for head in heads:
+    for head, ours in zip(heads, keys, strict=True):
         account = book.accounts.get(head.lineage)
-        if head.adopted is None or account is None or not is_signed(head, keys=signed(head)):
+        if head.adopted is None or not is_signed(head, keys=ours):
             continue
-        if account.policy is None or head.adopted[0] > account.policy.policy.version:
+        policy = None if account is None else account.policy
+        if policy is None or head.adopted[0] > policy.policy.version:
             found.setdefault(head.lineage, set()).add(head.adopted)
     return {lineage: tuple(sorted(versions)) for lineage, versions in found.items()}
+
+
+def unknown_adoptions(
+    heads: Sequence[SignedHead], *, keys: Sequence[Collection[str]]
+) -> tuple[tuple[str, int, str], ...]:
+    """Return lineage, version and SHA-256 of policies that lost rows name under unknown keys.
+
+    Such a key is a stranger's, or one of this site that came with lost rows and is lost itself.
+    """
+    found = {
+        (head.lineage, *head.adopted)
+        for head, ours in zip(heads, keys, strict=True)
+        if head.adopted is not None and head.key not in ours and is_signed(head, keys={head.key})
+    }
+    return tuple(sorted(found))
 
 
 def book_at(store: Store, *, number: int) -> Book:
@@ -200,6 +270,8 @@ def book_at(store: Store, *, number: int) -> Book:
 
 
 def units_in(book: Book, *, lineage: str, name: str) -> int:
-    """Return what a counter holds; 0 of one that a book does not know."""
+    """Return what a counter holds; of a lineage that is not registered what lost rows say."""
     found = book.accounts.get(lineage)
-    return 0 if found is None else found.holds(name).spent
+    if found is None:
+        return book.lost.get(lineage, UNKNOWN).holds(name)
+    return found.holds(name).spent

@@ -74,6 +74,9 @@ def plan_in(text: str) -> Json:
 
 
 def _is_plain(text: str) -> bool:
+    is_shallow = text.count("[") + text.count("{") <= DEEPEST
+    if is_shallow and not any(map(str.isdigit, text[::_DIGITS])):  # longer numbers have one there
+        return True
     depth = 0
     for token in _TOKEN.findall(text):
         depth += _STEP.get(token, 0)

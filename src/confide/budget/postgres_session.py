@@ -117,6 +117,7 @@ class Session:
 
     def begin(self) -> None:
         """Open a transaction in which each statement sees what was committed before it."""
+        self.rollback()  # of one that an interrupt left open
         self.run("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
 
     def commit(self) -> None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from confide.budget.account import Account
 from confide.budget.amount import Amount
-from confide.budget.counters import Occasion, kind_of, window_of, year_of
+from confide.budget.counters import YEAR, Occasion, kind_of, window_of, year_of
 from confide.budget.growth import Growth, Step
 from confide.budget.held import Held
 from confide.budget.ledger import (
@@ -21,6 +21,8 @@ from confide.budget.ledger import (
 )
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Policy, Window
+from confide.budget.required_terms import require_same_terms
+from confide.budget.store import Store
 from confide.budget.workflow.acts import ADOPTED, OFFICER, Officers, silent, unsigned
 from confide.budget.workflow.acts import officers as officers_of
 from confide.budget.workflow.rules import Refused
@@ -29,7 +31,6 @@ from confide.errors import (
     BudgetExhaustedError,
     BurnedError,
     ContractError,
-    MismatchError,
     PolicyError,
 )
 from confide.privacy.amount import ATTO, NANO, decimal_text
@@ -109,6 +110,15 @@ def is_policys(account: Account, *, terms: LedgerTerms, charged: bool) -> bool:
 def uncapped(account: Account) -> PolicyError:
     """Return the refusal of a lineage for which nothing was decided, or not again."""
     lineage = account.terms.lineage
+    if account.disputed:
+        others = "; ".join(", ".join(each) for each in account.disputed)
+        return PolicyError(
+            f"Lineage {lineage!r} was charged under {others} in rows that are lost, and goes on "
+            f"under {', '.join(account.terms.names)}: the two do not add up, so nothing may be "
+            "spent.",
+            hint="An officer decides: a backup of before these rows were lost; or another lineage "
+            "in dataset.yaml, with what is left in mind.",
+        )
     if account.awaited.versions:
         version, digest = account.awaited.versions[-1]
         return PolicyError(
@@ -139,57 +149,6 @@ def withheld(number: int) -> PolicyError:
     )
 
 
-def require_terms(old: LedgerTerms, *, new: LedgerTerms) -> None:
-    """Refuse a second registration under other terms."""
-    require_same_terms(old, new=new)
-    if old.caps != new.caps:
-        raise PolicyError(
-            f"Lineage {old.lineage!r} was charged under other caps: {_caps_text(old, new=new)}.",
-            hint="Put dataset.yaml back, or run: confide ledger amend-caps --reason ...; it "
-            "records why. Under zcdp a cap written as ε also moves when delta does.",
-        )
-
-
-def _caps_text(old: LedgerTerms, *, new: LedgerTerms) -> str:
-    """Return the caps that differ: "lifetime ρ=0.2, now ρ=0.3"."""
-
-    def text(units: int | None, letter: str, per_one: int) -> str:
-        if units is None:
-            return "none"
-        return f"{letter}={decimal_text(units, per_one=per_one)}"
-
-    if old.caps is None or new.caps is None:
-        return "none, now some" if old.caps is None else "some, now none"
-    rows = [
-        ("lifetime", old.caps.lifetime, new.caps.lifetime, old.measure.letter, NANO),
-        ("calendar-year", old.caps.calendar_year, new.caps.calendar_year, old.measure.letter, NANO),
-        ("release", old.caps.release, new.caps.release, old.measure.letter, NANO),
-        (
-            "delta kept for key selection",
-            old.caps.delta_lifetime_atto,
-            new.caps.delta_lifetime_atto,
-            "δ",
-            ATTO,
-        ),
-    ]
-    return "; ".join(
-        f"{name} {text(before, letter, per_one)}, now {text(after, letter, per_one)}"
-        for name, before, after, letter, per_one in rows
-        if before != after
-    )
-
-
-def require_same_terms(old: LedgerTerms, *, new: LedgerTerms | ChargeRequest) -> None:
-    """Refuse another unit, adjacency or measure than the lineage was registered with."""
-    for name in ("unit", "adjacency", "measure"):
-        ours, theirs = getattr(old, name).value, getattr(new, name).value
-        if ours != theirs:
-            raise MismatchError(
-                f"Expected {name} {ours!r} as in the ledger of {old.lineage!r}, got {theirs!r}.",
-                hint=f"Plan with {name}: {ours}; one lineage has one {name} for life.",
-            )
-
-
 def require_same_question(held: Held, *, request: ChargeRequest) -> None:
     """Refuse a key that comes back with another amount or other events."""
     entry = held.entry
@@ -216,6 +175,24 @@ def require_next(step: Step, *, growths: Mapping[int, Growth], lineage: str) -> 
             hint="Each period is measured once. Ask for the next ones, or run the study anew, "
             "which is charged.",
         )
+
+
+def require_in_window(account: Account, *, opened: Held) -> None:
+    """Refuse a free step once what was charged for it counts no more under a cap that holds.
+
+    Else the budgets of several windows could be published in one.
+    """
+    over = account.window_over(opened.when)
+    if not over:
+        return
+    number, year = opened.entry.number, opened.when.year
+    when = f"in {year}, and {account.year} is open" if over == YEAR else "in 365 days that are over"
+    raise PolicyError(
+        f"The release of entry {number} cannot go on: it was charged {when}, and a cap of window "
+        f"{over} holds.",
+        hint="What is published counts in the window in which it was charged. What is published "
+        "of it stays; run the study anew, from its next period on, which is charged.",
+    )
 
 
 def require_covered(amount: Amount, *, recomputed: Amount, measure: Measure) -> None:
@@ -264,6 +241,21 @@ def in_progress(number: int) -> PolicyError:
     )
 
 
+def require_none_under_way(requests: Iterable[Held], *, store: Store) -> None:
+    """Refuse to replace the key while another process has a release under way.
+
+    Raises:
+        PolicyError: If one does: it could not commit its answer, and its charge would stay.
+    """
+    for held in requests:
+        if held.owner != store.owner and store.is_alive(held.owner):
+            raise PolicyError(
+                f"Entry {held.entry.number} is under way in another process, which could not "
+                "commit its answer under a new key: its charge would stay.",
+                hint="Wait for it to end, or stop its process, and run this again.",
+            )
+
+
 def _way_out(charge: Charge, *, left: int, available: str) -> str:
     rolling = window_of(kind_of(charge.name)) == Window.ROLLING.value
     if rolling and available:
@@ -283,18 +275,6 @@ def _way_out(charge: Charge, *, left: int, available: str) -> str:
     if charge.scope is Scope.RELEASE:
         return f"{ask}: a larger error, or fewer statistics."
     return f"{ask}, or {later}." if later else f"{ask}."
-
-
-def require_policy_terms(terms: LedgerTerms, *, policy: Policy) -> None:
-    """Refuse a policy of another unit, adjacency or measure than the lineage's."""
-    for name in ("unit", "adjacency", "measure"):
-        ours, theirs = getattr(terms, name).value, getattr(policy, name).value
-        if ours != theirs:
-            raise MismatchError(
-                f"Expected a policy with {name} {ours!r} as in the ledger of {terms.lineage!r}, "
-                f"got {theirs!r}.",
-                hint=f"One lineage has one {name} for life.",
-            )
 
 
 def require_act(
@@ -324,7 +304,8 @@ def _require_officers(kind: str, policies: Iterable[Policy], *, keys: frozenset[
         names = ", ".join(person.name for person in people)
         raise ApprovalMissingError(
             f"This is an officer's act ({kind}), and policy {policy.id!r}, version "
-            f"{policy.version}, names people: one of {names} must sign it.",
+            f"{policy.version}, names people: one of {names} must sign it"
+            + ("; the key that was given is none of theirs." if keys else "."),
             missing=tuple(sorted({OFFICER} & {r for p in people for r in p.roles})),
             hint="They run: confide ledger adopt --reason ... --officer THEIRS.key"
             if kind == ADOPTED

@@ -1,7 +1,7 @@
 """A process that checks signatures for another: ``python -m confide.budget.signature_worker``.
 
 It reads questions from standard input and writes answers to standard output until there are no
-more; it opens no file and holds no key.
+more; it opens no file, and holds the site's key no longer than it answers.
 """
 
 import sys

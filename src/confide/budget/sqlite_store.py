@@ -44,6 +44,7 @@ _PRAGMAS = (
     "PRAGMA journal_mode = DELETE",
     "PRAGMA synchronous = EXTRA",
     "PRAGMA cell_size_check = ON",
+    "PRAGMA cache_size = -65536",  # at most 64 MiB: a long ledger's index is asked in any order
 )
 
 
@@ -87,6 +88,7 @@ class SQLiteStore:
 
     def begin(self) -> None:
         """See :meth:`Store.begin`."""
+        self.rollback()  # of one that an interrupt left open
         self.database.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:

@@ -81,9 +81,9 @@ def _write(body: dict[str, Any], curves: Sequence[Any], *, out: Path) -> None:
     write_audit(body, out / "audit.json")
     if not curves:
         return
-    from confide.report.drawing import draw
+    from confide.drawing.charts.render import draw
+    from confide.drawing.words import load_words
     from confide.report.membership_chart import Attacked, membership_chart
-    from confide.report.words import load_words
 
     drawn = draw(
         membership_chart(

@@ -7,13 +7,14 @@ might hold a value, goes to a local log that only this user can read, and a rand
 exit   meaning
 =====  ======================================================
 0      done
-1      bug, a release that failed after it was charged, or no way to the ledger's database
+1      bug, or a release that failed after it was charged
 2      usage: an option, a path, a missing extra
 3      policy refuses
 4      approval missing
 5      budget would be exceeded
 6      verification failed
 7      input breaks its contract
+8      outage: no way to the ledger, or a full disk; run the same again once that is mended
 130    interrupted
 =====  ======================================================
 """
@@ -47,7 +48,8 @@ from confide.errors import (
 
 UsageError: Any = typer.BadParameter.__mro__[1]  # click's, or the click inside typer
 
-BUG, USAGE, POLICY, APPROVAL, BUDGET, VERIFICATION, CONTRACT, INTERRUPTED = 1, 2, 3, 4, 5, 6, 7, 130
+BUG, USAGE, POLICY, APPROVAL, BUDGET, VERIFICATION, CONTRACT, OUTAGE = 1, 2, 3, 4, 5, 6, 7, 8
+INTERRUPTED = 130
 
 
 def exit_code(error: ConfideError) -> int:
@@ -68,14 +70,27 @@ def exit_code(error: ConfideError) -> int:
             return VERIFICATION
         case MissingExtraError():
             return USAGE
-        case ReleaseFailedError() | EngineError() | LedgerUnreachableError():
+        case ReleaseFailedError() | EngineError():
             return BUG
+        case LedgerUnreachableError():
+            return OUTAGE
         case _:
             return CONTRACT
 
 
+class _InterruptedError(Exception):
+    """An interrupt, which the framework would end without a word; its text is what was charged."""
+
+
 class Border(TyperGroup):
     """The group of commands; every error ends here."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; an interrupt leaves it as an error of ours."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            raise _InterruptedError(_noted(stop)) from None
 
     def main(
         self,
@@ -104,6 +119,9 @@ class Border(TyperGroup):
                 code = _usage(error, out=out)
             except ConfideError as error:
                 code = _refused(error, out=out)
+            except _InterruptedError as stop:
+                out.note(f"Interrupted. {stop}".strip())
+                code = INTERRUPTED
             except (KeyboardInterrupt, typer.Abort):
                 out.note("Interrupted.")
                 code = INTERRUPTED
@@ -155,8 +173,8 @@ def _file(error: OSError, *, out: Output) -> int:
     name = Path(os.fsdecode(error.filename)).name if error.filename else "a file"
     reason = os.strerror(error.errno) if error.errno else "it cannot be used"
     done = _noted(error)
-    code = BUG if done else USAGE
     full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+    code = OUTAGE if full or done else USAGE
     hint = "Make room on the disk." if full else "Check the path and its permissions."
     out.error(
         f"Cannot use {name}: {reason}.", kind="FileError", hint=f"{hint} {done}".strip(), code=code
@@ -171,9 +189,9 @@ def _ledger_file(error: sqlite3.OperationalError, *, out: Output) -> int:
         kind="FileError",
         hint="Make room on its disk, then run the same again; confide ledger show says what is "
         f"charged. {_noted(error)}".strip(),
-        code=BUG,
+        code=OUTAGE,
     )
-    return BUG
+    return OUTAGE
 
 
 def _bug(error: Exception, *, out: Output) -> int:

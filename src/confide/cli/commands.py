@@ -35,7 +35,8 @@ from confide.cli.verify import verify
 
 EPILOG = (
     "Exit codes: 0 done, 1 bug, 2 usage, 3 policy refuses, 4 approval missing, "
-    "5 budget would be exceeded, 6 verification failed, 7 input breaks its contract. "
+    "5 budget would be exceeded, 6 verification failed, 7 input breaks its contract, "
+    "8 outage (the ledger cannot be reached, a full disk): run the same again. "
     "Only `run` and `demo` spend privacy budget."
 )
 

@@ -68,10 +68,8 @@ def deliver(
         PolicyError: If a cap would be passed.
         VerificationError: If what was saved does not verify.
     """
-    from confide.files.shapes import outlines_for
     from confide.release.incidents import stored_already
     from confide.release.verify import verify
-    from confide.report.save import save
     from confide.workspace import open_study
 
     with output.stages(STAGES) as progress:
@@ -79,7 +77,6 @@ def deliver(
         with workspace:
             plan = declared.plan()
             _require_room(out, plan=plan, request=request)
-            outlines = outlines_for(plan, shapes=declared.declared.shapes)  # before any charge
             key = request_key(plan, request)
             before = workspace.ledger.head().number
             go = (
@@ -87,7 +84,7 @@ def deliver(
             )
             release = go(plan, request=key, progress=progress)
             with stored_already(release.certificate["accounting"]["entry"]):
-                save(release, out, progress=progress, outlines=outlines)
+                release.save(out, progress=progress)
                 progress("verify")
                 checked = verify(
                     release.certificate,
@@ -95,10 +92,9 @@ def deliver(
                     pinned_key=workspace.public_key,
                     payload=release.noisy.payload(),
                 )
-    failed = [check.name for check in checked.checks if not check.holds]
-    if failed:
+    if checked.failed:
         raise VerificationError(
-            f"What was saved does not verify: {', '.join(failed)}.",
+            f"What was saved does not verify: {checked.failed}.",
             hint="Run it again: the stored answer is delivered at no charge.",
         )
     is_known = release.certificate["accounting"]["entry"] <= before
@@ -119,9 +115,9 @@ def deliver(
 
 def loss_body(plan: "Plan") -> dict[str, Any]:
     """Return a plan's loss as numbers and in words: odds, never a bare ε."""
+    from confide.drawing.words import load_words
     from confide.privacy.loss import ApproxDP
     from confide.report.odds_words import adjacency_text, loss_text, meaning_of, odds_sentences
-    from confide.report.words import load_words
 
     words, dataset = load_words("en"), plan.dataset
     unit, adjacency = dataset.unit.entity, dataset.adjacency

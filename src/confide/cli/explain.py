@@ -20,32 +20,48 @@ class Topic(enum.Enum):
     EPSILON = "epsilon"
     PLAN = "plan"
     CERTIFICATE = "certificate"
+    COMPOSITION = "composition"
+    NOISE = "noise"
 
 
+_TOPICS = ", ".join(topic.value for topic in Topic)
 USUAL = "1"
+_SINGLE = "Write confide explain epsilon 0.5."
+_SEVERAL = "Write confide explain composition '0.1*12, 0.5' --delta 1e-6."
 
 
 def explain(
-    topic: Annotated[Topic, typer.Argument(help="What to explain.")] = Topic.EPSILON,
+    topic: Annotated[str, typer.Argument(help=f"What to explain: {_TOPICS}; or an ε.")] = "epsilon",
     what: Annotated[
-        str, typer.Argument(help="An ε such as 0.5, a study.yaml, or a certificate.")
+        str,
+        typer.Argument(
+            help="An ε such as 0.5, a study.yaml, a certificate, or losses such as '0.1*12, 0.5'."
+        ),
     ] = "",
     *,
     delta: Annotated[str, typer.Option(help="δ beside ε.")] = "0",
+    sensitivity: Annotated[
+        str, typer.Option(help="Of noise: by how much one patient moves the answer.")
+    ] = "1",
     period: Period = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Explain an ε, a plan or a certificate as odds, in plain words."""
-    match topic:
+    """Explain an ε, a plan or a certificate as odds; what losses are together, what noise takes."""
+    about, what = _topic(topic, what)
+    match about:
         case Topic.EPSILON:
             told = _epsilon(what or USUAL, delta=delta)
         case Topic.PLAN:
             told = _plan(Path(what or "study.yaml"), period=period)
         case Topic.CERTIFICATE:
             told = _certificate(Path(what or "certificate.json"))
+        case Topic.COMPOSITION:
+            told = _composition(what or USUAL, delta=delta)
+        case Topic.NOISE:
+            told = _noise(what or USUAL, delta=delta, sensitivity=sensitivity)
     body = {
-        "topic": topic.value,
+        "topic": about.value,
         "title": told.title,
         "sentences": list(told.sentences),
         "tables": [
@@ -60,30 +76,61 @@ def explain(
     Output(json=as_json, quiet=quiet).result("explain", body, show=lambda: _show(told))
 
 
+def _topic(topic: str, what: str) -> tuple[Topic, str]:
+    """Return the topic and what of it; a number alone is an ε."""
+    if topic in {each.value for each in Topic}:
+        return Topic(topic), what
+    if what or not topic[:1].isdigit():
+        raise typer.BadParameter(f"Expected one of {_TOPICS}, or an ε, got {topic!r}.")
+    return Topic.EPSILON, topic
+
+
 def _epsilon(text: str, *, delta: str) -> "Explanation":
+    from confide.drawing.words import load_words
     from confide.privacy.loss import ApproxDP, PureDP
     from confide.report.explain import explain_loss
-    from confide.report.words import load_words
 
     epsilon, exception = _exact("ε", text), _exact("δ", delta)
     loss = ApproxDP(epsilon=epsilon, delta=exception) if exception else PureDP(epsilon=epsilon)
     return explain_loss(loss, delta=exception, words=load_words("en"))
 
 
-def _exact(name: str, text: str) -> Fraction:
-    from confide.files.texts import exact
+def _composition(text: str, *, delta: str) -> "Explanation":
+    from confide.drawing.words import load_words
+    from confide.privacy.loss import PureDP
+    from confide.report.textbook import MOST, composition
+
+    losses: list[PureDP] = []
+    for part in text.split(","):
+        epsilon, _, times = part.partition("*")
+        count = int(times) if times.strip().isdecimal() else int(not times)
+        loss = PureDP(epsilon=_exact("ε", epsilon.strip(), example=_SEVERAL))
+        if not count or not loss.epsilon:
+            raise ContractError("Expected each ε > 0, and to be spent.", hint=_SEVERAL)
+        losses += [loss] * min(count, MOST + 1)
+    return composition(losses, delta=_exact("δ", delta), words=load_words("en"))
+
+
+def _noise(text: str, *, delta: str, sensitivity: str) -> "Explanation":
+    from confide.drawing.words import load_words
+    from confide.report.textbook import noise
+
+    numbers = {"delta": _exact("δ", delta), "sensitivity": _exact("a sensitivity", sensitivity)}
+    return noise(_exact("ε", text), **numbers, words=load_words("en"))
+
+
+def _exact(name: str, text: str, *, example: str = _SINGLE) -> Fraction:
+    from confide.statistics.section import exact
 
     try:
         return exact(text)
     except ValueError:
-        raise ContractError(
-            f"Expected {name} as a number, got {text!r}.", hint="Write confide explain epsilon 0.5."
-        ) from None
+        raise ContractError(f"Expected {name} as a number, got {text!r}.", hint=example) from None
 
 
 def _plan(study: Path, *, period: str | None) -> "Explanation":
+    from confide.drawing.words import load_words
     from confide.report.explain import explain_plan
-    from confide.report.words import load_words
     from confide.workspace import open_study
 
     workspace, declared = open_study(study, period=period)
@@ -93,9 +140,9 @@ def _plan(study: Path, *, period: str | None) -> "Explanation":
 
 
 def _certificate(path: Path) -> "Explanation":
+    from confide.drawing.words import load_words
     from confide.release.verify import read_certificate
     from confide.report.explain import explain_certificate
-    from confide.report.words import load_words
 
     path = path / "certificate.json" if path.is_dir() else path
     return explain_certificate(read_certificate(path), words=load_words("en"))

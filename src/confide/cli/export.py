@@ -4,16 +4,13 @@ import enum
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from confide.cli.output import Json, Output, Quiet, write
-from confide.errors import ContractError, VerificationError
+from confide.errors import ContractError
 from confide.regular_file import read_bytes, write_text
-
-if TYPE_CHECKING:
-    from confide.release.verify import Verification
 
 
 class Form(enum.Enum):
@@ -53,7 +50,8 @@ def export(
     payload = None if noisy is None else read_bytes(noisy, largest=None)
     if payload is None and ledger is not None:
         payload = stored_payload(held, ledger)
-    _require(verify(held, folder=path.parent, payload=payload), path)
+    checked = verify(held, folder=path.parent, payload=payload)
+    checked.require(path, refused="it is not exported")
     text = _text(held, form=form, folder=path.parent, payload=payload, out=out)
     if out is not None:
         write_text(out, text)
@@ -64,15 +62,6 @@ def export(
         write(text.rstrip("\n") + "\n" if out is None else f"Written to {out}.\n")
 
     Output(json=as_json, quiet=quiet).result("export", body, show=show)
-
-
-def _require(found: "Verification", path: Path) -> None:
-    failed = ", ".join(check.name for check in found.checks if not check.holds)
-    if failed:
-        raise VerificationError(
-            f"{path.name} does not verify ({failed}); it is not exported.",
-            hint=f"Run: confide verify {path}",
-        )
 
 
 def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Path | None) -> str:
@@ -119,17 +108,12 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Pa
 def _written(
     held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Path | None
 ) -> str:
-    from confide.release.cuts import estimates_of
-    from confide.release.noisy import read_payload
-    from confide.release.release import Release
+    from confide.drawing.words import load_words
+    from confide.report.load import rebuilt
     from confide.report.methods import methods
     from confide.report.model_card import model_card
-    from confide.report.words import load_words
 
-    noisy = read_payload(_payload(folder, payload))
-    release = Release(
-        noisy=noisy, estimates=estimates_of(noisy, certificate=held), certificate=held
-    )
+    release = rebuilt(held, folder=folder, payload=_payload(folder, payload))
     words = load_words("en")
     if form is Form.METHODS:
         return methods(release, words=words)
@@ -139,10 +123,10 @@ def _written(
 
 
 def _job_card(held: Any, *, folder: Path) -> str:
+    from confide.drawing.words import load_words
     from confide.release.job_certificate import JobRelease
     from confide.release.verify_job import answer_in
     from confide.report.job_card import job_card
-    from confide.report.words import load_words
 
     release = JobRelease(answer=answer_in(folder), certificate=held)
     return job_card(release, words=load_words("en"))

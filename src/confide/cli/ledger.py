@@ -22,6 +22,16 @@ ledger = typer.Typer(
 Dataset = Annotated[Path, typer.Argument(help="A dataset.yaml.")]
 Reason = Annotated[str, typer.Option(help="Why; it is recorded for good.")]
 HERE = Path("dataset.yaml")
+_UNKNOWN = (
+    "Whether rows are lost is not known, nor which: what they may have spent counts nothing here, "
+    "and a policy that they adopted does not hold. Find out from the certificates that were "
+    "issued, before anything is released. Approvals of before count no more."
+)
+_WITHDRAWN = (
+    "Who withdrew consent in lost rows may be counted again: run confide patients forget for them. "
+    "Whoever is met from now on counts, under caps that leave patients out, as charged the whole "
+    "loss of every release before."
+)
 
 
 @ledger.command("show")
@@ -33,12 +43,20 @@ def show_ledger(
     quiet: Quiet = False,
 ) -> None:
     """Show the use of every cap and the newest requests."""
+    from confide.cli.left_out import patient_caps_body
+    from confide.cli.request.words import withheld_body
     from confide.workspace import open_ledger
 
     with open_ledger(dataset) as (held, declared):
         lineage = declared.dataset.lineage
         spent, entries = held.spent(lineage), held.entries(lineage, last=last)
         adopted = held.desk.policy(lineage)
+        left_out = patient_caps_body(declared.dataset, ledger=held)
+        listed = [
+            _entry(each, dataset=declared.dataset)
+            | {"withheld": withheld_body(each.number, ledger=held)}
+            for each in entries
+        ]
     body = {
         "lineage": lineage,
         "measure": spent.measure.value,
@@ -50,7 +68,8 @@ def show_ledger(
             "sha256": adopted.digest,
         },
         "caps": _caps(spent, dataset=declared.dataset),
-        "entries": [_entry(each, dataset=declared.dataset) for each in entries],
+        "patient-caps": left_out,
+        "entries": listed,
     }
     Output(json=as_json, quiet=quiet).result("ledger", body, show=lambda: _show(body))
 
@@ -108,12 +127,12 @@ def unfreeze(
         held.unfreeze(reason, officers=officers)
         last = held.chain().events[-1].fields()
     _done("unfreeze", "The ledger goes on.", as_json=as_json, quiet=quiet)
-    if last["kind"] == "unfrozen" and "lost" in last:
-        Output(json=as_json, quiet=quiet).note(
-            "Who withdrew consent in the lost rows may be counted again: run confide patients "
-            "forget for them. Whoever is met from now on counts, under caps that leave patients "
-            "out, as charged the whole loss of every release before."
-        )
+    if last["kind"] != "unfrozen" or "consent" not in last:
+        return
+    output = Output(json=as_json, quiet=quiet)
+    if "lost" not in last:
+        output.note(_UNKNOWN)
+    output.note(_WITHDRAWN)
 
 
 @ledger.command("open-year")
@@ -203,7 +222,7 @@ def _done(what: str, text: str, *, as_json: bool, quiet: bool) -> None:
     output.result(f"ledger-{what}", {"done": True}, show=lambda: say(text))
 
 
-def _epsilon(units: int | None, *, dataset: "Schema") -> str | None:
+def epsilon_text(units: int | None, *, dataset: "Schema") -> str | None:
     """Return the ε that stands beside an amount in ρ; none where amounts are in ε."""
     from confide.privacy.amount import NANO
     from confide.privacy.measure import Measure
@@ -216,7 +235,7 @@ def _epsilon(units: int | None, *, dataset: "Schema") -> str | None:
 
 def _caps(spent: "Spent", *, dataset: "Schema") -> list[dict[str, Any]]:
     from confide.budget.ledger import Scope
-    from confide.cli.plan import cap_name
+    from confide.cli.caps import cap_name
     from confide.privacy.amount import ATTO, NANO, decimal_text
 
     rows = []
@@ -228,7 +247,7 @@ def _caps(spent: "Spent", *, dataset: "Schema") -> list[dict[str, Any]]:
             return None if units is None else decimal_text(units, per_one=per_one)
 
         held = {"limit": use.cap, "spent": use.used, "free": use.remaining}
-        beside = {n: None if delta else _epsilon(u, dataset=dataset) for n, u in held.items()}
+        beside = {n: None if delta else epsilon_text(u, dataset=dataset) for n, u in held.items()}
         rows.append(
             {
                 "cap": cap_name(use),
@@ -245,7 +264,7 @@ def _under(policy: dict[str, Any] | None) -> str:
 
 
 def _entry(entry: "Entry", *, dataset: "Schema") -> dict[str, Any]:
-    epsilon = _epsilon(entry.amount.nano, dataset=dataset)
+    epsilon = epsilon_text(entry.amount.nano, dataset=dataset)
     return {
         "number": entry.number,
         "at": entry.at,
@@ -260,10 +279,14 @@ def _entry(entry: "Entry", *, dataset: "Schema") -> dict[str, Any]:
 
 
 def _show(body: dict[str, Any]) -> None:
+    from confide.cli.caps import cap_text
+    from confide.cli.left_out import show_patient_caps
+    from confide.cli.request.words import withheld_text
+
     def amount(cap: dict[str, Any], name: str) -> str:
         beside = cap["epsilon"].get(name)
         epsilon = f" (ε {beside})" if beside else ""
-        return "–" if cap[name] is None else f"{float(cap[name]):.4g}{epsilon}"
+        return "–" if cap[name] is None else f"{cap_text(cap, name)}{epsilon}"
 
     table(
         ("cap", "limit", "spent", "free"),
@@ -278,6 +301,7 @@ def _show(body: dict[str, Any]) -> None:
         title=f"Budget of {body['lineage']}{_under(body['policy'])}",
         right=(1, 2, 3),
     )
+    show_patient_caps(body["patient-caps"])
     table(
         ("entry", "when (UTC)", "who", "study", "request", "amount", "state"),
         [
@@ -294,3 +318,6 @@ def _show(body: dict[str, Any]) -> None:
         ],
         title="Requests",
     )
+    for each in body["entries"]:
+        if each["withheld"]:
+            say(withheld_text(each["number"], each["withheld"]))

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -139,7 +139,8 @@ def table(
         title=plain(title) or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD
     )
     for place, name in enumerate(head):
-        shown.add_column(plain(name), justify="right" if place in right else "left")
+        justify: Literal["left", "right"] = "right" if place in right else "left"
+        shown.add_column(plain(name), justify=justify, overflow="fold")  # no name is cut
     for row in body:
         shown.add_row(*map(plain, row))
     _console().print(shown)

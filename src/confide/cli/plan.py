@@ -16,10 +16,11 @@ from confide.errors import ContractError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from confide.budget.ledger import ScopeSpent, Spent
+    from confide.budget.ledger import Entry, Spent
+    from confide.drawing.words import Words
+    from confide.errors import PolicyError
     from confide.plans.estimates import Forecast, PartForecast
     from confide.plans.plan import Measurement, Plan
-    from confide.report.words import Words
     from confide.workspace import Workspace
 
 OVER = 5
@@ -74,20 +75,32 @@ def describe_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
     }
 
 
-def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
-    """Return what follows from a plan and the ledger alone, without the source."""
+def preview_plan(
+    planned: "Plan", *, workspace: "Workspace", analyst: str | None = None
+) -> dict[str, Any]:
+    """Return what follows from a plan and the ledger alone, without the source.
+
+    Args:
+        planned: What is asked.
+        workspace: Whose ledger is looked at.
+        analyst: Who is charged; who has approval, or the user's login, when None.
+    """
+    from confide.cli.caps import caps_body
     from confide.cli.deliver import loss_body, request_key
+    from confide.cli.left_out import told_refusal
+    from confide.drawing.words import load_words
     from confide.release.growing import growable
     from confide.report.guarantee import patient_promises
-    from confide.report.words import load_words
 
-    dataset = planned.dataset
-    spent = workspace.spent(planned)
-    asked = {"analyst": workspace.analyst(planned), "request_key": request_key(planned, None)}
+    dataset, project = planned.dataset, planned.study.project
+    who = workspace.analyst(planned) if analyst is None else analyst
+    spent = workspace.ledger.spent(dataset.lineage, project=project, analyst=who)
+    asked = {"analyst": who, "request_key": request_key(planned, None)}
     known = workspace.ledger.known(planned.digest(), **asked)
     answered = known is not None and bool(known.payload_sha256)
     released = [known.number] if known is not None and answered and not known.withheld else []
-    caps = _caps(spent, planned=planned)
+    caps = caps_body(spent, planned=planned)
+    refused = None if known is not None else told_refusal(planned, ledger=workspace.ledger)
     return {
         "study": planned.study.id,
         "title": planned.study.title,
@@ -99,13 +112,27 @@ def preview_plan(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
         "statistics": statistics_body(workspace.forecast(planned)),
         "caps": caps,
         "patients": patient_promises(dataset, words=load_words("en")),
-        "fits": all(cap["fits"] for cap in caps),
+        "refusal": refused,
+        "fits": refused is None and all(cap["fits"] for cap in caps),
         "released-as": released,
         "withheld-as": known.number if known is not None and known.withheld else None,
-        "approval": approval(planned, workspace=workspace),
+        "approval": approval(planned, workspace=workspace, spent=spent, analyst=who),
+        "unlike-planned": _unlike(planned, workspace=workspace, known=known),
         "grows-from": growable(planned, ledger=workspace.ledger),
         "published-before": _before(planned, workspace=workspace, asked=asked),
     }
+
+
+def _unlike(planned: "Plan", *, workspace: "Workspace", known: "Entry | None") -> list[str]:
+    """Say in what a study differs from the planned release of the policy that it names."""
+    from confide.drawing.words import load_words
+    from confide.report.policy_planned import unlike_planned
+
+    adopted = workspace.ledger.desk.policy(planned.dataset.lineage)
+    if adopted is None:
+        return []
+    day = None if known is None else known.at[:10]
+    return unlike_planned(planned, policy=adopted.policy, day=day, words=load_words("en"))
 
 
 def _before(planned: "Plan", *, workspace: "Workspace", asked: dict[str, str]) -> str:
@@ -120,12 +147,33 @@ def _before(planned: "Plan", *, workspace: "Workspace", asked: dict[str, str]) -
     return told_before(before, plan=planned) if before else ""
 
 
-def approval(planned: "Plan", *, workspace: "Workspace") -> dict[str, Any]:
+def _closed_year(spent: "Spent") -> "PolicyError | None":
+    """Return why nothing is charged in a calendar year that has a cap and was not opened."""
+    from confide.budget.ledger import Scope
+    from confide.budget.ledger_time import SystemClock, charged_year
+    from confide.errors import PolicyError
+
+    for use in spent.scopes:
+        if use.scope is Scope.CALENDAR_YEAR and use.cap is not None and use.period.isdigit():
+            try:
+                charged_year(SystemClock().now(), open_year=int(use.period), capped=True)
+            except PolicyError as closed:
+                return closed
+    return None
+
+
+def approval(
+    planned: "Plan", *, workspace: "Workspace", spent: "Spent", analyst: str
+) -> dict[str, Any]:
     """Return whether the policy admits the plan now, and if not why and what would help."""
     from confide.budget.workflow.rules import Refused
     from confide.release.approval import admission
 
-    answer = admission(workspace.ledger, planned, analyst=workspace.analyst(planned))
+    answer = admission(workspace.ledger, planned, analyst=analyst)
+    closed = _closed_year(spent)
+    if closed is not None:
+        message = str(closed).removesuffix(closed.hint).strip()
+        answer = Refused(message=message, hint=closed.hint)
     if isinstance(answer, Refused):
         return {
             "admitted": False,
@@ -147,9 +195,9 @@ def _reading(planned: "Plan", *, workspace: "Workspace") -> list[str]:
 
 def measurement_body(each: "Measurement", *, planned: "Plan") -> dict[str, Any]:
     """Return what is measured, how far one person moves it, and its noise."""
+    from confide.drawing.grid import grid_of, moved_text
+    from confide.drawing.words import load_words
     from confide.report.bounding import law_text, measured_text
-    from confide.report.grid import grid_of, moved_text
-    from confide.report.words import load_words
 
     words = load_words("en")
     sensitivity = each.sensitivity
@@ -173,8 +221,8 @@ def measurement_body(each: "Measurement", *, planned: "Plan") -> dict[str, Any]:
 
 def statistics_body(forecasts: "Mapping[str, Forecast | str]") -> list[dict[str, Any]]:
     """Return what each statistic will be like, or why that cannot be said."""
-    from confide.report.numbers import significant
-    from confide.report.words import load_words
+    from confide.drawing.numbers import significant
+    from confide.drawing.words import load_words
 
     words = load_words("en")
     found = []
@@ -196,7 +244,7 @@ def statistics_body(forecasts: "Mapping[str, Forecast | str]") -> list[dict[str,
 
 
 def _part(part: "PartForecast", *, unit: str, words: "Words") -> dict[str, Any]:
-    from confide.report.numbers import significant
+    from confide.drawing.numbers import significant
 
     def amount(value: float) -> str:
         return words.amount(significant(value, digits=3), unit)
@@ -212,41 +260,9 @@ def _part(part: "PartForecast", *, unit: str, words: "Words") -> dict[str, Any]:
     }
 
 
-def _caps(spent: "Spent", *, planned: "Plan") -> list[dict[str, Any]]:
-    from confide.budget.ledger import Scope
-    from confide.privacy.amount import ATTO, NANO, decimal_text
-
-    rows = []
-    for use in spent.scopes:
-        delta = use.scope is Scope.LIFETIME_DELTA
-        if delta and not use.cap and not planned.atto:
-            continue
-        this, per_one = (planned.atto, ATTO) if delta else (planned.nano, NANO)
-        after = None if use.cap is None else use.cap - use.used - this
-        rows.append(
-            {
-                "cap": cap_name(use),
-                "letter": "δ" if delta else spent.measure.letter,
-                "limit": None if use.cap is None else decimal_text(use.cap, per_one=per_one),
-                "spent": decimal_text(use.used, per_one=per_one),
-                "this": decimal_text(this, per_one=per_one),
-                "free-after": None if after is None else decimal_text(after, per_one=per_one),
-                "fits": after is None or after >= 0,
-            }
-        )
-    return rows
-
-
-def cap_name(use: "ScopeSpent") -> str:
-    """Return the name of a cap for people: "calendar year 2027"."""
-    words = {"lifetime-delta": "lifetime, key selection", "rolling-365d": "any 365 days"}
-    scope = words.get(use.scope.value, use.scope.value.replace("-", " "))
-    name = f"{scope} {use.period.replace('/', ' ')}".strip()
-    return f"{use.cap_id} ({name})" if use.cap_id else name
-
-
 def show_plan(body: dict[str, Any]) -> None:
     """Print a plan for people."""
+    from confide.cli.caps import show_caps
     from confide.cli.reuse import show_offered
 
     run = f", {body['period']}" if body["period"] else ""
@@ -289,7 +305,7 @@ def show_plan(body: dict[str, Any]) -> None:
         say(f"  {_times(line, count)}", style="dim")
     if "offers" in body:
         show_offered(body["offers"], of=len(body["statistics"]))
-    _show_budget(body)
+    show_caps(body)
     _show_standing(body)
     say(f"All together: {body['loss']['text']}.", style="bold")
     for sentence in body["loss"]["odds"]:
@@ -305,25 +321,13 @@ def _show_standing(body: dict[str, Any]) -> None:
         say(f"Answered in entry {body['withheld-as']}, which is withheld.", style="yellow")
     elif body["approval"] is not None and not body["approval"]["admitted"]:
         say(f"Not yet: {body['approval']['message']} {body['approval']['hint']}", style="yellow")
+    if body["unlike-planned"]:
+        say(" ".join(body["unlike-planned"]), style="yellow")
     if body["published-before"]:
         say(f"{body['published-before']} To be charged anew: run it with --again.", style="yellow")
 
 
-def _show_budget(body: dict[str, Any]) -> None:
-    """Print the caps that the ledger keeps, and those up to which each patient is in."""
-    if body["caps"]:
-        table(
-            ("cap", "limit", "spent", "this", "free after"),
-            [_cap_row(cap) for cap in body["caps"]],
-            title="Budget",
-            right=(1, 2, 3, 4),
-        )
-    for promise in body["patients"]:
-        say(promise, style="yellow")
-
-
 def _times(line: str, count: int) -> str:
-    """Return a line that stands for several alike."""
     return line if count == 1 else f"{line} ({count} times)"
 
 
@@ -351,12 +355,3 @@ def _plus_minus(forecast: dict[str, Any], *, measured: str) -> str:
     _, _, level = measured.partition("/")
     parts = {part["name"]: part for part in forecast.get("parts", ())}
     return f"±{parts.get(level, forecast)['text']} ({share})"
-
-
-def _cap_row(cap: dict[str, Any]) -> tuple[str, ...]:
-    def amount(name: str) -> str:
-        unknown = "not known" if cap["fits"] is None else "–"
-        return unknown if cap[name] is None else f"{float(cap[name]):.4g}"
-
-    limit = "no cap" if cap["limit"] is None else f"{cap['letter']} {amount('limit')}"
-    return (cap["cap"], limit, amount("spent"), amount("this"), amount("free-after"))

@@ -40,12 +40,15 @@ def why_alone(base: Path) -> str:
 def plan_alone(study: "DeclaredStudy", planned: "Plan", *, why: str) -> dict[str, Any]:
     """Return what is known of a plan without its ledger."""
     from confide.cli.deliver import loss_body
+    from confide.cli.left_out import told_refusal
     from confide.cli.plan import measurement_body, statistics_body
+    from confide.drawing.words import load_words
     from confide.plans.allocate import forecasts
     from confide.report.guarantee import patient_promises
-    from confide.report.words import load_words
 
     caps = _caps(study.declared, planned=planned)
+    refused = told_refusal(planned, ledger=None)
+    is_open = refused is None and all(cap["fits"] is None for cap in caps)
     return {
         "study": planned.study.id,
         "title": planned.study.title,
@@ -57,16 +60,28 @@ def plan_alone(study: "DeclaredStudy", planned: "Plan", *, why: str) -> dict[str
         "statistics": statistics_body(forecasts(planned)),
         "caps": caps,
         "patients": patient_promises(planned.dataset, words=load_words("en")),
-        "fits": None if all(cap["fits"] is None for cap in caps) else False,
+        "refusal": refused,
+        "fits": None if is_open else False,
         "released-as": None,
         "withheld-as": None,
         "approval": None,
+        "unlike-planned": _unlike(study.declared, planned=planned),
         "grows-from": None,
         "published-before": None,
         "unknown": f"The ledger was not opened ({why}). Not known: what is left of each cap, "
         "whether this was released or approved, what earlier releases answer, and whether the "
         "source holds what the study names.",
     }
+
+
+def _unlike(declared: "DeclaredDataset", *, planned: "Plan") -> list[str]:
+    """Say in what a study differs from a planned release of the policy as its file says it."""
+    from confide.drawing.words import load_words
+    from confide.report.policy_planned import unlike_planned
+
+    if declared.policy is None:
+        return []
+    return unlike_planned(planned, policy=declared.policy, words=load_words("en"))
 
 
 def _caps(declared: "DeclaredDataset", *, planned: "Plan") -> list[dict[str, Any]]:

@@ -35,7 +35,9 @@ def prepare(
     if check:
         differing = work.differing()
         body: dict[str, Any] = {"same": not differing, "differing": list(differing)}
+        body["unread"] = dict(work.problems())
         output.result("prepare-check", body, show=lambda: show_check(body))
+        _note_unread(body, output=output)
         if differing:
             raise typer.Exit(DIFFERS)
         return
@@ -44,13 +46,21 @@ def prepare(
         manifest = work.prepare(progress=progress)
     facts = [_facts(each) for each in manifest.facts]
     body = {"tables": facts, "bytes": sum(manifest.sizes.values())}
+    body["unread"] = dict(work.problems())
     output.result("prepare", body, show=lambda: show_prepared(body))
+    _note_unread(body, output=output)
     for name in strangers(manifest.facts):
         output.note(
             f"No patient of table {name!r} has a row in another table: ids may be written "
             "differently there, such as 12 and 00012."
         )
     output.note("These counts are exact and for you alone: they are no release.")
+
+
+def _note_unread(body: dict[str, Any], *, output: Output) -> None:
+    """Say which declared tables no study can read, and why."""
+    for why in body["unread"].values():
+        output.note(f"No study can read a declared table. {why}")
 
 
 def show_check(body: dict[str, Any]) -> None:
@@ -76,7 +86,10 @@ def show_prepared(body: dict[str, Any]) -> None:
         "complete",
         "elsewhere",
     )
-    rows = [tuple(str(value) for value in each.values()) for each in body["tables"]]
+    rows = [
+        tuple("–" if value is None else str(value) for value in each.values())
+        for each in body["tables"]
+    ]
     table(head, rows, title="For the steward alone", right=tuple(range(1, len(head))))
     if any(each["unread-lines"] for each in body["tables"]):
         say(
@@ -96,7 +109,7 @@ def show_prepared(body: dict[str, Any]) -> None:
 def strangers(facts: "Sequence[TableFacts]") -> list[str]:
     """Return the tables of which no patient has a row in any other, where others have patients."""
     peopled = [each for each in facts if each.patients]
-    return [each.table for each in peopled if len(peopled) > 1 and not each.elsewhere]
+    return [each.table for each in peopled if len(peopled) > 1 and each.elsewhere == 0]
 
 
 def _facts(each: "TableFacts") -> dict[str, Any]:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def offered(planned: "Plan", *, workspace: "Workspace") -> list[dict[str, Any]]:
     """Return the statistics of a plan that published releases answer, each with its error."""
+    from confide.drawing.numbers import significant
+    from confide.drawing.words import load_words
     from confide.plans.reuse import Summed
-    from confide.report.numbers import significant
-    from confide.report.words import load_words
 
     words, wanted = load_words("en"), workspace.forecast(planned)
     found = []
@@ -92,23 +92,19 @@ def deliver_reused(
         VerificationError: If what was saved does not verify.
     """
     from confide.cli.deliver import STAGES
-    from confide.files.shapes import outlines_for
     from confide.release.verify import verify
-    from confide.report.reused import save_reused
     from confide.workspace import open_study
 
     with output.stages(STAGES) as progress:
         workspace, declared = open_study(study, period=period)
         with workspace:
             plan = declared.plan()
-            outlines = outlines_for(plan, shapes=declared.declared.shapes)
             release = workspace.reuse(plan)
-            save_reused(release, out, progress=progress, outlines=outlines)
+            release.save(out, progress=progress)
             progress("verify")
             checked = verify(release.certificate, folder=out, pinned_key=workspace.public_key)
-    failed = [check.name for check in checked.checks if not check.holds]
-    if failed:
-        raise VerificationError(f"What was saved does not verify: {', '.join(failed)}.")
+    if checked.failed:
+        raise VerificationError(f"What was saved does not verify: {checked.failed}.")
     return {
         "folder": str(out),
         "report": str(out / "report.html"),

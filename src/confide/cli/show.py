@@ -1,12 +1,13 @@
 """``confide show``: the tables of a release, in the terminal."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from confide.cli.output import Json, Output, Quiet, say, table
-from confide.regular_file import read_bytes, reading_text
+from confide.regular_file import reading_text
 
 NOISE, SAMPLING = "noise", "sampling and noise"
 
@@ -23,25 +24,11 @@ def show(
     quiet: Quiet = False,
 ) -> None:
     """Print the tables of a release, with whether it verifies."""
-    from confide.errors import ContractError, UnknownNameError, VerificationError
+    from confide.errors import UnknownNameError
     from confide.release.cuts import cut_notes_of
-    from confide.release.verify import read_certificate, verify
-    from confide.release.verify_job import is_job
+    from confide.report.load import verified
 
-    certificate = read_certificate(directory / "certificate.json")
-    checked = verify(certificate, folder=directory)
-    if not checked.holds:
-        failed = ", ".join(check.name for check in checked.checks if not check.holds)
-        raise VerificationError(
-            f"{directory.name} does not verify ({failed}); its numbers are not shown.",
-            hint=f"Run: confide verify {directory}",
-        )
-    if is_job(certificate):
-        raise ContractError(
-            f"{directory.name} holds files of a job ({certificate['plan']['kind']}), not tables: "
-            f"{', '.join(each['path'] for each in certificate['outputs'])}.",
-            hint=f"It verifies. What it cost: {directory.name}/certificate.json.",
-        )
+    certificate, checked = verified(directory)
     tables = (
         _tables(certificate, directory) if checked.rebuilt else _printed(certificate, directory)
     )
@@ -60,8 +47,10 @@ def show(
 
 
 def _tables(certificate: Any, directory: Path) -> list[dict[str, Any]]:
-    statistics, estimates = _published(certificate, directory)
-    return [_table(each, [e for e in estimates if e.statistic == each.id]) for each in statistics]
+    from confide.report.load import rebuilt
+
+    release = rebuilt(certificate, folder=directory)
+    return [_table(each, release.of(each)) for each in release.plan.statistics]
 
 
 def _printed(certificate: Any, directory: Path) -> list[dict[str, Any]]:
@@ -78,22 +67,7 @@ def _printed(certificate: Any, directory: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _published(
-    certificate: Any, directory: Path
-) -> "tuple[tuple[Statistic, ...], tuple[Estimate, ...]]":
-    """Return what a folder published, recomputed from its noisy numbers."""
-    from confide.release.cuts import estimates_of
-    from confide.release.noisy import read_payload
-    from confide.release.verify_reuse import is_reuse, read_reused
-
-    if is_reuse(certificate):
-        reused = read_reused(certificate, folder=directory)
-        return reused.statistics, reused.estimates()
-    noisy = read_payload(read_bytes(directory / "noisy.json", largest=None))
-    return noisy.plan.statistics, estimates_of(noisy, certificate=certificate)
-
-
-def _table(statistic: "Statistic", estimates: "list[Estimate]") -> dict[str, Any]:
+def _table(statistic: "Statistic", estimates: "Sequence[Estimate]") -> dict[str, Any]:
     from confide.release.export import rows
 
     head, body = rows(statistic, estimates)

@@ -107,12 +107,12 @@ def estimate(
     quiet: Quiet = False,
 ) -> None:
     """Estimate the share of each answer, with intervals, from randomised reports."""
+    from confide.drawing.words import load_words
     from confide.files.survey import read_survey
     from confide.release.responses import estimate as shares
     from confide.release.responses import read_reports
     from confide.report.survey_page import SurveyReport, contents
     from confide.report.survey_words import LEVEL
-    from confide.report.words import load_words
 
     declared = read_survey(path)
     if out is not None and out.exists():
@@ -131,8 +131,8 @@ def estimate(
 
 
 def _design(declared: "Survey") -> dict[str, Any]:
+    from confide.drawing.words import load_words
     from confide.report.survey_words import design, excluded, odds_text, promised, told
-    from confide.report.words import load_words
 
     words, loss = load_words("en"), declared.loss()
     questions = [
@@ -167,6 +167,7 @@ def _design(declared: "Survey") -> dict[str, Any]:
 
 
 def _show_design(declared: "Survey") -> None:
+    from confide.drawing.words import load_words
     from confide.report.survey_words import (
         curator_text,
         design_table,
@@ -175,7 +176,6 @@ def _show_design(declared: "Survey") -> None:
         promised,
         told,
     )
-    from confide.report.words import load_words
 
     words = load_words("en")
     say(design_title(declared, words=words), style="bold")
@@ -199,8 +199,8 @@ def _show_design(declared: "Survey") -> None:
 
 def _ask(declared: "Survey") -> dict[str, str]:
     """Ask one respondent, on standard error, so that standard output holds the report alone."""
+    from confide.drawing.words import load_words
     from confide.report.survey_words import promised, told
-    from confide.report.words import load_words
 
     words = load_words("en")
     for sentence in promised(declared, words=words):
@@ -273,9 +273,9 @@ def _shares(report: "SurveyReport") -> dict[str, Any]:
 
 
 def _show_shares(report: "SurveyReport") -> None:
+    from confide.drawing.words import load_words
     from confide.report.survey_page import covers
     from confide.report.survey_page import table as shares_table
-    from confide.report.words import load_words
 
     words = load_words("en")
     for found in report.found:

@@ -4,7 +4,6 @@
 from the data.
 """
 
-import csv
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,7 +15,6 @@ from pydantic import Field
 from confide.errors import (
     ContractError,
     InvalidParameterError,
-    NotAFileError,
     UnboundedError,
     UnknownNameError,
 )
@@ -24,7 +22,7 @@ from confide.files.private_places import PrivatePlaces
 from confide.files.public_table import public_table
 from confide.files.texts import Bound, Counting, Positive, Section, beside
 from confide.files.units import UnitsSection, read_codes, read_units
-from confide.regular_file import reading_text
+from confide.public_csv import csv_lines
 from confide.tables.encoding import Encoding
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
@@ -120,19 +118,10 @@ def _category_column(path: Path, name: str, *, private: PrivatePlaces) -> list[s
 
 
 def _category_file(path: Path, *, private: PrivatePlaces) -> dict[str, str]:
-    try:
-        with reading_text(path) as file:
-            private.refuse(file, path=path)
-            rows = [row for row in csv.reader(file) if row]
-    except NotAFileError:
-        raise
-    except OSError:
-        raise ContractError(f"There is no category file {path.name}.") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise ContractError(f"{path.name} cannot be read as CSV in UTF-8.") from None
-    if rows and rows[0][0].strip().lower() == LABEL_OF_CODES:
+    rows = csv_lines(path, opened=lambda file: private.refuse(file, path=path))
+    if rows[0][0].lower() == LABEL_OF_CODES:
         rows = rows[1:]
-    if any(len(row) not in (1, 2) for row in rows):
+    if not rows or len(rows[0]) > 2:
         raise ContractError(
             f"{path.name} should hold one or two columns.", hint="Write code,label on each line."
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -25,14 +25,20 @@ from confide.files.spines import ShapeFile, SpineSection, read_spines, shape_fil
 from confide.files.texts import Counting, Exact, Positive, Section, beside, read_section
 from confide.files.values import DerivedSection, PerPatientSection, with_values
 from confide.files.yaml_text import parse_yaml, read_yaml
+from confide.plans.plan import Plan
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import atto, nano
+from confide.privacy.exact import Number
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
+from confide.release.certificate import Issuer
 from confide.tables.encoding import Encoding
 from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source, SourceKind
+
+if TYPE_CHECKING:
+    from confide.drawing.charts.outlines import Maps
 
 
 class AboutSection(Section):
@@ -141,6 +147,16 @@ class DeclaredDataset:
     ledger: Place = field(default_factory=SQLitePlace)
     anchor: Path | None = None
     policy: Policy | None = None
+
+    def issuer(self) -> Issuer:
+        """Return who issues certificates of it."""
+        return Issuer(organisation=self.organisation, contact=self.contact)
+
+    def outlines(self, plan: Plan) -> "Maps":
+        """Return the outlines that the figures of a plan draw; ContractError if one is broken."""
+        from confide.files.shapes import outlines_for
+
+        return outlines_for(plan, shapes=self.shapes) if self.shapes else {}
 
     def private(self) -> PrivatePlaces:
         """Return which files a study may not take public numbers from."""
@@ -340,8 +356,8 @@ def amount_nano(section: AmountSection, *, dataset: Dataset, place: str) -> int:
             )
 
 
-def asked_nano(epsilon: str | None, rho: str | None, *, dataset: Dataset) -> int | None:
-    """Return an amount that was given as text in 1e-9; None where none was.
+def asked_nano(epsilon: Number | None, rho: Number | None, *, dataset: Dataset) -> int | None:
+    """Return an amount that was given in Python in 1e-9; None where none was.
 
     Raises:
         ContractError: As :func:`amount_nano`, or if it is no amount.
@@ -350,7 +366,7 @@ def asked_nano(epsilon: str | None, rho: str | None, *, dataset: Dataset) -> int
     named = {key: value for key, value in given.items() if value is not None}
     if not named:
         return None
-    amount = read_section(AmountSection, named, name='plan (write epsilon="0.5", as text)')
+    amount = read_section(AmountSection, named, name="plan")
     return amount_nano(amount, dataset=dataset, place="plan")
 
 

@@ -6,8 +6,6 @@
 from fractions import Fraction
 
 from confide.errors import ContractError, InvalidParameterError
-from confide.files.kinds.section import StatisticSection
-from confide.files.texts import exact
 from confide.plans.calibrate_to_error import (
     ErrorTarget,
     IntervalWidth,
@@ -15,6 +13,7 @@ from confide.plans.calibrate_to_error import (
     Within,
     WithinShare,
 )
+from confide.statistics.section import StatisticSection, exact
 from confide.tables.schema import Dataset
 
 

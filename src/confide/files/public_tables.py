@@ -3,15 +3,15 @@
 A line holds the labels, one a column, and the number in the last column; a head line is skipped.
 """
 
-import csv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from confide.errors import ContractError, NotAFileError
+from confide.errors import ContractError
 from confide.files.private_places import PrivatePlaces
-from confide.files.texts import beside, exact
-from confide.regular_file import reading_text
+from confide.files.texts import beside
+from confide.public_csv import csv_lines
+from confide.statistics.section import exact
 
 _KEYS = ("standard", "reference", "population")
 
@@ -39,17 +39,10 @@ def with_public_files(
 
 
 def _nested(path: Path, *, private: PrivatePlaces) -> dict[str, Any]:
-    try:
-        with reading_text(path) as file:
-            private.refuse(file, path=path)
-            lines = [line for line in csv.reader(file) if line]
-    except NotAFileError:
-        raise
-    except (OSError, UnicodeDecodeError, csv.Error):
-        raise ContractError(f"There is no file {path.name} that can be read.") from None
-    if lines and not _is_number(lines[0][-1]):
+    lines = csv_lines(path, opened=lambda file: private.refuse(file, path=path))
+    if not _is_number(lines[0][-1]):
         lines = lines[1:]
-    if not lines or len({len(line) for line in lines}) != 1 or len(lines[0]) < 2:
+    if not lines or len(lines[0]) < 2:
         raise ContractError(
             f"{path.name} should hold labels and a number on each line.",
             hint="Write North,0-39,1200.",

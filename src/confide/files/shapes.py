@@ -23,20 +23,18 @@ from typing import Any
 
 import numpy as np
 
+from confide.drawing.charts.outlines import Maps, Outlines, Ring
 from confide.errors import ContractError, MissingExtraError, UnknownNameError
 from confide.files.spines import ShapeFile
 from confide.files.well_known_binary import geopackage_rings
 from confide.plans.plan import Plan
 from confide.regular_file import read_bytes, require_regular
-from confide.report.outlines import Outlines, Ring
 from confide.statistics.area_rate.spec import AreaRate
 
 LARGEST_FILE = 512 * 2**20
 
 
-def outlines_for(
-    plan: Plan, *, shapes: Mapping[tuple[str, str], ShapeFile]
-) -> dict[tuple[str, str], Outlines]:
+def outlines_for(plan: Plan, *, shapes: Mapping[tuple[str, str], ShapeFile]) -> Maps:
     """Return the outlines that the figures of a plan draw, by spine and level.
 
     Raises:

@@ -13,7 +13,7 @@ from pydantic import Field
 from confide.errors import ContractError, UnknownNameError, concerning, in_file
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, read_dataset
 from confide.files.error_target import read_target
-from confide.files.kinds import AnyStatistic, StatisticSection
+from confide.files.kinds import AnyStatistic, with_conditions
 from confide.files.period import PeriodSection, in_period, named_study
 from confide.files.private_places import PrivatePlaces
 from confide.files.public_tables import with_public_files
@@ -26,6 +26,7 @@ from confide.plans.contribution import PerPatient
 from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Plan, Statistic, Study
 from confide.privacy.unit import Entity
+from confide.statistics.section import StatisticSection
 from confide.tables.filter import All, Everything, Predicate
 from confide.tables.schema import Dataset
 
@@ -226,7 +227,8 @@ def _statistic(
         "title": section.title,
         "per_patient": PerPatient(cells=section.per_patient.cells, rows=section.per_patient.rows),
     }
-    return section.statistic(common, dataset=dataset)
+    asked = with_conditions(section, table=table, dataset=dataset)
+    return asked.statistic(common, dataset=dataset)
 
 
 def _refuse_several_of_a_row(section: StatisticSection, *, dataset: Dataset) -> None:

@@ -3,34 +3,15 @@
 import datetime as dt
 import difflib
 import re
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
 
 from confide.errors import ContractError
-
-_NUMBER = re.compile(
-    r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?|[0-9]{1,18}/[0-9]{1,18}"
-)
-
-
-def exact(value: object) -> Fraction:
-    """Return the exact number that a text or int writes; floats are refused.
-
-    Example:
-        >>> exact("0.1")
-        Fraction(1, 10)
-    """
-    if isinstance(value, bool) or not isinstance(value, str | int | Fraction):
-        raise ValueError("expected an exact number such as 0.5 or 1e-6, as text in Python")  # noqa: TRY004
-    if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
-        raise ValueError("expected an exact number such as 0.5, 1e-6 or 1/3")
-    try:
-        return Fraction(value)
-    except ZeroDivisionError:
-        raise ValueError("expected a number, got a division by zero") from None
+from confide.statistics.section import exact
 
 
 def _positive(value: object) -> Fraction:
@@ -87,7 +68,7 @@ def _bound(value: object) -> Fraction | dt.date:
 
 
 def _quantity(value: object) -> str:
-    """Return the text of a number with or without its unit; floats are refused."""
+    """Return the text of a number with or without its unit."""
     return value if isinstance(value, str) else str(exact(value))
 
 
@@ -131,6 +112,8 @@ class Section(BaseModel):
         populate_by_name=False,
         arbitrary_types_allowed=True,
     )
+    instead: ClassVar[Mapping[str, str]] = {}
+    """What to write in place of keys that people look for here and that it does not have."""
 
     def unread(self, *fields: str) -> list[str]:
         """Return the keys that say something and are none of ``fields``, as they are written."""
@@ -162,18 +145,19 @@ def _contract_error(
 ) -> ContractError:
     found = error.errors(include_url=False, include_context=False)
     strange = [each for each in found if each["type"] == "extra_forbidden"]
+    places = [_place(each["loc"], value=value) for each in found]
     first = (strange or found)[0]  # a key that is unknown explains one that is missing
     words = _place(first["loc"], value=value)
+    if first["type"] in _SHAPES:  # one of several forms; the one that was meant is told
+        meant = (each for each, at in zip(found, places, strict=True) if at == words)
+        first = next((each for each in meant if each["type"] not in _SHAPES), first)
     place = " → ".join(words) or "top level"
-    more = f" ({len(found) - 1} more)" if len(found) > 1 else ""
+    others = len({tuple(at) for at in places}) - 1
+    more = f" ({others} more)" if others else ""
     if strange:
         absent = [str(each["loc"][-1]) for each in found if each["type"] == "missing"]
         more = f"; missing: {', '.join(absent)}" if absent else more
-        allowed = _allowed(model, first["loc"][:-1])
-        near = difflib.get_close_matches(words[-1], allowed, n=1, cutoff=0.65)
-        hint = f"Allowed: {', '.join(allowed)}."
-        if near:
-            hint = f"Did you mean {near[0]!r}? {hint}"
+        hint = _hint_of_key(words[-1], *_sections_at(model, first["loc"][:-1]))
         return ContractError(f"{name}: unknown key at {place}{more}.", hint=hint)
     message = str(first["msg"]).removeprefix("Value error, ")
     if first["type"] in ("model_type", "model_attributes_type"):
@@ -184,9 +168,39 @@ def _contract_error(
     return ContractError(f"{name}: {place}: {message}{more}.", hint=hint)
 
 
+_OTHER_KEYS = {
+    **dict.fromkeys(("group", "groups", "group-by", "group_by", "grouped-by", "per-group"), "by"),
+    **dict.fromkeys(("filter", "condition", "only", "subset"), "where"),
+    **dict.fromkeys(("variable", "field", "value"), "column"),
+    **dict.fromkeys(("features", "predictors"), "covariates"),
+}
+"""What else a key may be called by who guesses it."""
+_FEW = 6
+
+
+def _hint_of_key(word: str, section: type[BaseModel], siblings: Sequence[type[BaseModel]]) -> str:
+    """Return what may have been meant: a key of a like name, or another kind that has the key."""
+    allowed = _keys(section)
+    meant = _OTHER_KEYS.get(word, word)
+    near = [meant] if meant in allowed else []
+    near = near or difflib.get_close_matches(word, allowed, n=1, cutoff=0.65)
+    instead = section.instead if issubclass(section, Section) else {}
+    having = [kind for each in siblings if meant in _keys(each) for kind in _kinds(each)]
+    told = f"Allowed: {', '.join(allowed)}."
+    if meant in instead:
+        return f"{instead[meant]} {told}"
+    if near:
+        return f"Did you mean {near[0]!r}? {told}"
+    if having:
+        more = f" and {len(having) - _FEW} more" if len(having) > _FEW else ""
+        return f"Other kinds have {meant}: {', '.join(having[:_FEW])}{more}. {told}"
+    return told
+
+
 def _some_keys(model: type[Section], loc: tuple[int | str, ...]) -> str:
     """Return the first keys of the section at a place."""
-    return " or ".join(_allowed(model, loc)[:3]) or "its own"
+    section, _ = _sections_at(model, loc)
+    return " or ".join(_keys(section)[:3]) or "its own"
 
 
 _SHAPES = {
@@ -198,11 +212,19 @@ _SHAPES = {
 }
 
 
+_FORM = re.compile(r"function-|(dict|list|tuple|literal)\[|str$|[A-Z]\w*Section$")
+"""What pydantic calls one of several forms of a value; no key of a file."""
+
+
+def _has(inside: object, word: str) -> bool:
+    return isinstance(inside, dict) and word in inside
+
+
 def _place(loc: tuple[int | str, ...], *, value: object) -> list[str]:
     """Return the words of a place; an item of a list is called by its id, where it has one."""
     words, inside, tagged = [], value, False
     for word in loc:
-        if isinstance(word, str) and word.startswith("function-"):
+        if isinstance(word, str) and _FORM.match(word) and not _has(inside, word):
             continue
         if isinstance(inside, dict) and not tagged and inside.get("kind") == word:
             tagged = True  # not a key: which of several kinds of section was read
@@ -219,17 +241,26 @@ def _place(loc: tuple[int | str, ...], *, value: object) -> list[str]:
     return words
 
 
-def _allowed(model: type[BaseModel], place: tuple[Any, ...]) -> list[str]:
-    """Return the keys that the section at ``place`` knows, as far as it can be told."""
+def _keys(section: type[BaseModel]) -> list[str]:
+    """Return the keys that a section knows, as they are written."""
+    return sorted(_kebab(key) for key in section.model_fields)
+
+
+def _sections_at(
+    model: type[BaseModel], place: tuple[Any, ...]
+) -> tuple[type[BaseModel], list[type[BaseModel]]]:
+    """Return the section at ``place``, as far as it can be told, and those of other kinds."""
     sections: list[type[BaseModel]] = [model]
+    siblings: list[type[BaseModel]] = []
     for word in place:
         kinds = [section for section in sections if word in _kinds(section)]
         inner = [field for key, field in sections[0].model_fields.items() if _kebab(key) == word]
         if kinds:
+            siblings = [section for section in sections if section not in kinds]
             sections = kinds
         elif inner:
-            sections = _sections_of(inner[0].annotation) or sections
-    return sorted(_kebab(key) for key in sections[0].model_fields)
+            sections, siblings = _sections_of(inner[0].annotation) or sections, []
+    return sections[0], siblings
 
 
 def _kinds(section: type[BaseModel]) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import struct
 
 import numpy as np
 
-from confide.report.outlines import Ring
+from confide.drawing.charts.outlines import Ring
 
 _ENVELOPES = (0, 32, 48, 48, 64)
 _POLYGON, _MULTI_POLYGON = 3, 6

@@ -9,12 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Number
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import ContractError, UnboundedError, UnknownNameError
+from confide.privacy.exact import exact
+from confide.rows.sources.object_cells import object_text
 
 FEWEST_STEPS = 1000
 """Steps of the grid of a number, at least."""
@@ -147,7 +150,7 @@ def _feature(name: str, pair: Pair | None, levels: Sequence[Any] | None, constan
             f"categories={{{name!r}: [...]}}.",
         )
     try:
-        lower, upper = (Fraction(str(edge)) for edge in pair)
+        lower, upper = (exact(edge) for edge in pair)
     except (TypeError, ValueError):
         raise ContractError(f"Expected two finite numbers as bounds of {name!r}.") from None
     if lower >= upper:
@@ -156,20 +159,19 @@ def _feature(name: str, pair: Pair | None, levels: Sequence[Any] | None, constan
 
 
 def label(value: Any) -> str | None:
-    """Return a category as text: 1, 1.0 and True are "1"; None where it is missing."""
+    """Return a category as text: 1, 1.0 and True are "1"; None where it is missing.
+
+    Example:
+        >>> label(True), label(Decimal("1.0")), label("severe"), label(math.nan)
+        ('1', '1', 'severe', None)
+    """
     try:
         value = plain(value)
         match value:
-            case bool():
+            case float() | np.floating() if value.is_integer():
                 return str(int(value))
-            case float() if value.is_integer():
-                return str(int(value))
-            case float() if math.isnan(value):
-                return None
-            case int() | float() | str():
-                text = str(value)
-                text.encode()
-                return text
+            case str() | bool() | np.bool() | Number():
+                return object_text(value, flags_are_numbers=True)
             case _:
                 return None
     except Exception:  # noqa: BLE001 - an array, thousands of digits: a refusal would tell
@@ -177,10 +179,10 @@ def label(value: Any) -> str | None:
 
 
 def plain(value: Any) -> Any:
-    """Return a NumPy scalar as Python's; None of a masked one, whose ``item`` is 0."""
+    """Return what an array of no dimension holds; None of a masked one, whose ``item`` is 0."""
     if value is np.ma.masked:
         return None
-    return value.item() if hasattr(value, "item") else value
+    return value.item() if hasattr(value, "item") and not isinstance(value, np.generic) else value
 
 
 def labels_of(classes: Sequence[Any]) -> list[str]:

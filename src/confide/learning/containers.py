@@ -60,16 +60,24 @@ def width_of(table: Any, *, declared: int | None) -> int:
     if names is not None:
         return len(names)
     if not is_list(table):
-        shape: tuple[int, ...] = getattr(table, "shape", ())
-        if not (hasattr(table, "__array__") or _is_sparse(table)) or len(shape) != 2:
-            raise ContractError(_EXPECTED)
-        return int(shape[1])
+        return _array_width(table)
     if declared is None:
         raise ContractError(
             "How many columns a list of rows has is not public, since each row is a patient's.",
             hint="Write bounds of each column, or hand over an array.",
         )
     return declared
+
+
+def _array_width(array: Any) -> int:
+    shape: tuple[int, ...] = getattr(array, "shape", ())
+    if not (hasattr(array, "__array__") or _is_sparse(array)) or len(shape) != 2:
+        raise ContractError(_EXPECTED, hint="Reshape your data: one column is X.reshape(-1, 1).")
+    if getattr(getattr(array, "dtype", None), "kind", "") == "c":
+        raise ContractError("Complex data not supported.")
+    if shape[1] == 0:
+        raise ContractError(f"0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+    return int(shape[1])
 
 
 def is_list(values: Any) -> bool:

@@ -1,9 +1,31 @@
 """What scikit-learn expects of an estimator, without scikit-learn."""
 
 import inspect
+import sys
 from typing import Any, Self
 
-from confide.errors import UnknownNameError
+from confide.errors import ContractError, UnknownNameError
+
+
+def not_fitted() -> ContractError:
+    """Return the refusal of what a fit must precede; where scikit-learn is loaded, its own too."""
+    kind: type[ContractError] = ContractError
+    if "sklearn" in sys.modules:
+        from sklearn.exceptions import NotFittedError
+
+        class UnfittedError(ContractError, NotFittedError):  # type: ignore[misc]
+            """Both."""
+
+        kind = UnfittedError
+    return kind("The model is not fitted yet.", hint="Call fit first.")
+
+
+def require_width(found: int, *, expected: int) -> None:
+    """Refuse rows that have more or fewer columns than the model knows."""
+    if found != expected:
+        raise ContractError(
+            f"X has {found} features, but it is expecting {expected} features as input."
+        )
 
 
 class Conventions:

@@ -20,11 +20,12 @@ from confide.learning.columns import (
     each_name,
 )
 from confide.learning.containers import columns_of, is_even, is_list, names_of, width_of
-from confide.learning.conventions import Conventions
+from confide.learning.conventions import Conventions, require_width
 from confide.learning.in_memory import PATIENT, ROWS
 from confide.learning.ledger_folder import TemporaryLedger, ledger_folder
 from confide.learning.refusals import refuse_callers
 from confide.privacy.amount import amount
+from confide.privacy.exact import Number
 from confide.privacy.odds import require_sayable
 from confide.privacy.unit import Entity
 from confide.workspace import Workspace, open_workspace
@@ -80,8 +81,8 @@ class Estimator(Conventions):
     missing: Mapping[str, Any] | None
     workspace: str | Path | TemporaryLedger | None
     lineage: str
-    epsilon: str | int
-    lifetime: str | int | None
+    epsilon: Number
+    lifetime: Number | None
 
     _score_hint = "Write score(X, y, public=True) for patients whose data are public."
 
@@ -129,7 +130,7 @@ class Estimator(Conventions):
         features: tuple[Feature, ...],
         *,
         beside: Mapping[str, Mapping[str, Any]],
-        accounting: Mapping[str, str],
+        accounting: Mapping[str, Number],
         frames: Mapping[str, object],
         entity: Entity = Entity.PATIENT,
         identified: str = PATIENT,
@@ -154,14 +155,12 @@ class Estimator(Conventions):
             "source": {"kind": "frames"},
             "protects": {"unit": entity.value, "id": identified, "adjacency": "add-remove"},
             "accounting": dict(accounting),
-            "caps": {"lifetime": {"epsilon": self._lifetime()}},
+            "caps": {
+                "lifetime": {"epsilon": self.epsilon if self.lifetime is None else self.lifetime}
+            },
             "tables": {ROWS: {"columns": columns}},
         }
         return open_workspace(dataset, frames=frames, folder=ledger_folder(self.workspace))
-
-    def _lifetime(self) -> str:
-        """Return ε that all fits may cost together: that of one, when no more was said."""
-        return as_text(self.epsilon if self.lifetime is None else self.lifetime)
 
     def _keep(self, table: Any, *, features: tuple[Feature, ...], certificate: Any) -> None:
         """Keep what is known of the columns, and the certificate."""
@@ -191,7 +190,7 @@ class Estimator(Conventions):
                 ClassifierTags(multi_class=self._multi_class) if kind == "classifier" else None
             ),
             regressor_tags=RegressorTags() if kind == "regressor" else None,
-            input_tags=InputTags(categorical=True, string=True, allow_nan=True),
+            input_tags=InputTags(categorical=True, string=True, allow_nan=True, sparse=True),
             non_deterministic=True,
         )
 
@@ -215,8 +214,7 @@ def stacked(
     refuse_callers()
     width = len(features)
     found = width_of(table, declared=width)
-    if found != width:
-        raise ContractError(f"Expected {width} columns, got {found}.")
+    require_width(found, expected=width)
     if is_list(table) and not is_even(table, width=width):
         raise ContractError(f"Expected {width} columns in each row.")
     columns, names = columns_of(table, width=width), names_of(table)
@@ -236,15 +234,10 @@ def stacked(
     return np.column_stack(parts)
 
 
-def _require_epsilon(value: str | int) -> None:
+def _require_epsilon(value: Number) -> None:
     """Refuse an ε that is none, or one that no certificate can state; one rule for all models."""
     try:
-        epsilon = amount(as_text(value))
+        epsilon = amount(value)
     except InvalidParameterError as refused:
         raise InvalidParameterError(f"epsilon: {refused}") from None
     require_sayable(epsilon)
-
-
-def as_text(value: str | int) -> str:
-    """Return an amount as text; whole numbers may be given as they are."""
-    return str(value) if isinstance(value, int) else value

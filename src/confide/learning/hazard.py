@@ -21,7 +21,7 @@ from confide.errors import ContractError, UnboundedError
 from confide.learning.columns import Bounds, Feature, text_of
 from confide.learning.containers import cells
 from confide.learning.estimator import Floats
-from confide.learning.in_memory import OUTCOME
+from confide.learning.in_memory import OUTCOME, require_outcomes
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (
     TIME,
@@ -30,6 +30,7 @@ from confide.learning.model import (
     of_quantity,
     values_of,
 )
+from confide.privacy.exact import Number, exact
 from confide.release.seal import sealing
 
 
@@ -58,13 +59,13 @@ class DPHazardRegression(DPModel):
         categories: Mapping[str, Sequence[Any]] | None = None,
         missing: Mapping[str, Any] | None = None,
         edges: Sequence[Any] | None = None,
-        epsilon: str | int = "1",
-        delta: str = "1e-6",
-        lifetime: str | int | None = None,
+        epsilon: Number = "1",
+        delta: Number = "1e-6",
+        lifetime: Number | None = None,
         workspace: str | Path | TemporaryLedger | None = None,
         lineage: str = "patients",
-        hold_out: str = "0",
-        level: str = "0.95",
+        hold_out: Number = "0",
+        level: Number = "0.95",
     ) -> None:
         self.bounds = bounds
         self.categories = categories
@@ -96,7 +97,7 @@ class DPHazardRegression(DPModel):
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
         event, time = _event_and_time(y)
-        held = float(self.hold_out) > 0
+        held = exact(self.hold_out) > 0
         beside = {OUTCOME: event, TIME: time}
         return self._fit(X, beside, patients=patients, holding_out=held)
 
@@ -124,7 +125,7 @@ class DPHazardRegression(DPModel):
                 "Follow-up has no intervals, and times of the data are not public.",
                 hint="Write edges=[0, 365, 1095, 1825], from the protocol.",
             )
-        return [Fraction(str(edge)) for edge in self.edges]
+        return [exact(edge) for edge in self.edges]
 
     def _statistic(self) -> str:
         return "hazard-regression"
@@ -176,6 +177,7 @@ def _event_and_time(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     Raises:
         ContractError: If there are not two.
     """
+    require_outcomes(y)
     names = getattr(getattr(y, "dtype", None), "names", None)
     if names is not None and len(names) == 2:
         event, time = (cells(y[name]) for name in names)

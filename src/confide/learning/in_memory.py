@@ -14,11 +14,9 @@ from confide.learning.containers import cells, columns_of
 from confide.learning.ledger_folder import ledger_folder
 from confide.release.keys import read_order_key
 from confide.release.quiet import no_warnings
+from confide.rows.sources.object_cells import object_id
 
 ROWS, PATIENT, OUTCOME = "rows", "patient", "outcome"
-
-DISTINCT = 2**53
-"""From here on two whole numbers are one float, so that none is one patient's id."""
 
 
 def frame_of(
@@ -60,23 +58,27 @@ def frame_of(
 
 
 def identity(value: Any) -> str | None:
-    """Return an id as text; None of a float that is not whole or might be two patients'.
+    """Return an id as text; None of what identifies nobody, as in frames.
 
     Example:
         >>> identity(7.0), identity(2.0**53), identity(2**53 + 1)
         ('7', None, '9007199254740993')
     """
     try:
-        value = plain(value)
+        return object_id(plain(value))
     except Exception:  # noqa: BLE001 - an array: a refusal would tell
         return None
-    if isinstance(value, float) and not (value.is_integer() and abs(value) < DISTINCT):
-        return None
-    return label(value)
+
+
+def require_outcomes(y: Any) -> None:
+    """Refuse a fit without outcomes."""
+    if y is None:
+        raise ContractError("The model requires y to be passed, but the target y is None.")
 
 
 def column_of(y: Any) -> NDArray[Any]:
-    """Return outcomes as one column."""
+    """Return outcomes as one column; ContractError if there are none."""
+    require_outcomes(y)
     return np.asarray(cells(y).ravel())
 
 

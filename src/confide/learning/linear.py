@@ -24,6 +24,7 @@ from confide.learning.model import (
     of_quantity,
     values_of,
 )
+from confide.privacy.exact import Number
 from confide.release.seal import sealing
 
 
@@ -47,12 +48,12 @@ class DPLinearRegression(DPModel):
         categories: Mapping[str, Sequence[Any]] | None = None,
         missing: Mapping[str, Any] | None = None,
         target: tuple[Any, Any] | None = None,
-        epsilon: str | int = "1",
-        delta: str = "1e-6",
-        lifetime: str | int | None = None,
+        epsilon: Number = "1",
+        delta: Number = "1e-6",
+        lifetime: Number | None = None,
         workspace: str | Path | TemporaryLedger | None = None,
         lineage: str = "patients",
-        level: str = "0.95",
+        level: Number = "0.95",
     ) -> None:
         self.bounds = bounds
         self.categories = categories

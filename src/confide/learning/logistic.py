@@ -31,6 +31,7 @@ from confide.learning.model import (
 )
 from confide.plans.one_shot import one_look_is_better
 from confide.plans.plan import Plan
+from confide.privacy.exact import Number, exact
 from confide.release.seal import sealing
 from confide.workspace import Workspace
 
@@ -69,13 +70,13 @@ class DPLogisticRegression(DPModel):
         categories: Mapping[str, Sequence[Any]] | None = None,
         missing: Mapping[str, Any] | None = None,
         classes: tuple[Any, ...] = (0, 1),
-        epsilon: str | int = "1",
-        delta: str = "1e-6",
-        lifetime: str | int | None = None,
+        epsilon: Number = "1",
+        delta: Number = "1e-6",
+        lifetime: Number | None = None,
         workspace: str | Path | TemporaryLedger | None = None,
         lineage: str = "patients",
-        hold_out: str = "0",
-        level: str = "0.95",
+        hold_out: Number = "0",
+        level: Number = "0.95",
         rows_per_patient: int = 1,
         method: str = "rounds",
         expect_rows: int | None = None,
@@ -110,7 +111,7 @@ class DPLogisticRegression(DPModel):
             PolicyError: If the lifetime would be passed; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        held = float(self.hold_out) > 0
+        held = exact(self.hold_out) > 0
         return self._fit(X, {OUTCOME: column_of(y)}, patients=patients, holding_out=held)
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
@@ -167,8 +168,8 @@ class DPLogisticRegression(DPModel):
         ws: Workspace,
         features: tuple[Feature, ...],
         *,
-        expect: dict[str, str] | None = None,
-        changed: Mapping[str, str] | None = None,
+        expect: dict[str, Number] | None = None,
+        changed: Mapping[str, Number] | None = None,
     ) -> Plan:
         """Return the plan, of the method that public numbers choose if they are to."""
         plan = super()._plan(ws, features, expect=expect, changed=changed)
@@ -182,7 +183,7 @@ class DPLogisticRegression(DPModel):
                 hint="Write expect_rows=800, from a registry or an earlier release.",
             )
         terms = 1 + sum(max(1, len(feature.labels) - 1) for feature in features)
-        rows = self.expect_rows * (1 - float(self.hold_out))
+        rows = self.expect_rows * (1 - float(exact(self.hold_out)))
         mu = math.sqrt(2 * float(rho_of(plan)))
         if not one_look_is_better(rows, terms=terms, mu=mu):
             return plan

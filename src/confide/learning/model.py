@@ -20,11 +20,13 @@ from confide.learning.columns import (
     Feature,
     encoded,
 )
-from confide.learning.estimator import Estimator, Floats, as_text, whose
+from confide.learning.conventions import not_fitted
+from confide.learning.estimator import Estimator, Floats, whose
 from confide.learning.in_memory import PATIENT, ROWS, frame_of, request_of
 from confide.learning.refusals import refuse_callers, refuse_learnt_steps
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.plan import Plan
+from confide.privacy.exact import Number
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.unit import Entity
 from confide.workspace import Workspace
@@ -38,7 +40,7 @@ class DPModel(Estimator):
     - ``bounds``: (lower, upper) by column, one pair for each column of an array, or one for all;
     - ``categories``: values by column, the reference first;
     - ``missing``: constants by column for missing values; rows that lack another value are dropped;
-    - ``epsilon``, ``delta``: what a fit costs, as text;
+    - ``epsilon``, ``delta``: what a fit costs;
     - ``lifetime``: ε that all fits on these patients may cost together; ``epsilon`` when None;
     - ``workspace``: folder of the ledger, or :class:`~.ledger_folder.TemporaryLedger`;
     - ``lineage``: name of the patients in the ledger;
@@ -51,8 +53,8 @@ class DPModel(Estimator):
         n_features_in_: Number of columns.
     """
 
-    delta: str
-    level: str
+    delta: Number
+    level: Number
 
     _score_hint = (
         "Write hold_out='0.2' and read evaluation_, where the model has it; or "
@@ -76,7 +78,7 @@ class DPModel(Estimator):
         """Keep what predicts."""
 
     def feasibility(
-        self, *, rows: int, share: str | None = None, unit: str = Entity.PATIENT.value
+        self, *, rows: int, share: Number | None = None, unit: str = Entity.PATIENT.value
     ) -> Forecast:
         """Return the expected error of a coefficient before anything is spent.
 
@@ -86,7 +88,7 @@ class DPModel(Estimator):
             unit: "patient"; or "event", for fits with ``patients="rows"`` in the same ledger.
         """
         features = self._declared(None)
-        expect = {"count": str(rows)} | ({} if share is None else {"share": share})
+        expect = {"count": rows} | ({} if share is None else {"share": share})
         with self._open(features, entity=Entity(unit), frames={}) as ws:
             plan = self._plan(ws, features, expect=expect)
             found = ws.forecast(plan)[MODEL]
@@ -145,8 +147,8 @@ class DPModel(Estimator):
         ws: Workspace,
         features: tuple[Feature, ...],
         *,
-        expect: dict[str, str] | None = None,
-        changed: Mapping[str, str] | None = None,
+        expect: dict[str, Number] | None = None,
+        changed: Mapping[str, Number] | None = None,
     ) -> Plan:
         spec = {
             "id": MODEL,
@@ -160,7 +162,7 @@ class DPModel(Estimator):
         }
         if expect is not None:
             spec["expect"] = expect
-        return ws.plan(spec, epsilon=as_text(self.epsilon))
+        return ws.plan(spec, epsilon=self.epsilon)
 
     def _terms(self, table: Any) -> Floats:
         """Return the terms of rows; shape (rows, terms).
@@ -169,7 +171,7 @@ class DPModel(Estimator):
             ContractError: If the model is not fitted, or the rows do not suit it.
         """
         if not hasattr(self, "coef_"):
-            raise ContractError("The model is not fitted yet.", hint="Call fit first.")
+            raise not_fitted()
         if not np.isfinite(self.coef_).all():
             raise ContractError(
                 "There were too few patients for a model.", hint="See the flags in estimates_."

@@ -31,7 +31,8 @@ from confide.learning.columns import (
     encoded,
     labels_of,
 )
-from confide.learning.estimator import Estimator, Floats, as_text, whose
+from confide.learning.conventions import not_fitted
+from confide.learning.estimator import Estimator, Floats, whose
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.refusals import refuse_callers, refuse_learnt_steps
@@ -40,6 +41,7 @@ from confide.plans.job import JobPlan
 from confide.plans.plan import Study
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import amount
+from confide.privacy.exact import Number
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.job_certificate import JobRelease
@@ -75,7 +77,7 @@ class DPModuleClassifier(Estimator):
       which loses nothing, else 4;
     - ``optimizer``, ``learning_rate``: what is made of noisy gradients;
     - ``checkpoints``: parts that are durable by themselves;
-    - ``epsilon``, ``delta``: what a fit costs, as text;
+    - ``epsilon``, ``delta``: what a fit costs;
     - ``lifetime``, ``lifetime_delta``: what all fits on these patients may cost together; one fit
       when None;
     - ``measure``: "pure", where ε and δ of all fits add up; or "zcdp", as in a ledger that other
@@ -105,14 +107,14 @@ class DPModuleClassifier(Estimator):
         rows_per_patient: int = 1,
         batch: int | None = None,
         epochs: int = EPOCHS,
-        clip: str | None = None,
+        clip: Number | None = None,
         optimizer: str = "adam",
-        learning_rate: str = "0.03",
+        learning_rate: Number = "0.03",
         checkpoints: int = 5,
-        epsilon: str | int = "1",
-        delta: str = "1e-6",
-        lifetime: str | int | None = None,
-        lifetime_delta: str | None = None,
+        epsilon: Number = "1",
+        delta: Number = "1e-6",
+        lifetime: Number | None = None,
+        lifetime_delta: Number | None = None,
         measure: str = "pure",
         workspace: str | Path | TemporaryLedger | None = None,
         lineage: str = "patients",
@@ -227,12 +229,12 @@ class DPModuleClassifier(Estimator):
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """Return the chance of each class; shape (rows, classes)."""
+        inputs = self._inputs(X)
         import torch
 
-        inputs = torch.from_numpy(self._inputs(X))
         asked = copy.deepcopy(self.module_)  # which may keep what it sees, and is not kept itself
         with torch.no_grad():
-            found = asked(inputs).numpy()
+            found = asked(torch.from_numpy(inputs)).numpy()
         if found.shape[1] == 1:
             chance = 1 / (1 + np.exp(-np.clip(found[:, 0], -700, 700)))
             return np.column_stack([1 - chance, chance])
@@ -241,7 +243,8 @@ class DPModuleClassifier(Estimator):
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the likeliest class; shape (rows,)."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likeliest])
 
     def _exactly(self, X: Any, y: Any) -> float:  # noqa: N803
         """Return the share of rows that are predicted right."""
@@ -306,7 +309,7 @@ class DPModuleClassifier(Estimator):
             patients=self.patients,
             steps=steps,
             sigma_squared=noise_for(
-                amount(as_text(self.epsilon)),
+                amount(self.epsilon),
                 delta=self._delta(measure),
                 rate=rate,
                 steps=steps,
@@ -348,7 +351,7 @@ class DPModuleClassifier(Estimator):
 
     def _inputs(self, table: Any) -> Floats:
         if not hasattr(self, "module_"):
-            raise ContractError("The model is not fitted yet.", hint="Call fit first.")
+            raise not_fitted()
         return self._placed(table, terms=_scaled)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -34,12 +34,14 @@ from confide.learning.columns import (
     labels_of,
     made_up_rows,
 )
+from confide.learning.conventions import not_fitted
 from confide.learning.estimator import ROW_BY_ROW, Estimator, Floats, stacked
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.refusals import refuse_callers, refuse_learnt_steps
 from confide.learning.running import planned, run_job
 from confide.privacy.amount import from_nano
+from confide.privacy.exact import Number
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.unit import Entity
 from confide.release.seal import sealing
@@ -119,9 +121,9 @@ class PATEClassifier(Estimator):
         categories: Mapping[str, Sequence[Any]] | None = None,
         missing: Mapping[str, Any] | None = None,
         classes: Sequence[Any] = (0, 1),
-        epsilon: str | int = "1",
-        delta: str = "1e-6",
-        lifetime: str | int | None = None,
+        epsilon: Number = "1",
+        delta: Number = "1e-6",
+        lifetime: Number | None = None,
         workspace: str | Path | TemporaryLedger | None = None,
         lineage: str = "patients",
     ) -> None:
@@ -248,7 +250,7 @@ class PATEClassifier(Estimator):
 
     def _fitted(self) -> Any:
         if not hasattr(self, "student_"):
-            raise ContractError("The model is not fitted yet.", hint="Call fit first.")
+            raise not_fitted()
         return self.student_
 
     def _declared(self, table: Any) -> tuple[Feature, ...]:

@@ -26,6 +26,7 @@ from confide.learning.model import (
     of_quantity,
     values_of,
 )
+from confide.privacy.exact import Number
 from confide.release.seal import sealing
 
 
@@ -53,12 +54,12 @@ class DPPoissonRegression(DPModel):
         missing: Mapping[str, Any] | None = None,
         most_events: int | None = None,
         exposure: tuple[Any, Any] | None = None,
-        epsilon: str | int = "1",
-        delta: str = "1e-6",
-        lifetime: str | int | None = None,
+        epsilon: Number = "1",
+        delta: Number = "1e-6",
+        lifetime: Number | None = None,
         workspace: str | Path | TemporaryLedger | None = None,
         lineage: str = "patients",
-        level: str = "0.95",
+        level: Number = "0.95",
         rows_per_patient: int = 1,
     ) -> None:
         self.bounds = bounds

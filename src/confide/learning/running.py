@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from fractions import Fraction
 
 from confide.budget.ledger import State, StoredRelease
 from confide.errors import BudgetExhaustedError
@@ -11,8 +10,8 @@ from confide.noise.entropy import SystemEntropy
 from confide.plans.canonical import Json
 from confide.plans.job import Job, JobPlan, plan_job
 from confide.plans.plan import Study
+from confide.privacy.exact import Number, exact
 from confide.release.approval import analyst_of, authority_of
-from confide.release.certificate import Issuer
 from confide.release.commitment import published
 from confide.release.incidents import log_incident
 from confide.release.job_answer import is_answer
@@ -27,9 +26,7 @@ from confide.release.snapshot import Snapshot
 from confide.workspace import Workspace
 
 
-def planned(
-    ws: Workspace, job: Job, *, study: Study | None = None, delta: Fraction = Fraction(0)
-) -> JobPlan:
+def planned(ws: Workspace, job: Job, *, study: Study | None = None, delta: Number = 0) -> JobPlan:
     """Return the priced plan of a job; reads and charges nothing.
 
     Args:
@@ -42,7 +39,7 @@ def planned(
         ContractError: If the job does not suit the data set.
     """
     why = study or Study(id=job.kind)
-    return plan_job(job, study=why, dataset=ws.declared.dataset, delta=delta)
+    return plan_job(job, study=why, dataset=ws.declared.dataset, delta=exact(delta))
 
 
 def gate_of(ws: Workspace) -> JobGate:
@@ -156,7 +153,7 @@ def _certified(
         except BudgetExhaustedError as refusal:
             raise told_in_epsilon(refusal, plan=plan) from None
         opening = snapshot.opening(stored.entry)
-    return _signed(ws, stored, commitment=None if opening is None else published(opening))
+    return _signed(ws, stored, commitment=published(opening))
 
 
 def _signed(ws: Workspace, stored: StoredRelease, *, commitment: Json = None) -> JobRelease:
@@ -164,7 +161,7 @@ def _signed(ws: Workspace, stored: StoredRelease, *, commitment: Json = None) ->
     declared = ws.declared
     return certified_job(
         stored,
-        issuer=Issuer(organisation=declared.organisation, contact=declared.contact),
+        issuer=declared.issuer(),
         signer=signing_key(declared.base / WORKSPACE, place=declared.ledger),
         authority=authority_of(ws.ledger, stored.entry),
         commitment=commitment,

@@ -5,7 +5,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.errors import ContractError
 from confide.learning.columns import (
     Bounds,
     Feature,
@@ -15,7 +14,7 @@ from confide.learning.columns import (
     numbers,
 )
 from confide.learning.containers import columns_of, names_of, width_of
-from confide.learning.conventions import Conventions
+from confide.learning.conventions import Conventions, require_width
 from confide.release.quiet import no_warnings
 from confide.release.seal import sealing
 
@@ -35,8 +34,12 @@ class PublicScaler(Conventions):
         self.bounds = bounds
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002, N803 - scikit-learn's names
-        """Learn nothing."""
+        """Learn nothing but how many columns there are."""
+        self.n_features_in_ = self._width(X)
         return self
+
+    def _width(self, table: Any) -> int:
+        return width_of(table, declared=declared_width(self.bounds, None))
 
     @sealing
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
@@ -49,12 +52,12 @@ class PublicScaler(Conventions):
         """
         found = []
         names = names_of(X)
-        width = width_of(X, declared=declared_width(self.bounds, None))
+        width = self._width(X)
         if names is None and isinstance(self.bounds, dict):
             names = tuple(self.bounds)
         features = declared(each_name(names, width), bounds=self.bounds, categories=None)
-        if len(features) != width:
-            raise ContractError(f"Expected {len(features)} columns, got {width}.")
+        require_width(width, expected=getattr(self, "n_features_in_", len(features)))
+        require_width(width, expected=len(features))
         pairs = list(zip(features, columns_of(X, width=width), strict=True))
         if isinstance(self.bounds, dict):  # one order, whatever that of the columns
             place = {name: number for number, name in enumerate(self.bounds)}
@@ -69,12 +72,13 @@ class PublicScaler(Conventions):
         return self.transform(X)
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import Tags, TargetTags, TransformerTags
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
         return Tags(
             estimator_type="transformer",
             target_tags=TargetTags(required=False),
             transformer_tags=TransformerTags(),
+            input_tags=InputTags(sparse=True, allow_nan=True),
             requires_fit=False,
         )
 

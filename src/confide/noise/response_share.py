@@ -103,7 +103,7 @@ def estimate_shares(
                 category=category,
                 estimate=raw[category],
                 standard_error=math.sqrt(rate * (1 - rate) / asked) / (truth - lie),
-                lower=(lower - lie) / (truth - lie),
+                lower=min((lower - lie) / (truth - lie), max(raw[category], 0.0)),
                 upper=(upper - lie) / (truth - lie),
                 together=together[category],
                 level=level,

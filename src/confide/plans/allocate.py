@@ -38,6 +38,7 @@ from confide.plans.circular import require_explained_by_others
 from confide.plans.coarse_times import coarse_time_notes
 from confide.plans.count_limits import limit_notes
 from confide.plans.cuts import cut_notes
+from confide.plans.empty_cells import can_hold, empty_cell_notes
 from confide.plans.estimates import Forecast
 from confide.plans.mechanisms import additive
 from confide.plans.plan import (
@@ -302,6 +303,11 @@ def _check_spec(statistic: Statistic, *, dataset: Dataset) -> None:
         axes = aggregate.axes if isinstance(aggregate, Aggregate | MomentAggregate) else ()
         held = tuple(axis.of for axis in axes if isinstance(axis, Holds))
         require_possible(All(of=(aggregate.relation.where, *held)), dataset=dataset)
+        if not can_hold(aggregate.relation.where, dataset=dataset):
+            raise ContractError(
+                f"Statistic {statistic.id!r}: no row can satisfy all of its conditions.",
+                hint="They contradict each other; correct where, or its cohort.",
+            )
 
 
 def _amounts(asks: Sequence[Ask], *, dataset: Dataset, nano: int | None) -> list[int]:
@@ -378,6 +384,7 @@ def _notes(plan: Plan, statistic: Statistic) -> tuple[str, ...]:
     """Return what follows from the plan alone: times, and what is left out."""
     return (
         *coarse_time_notes(plan, statistic),
+        *empty_cell_notes(plan, statistic),
         *cut_notes(plan, statistic),
         *limit_notes(plan, statistic),
     )

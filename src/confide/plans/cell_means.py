@@ -27,7 +27,7 @@ from confide.plans.intervals import (
     median_error,
     noise_component,
     quantile,
-    ratio_interval,
+    score_interval,
     share,
     variance,
 )
@@ -156,15 +156,19 @@ def _ratio(
         none = Share(value=None, standard_error=None, lower=0.0, upper=1.0)
         return CellMean(share=none, rows=number, few=few)
     ratio = max(-half, min(half, total / rows))
-    parts = [noises[0], noises[1].times(ratio)]
-    squared = quantile(parts, level=level) ** 2
-    coefficients = (squared * noises[0].variance, 0.0, squared * noises[1].variance)
-    interval = ratio_interval(float(total), float(rows), coefficients=coefficients)
+
+    def parts(t: float) -> list[Component]:
+        return [noises[0], noises[1].times(t)]
+
+    coefficients = (noises[0].variance, 0.0, noises[1].variance)
+    interval = score_interval(
+        float(total), float(rows), coefficients=coefficients, parts=parts, level=level
+    )
     low, high = (-half, half) if interval is None else interval
     value = place(ratio)
     found = Share(
         value=value,
-        standard_error=math.sqrt(variance(parts)) / rows / reach,
+        standard_error=math.sqrt(variance(parts(ratio))) / rows / reach,
         lower=min(place(low), value),
         upper=max(place(high), value),
     )
@@ -182,19 +186,39 @@ def rows_error(mechanisms: Mapping[str, Mechanism], *, of: Domain, dataset: Data
 
 
 def expected_error(
-    mechanisms: Mapping[str, Mechanism], *, of: Domain, level: float, rows: float, dataset: Dataset
+    mechanisms: Mapping[str, Mechanism],
+    *,
+    of: Domain,
+    level: float,
+    rows: float,
+    dataset: Dataset,
+    aside: float = _TYPICAL,
 ) -> tuple[float, float]:
-    """Return half width and median error, in the unit, of the mean of a cell of ``rows`` rows."""
+    """Return half width and median error, in the unit, of the mean of a cell of ``rows`` rows.
+
+    The mean is taken to lie so far ``aside``: 0 in the middle of the bounds, 1 at one of them.
+    """
     _, half = centre(of)
     if measured_apart(dataset):
         parts = [
             noise_component(additive(mechanisms["sum"])),
-            noise_component(additive(mechanisms["count"]), factor=_TYPICAL * half),
+            noise_component(additive(mechanisms["count"]), factor=aside * half),
         ]
     else:
-        p = (1 + _TYPICAL) / 2
+        p = (1 + aside) / 2
         noise = additive(mechanisms["distances"])
         parts = [noise_component(noise, factor=1 - p), noise_component(noise, factor=p)]
     each = float(of.scale) / rows
     width = quantile(parts, level=level) * math.sqrt(variance(parts))
     return each * width, each * median_error(parts)
+
+
+def aside_note(*, of: Domain, widest: float, aside: float = _TYPICAL) -> str:
+    """Return for which mean an error is forecast, and what it is for the one farthest from it."""
+    middle, half = centre(of)
+    means = [f"{of.physical(middle + sign * aside * half):.4g}" for sign in (-1, 1)]
+    unit = f" {of.unit}" if of.unit else ""
+    wide = f"±{widest:.3g}{unit}"
+    if not aside:
+        return f"for a mean in the middle of its bounds; {wide} at one of them"
+    return f"for a mean of {' or '.join(means)}{unit}; {wide} for one at its bounds"

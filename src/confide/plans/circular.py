@@ -6,7 +6,7 @@ charged.  Names are public.
 
 from confide.errors import ContractError
 from confide.plans.plan import Statistic
-from confide.tables.expression import Holds
+from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
 from confide.tables.filter import Predicate, sources
 from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
@@ -24,17 +24,30 @@ def require_explained_by_others(statistic: Statistic, *, table: str, dataset: Da
     covariates: tuple[str, ...] = getattr(statistic, "covariates", ())
     if not covariates:
         return
-    told: set[object] = set()
+
+    def read(expression: Expression) -> set[tuple[str, str]]:
+        return {_source(each, dataset=dataset) for each in sources(expression)}
+
+    told: set[tuple[str, str]] = set()
     condition: Predicate | None = getattr(statistic, "of", None)
     if condition is not None:
-        told |= set(sources(Holds(of=condition)))
+        told |= read(Holds(of=condition))
     keys = ("outcome", "events", *(("time",) if hasattr(statistic, "edges") else ()))
     for name in filter(None, (getattr(statistic, key, None) for key in keys)):
-        told |= set(sources(resolve(name, table=table, dataset=dataset)))
+        told |= read(resolve(name, table=table, dataset=dataset))
     for name in covariates:
-        if told & set(sources(resolve(name, table=table, dataset=dataset))):
+        if told & read(resolve(name, table=table, dataset=dataset)):
             raise ContractError(
                 f"The covariate {name!r} is read from the column that the outcome is made of, so "
                 "the outcome would be explained by itself.",
                 hint="Leave it out of the covariates.",
             )
+
+
+def _source(read: ColumnOf | ValueOf, *, dataset: Dataset) -> tuple[str, str]:
+    """Return table and column of the data: one of them may be declared under several names."""
+    match read:
+        case ColumnOf(table=table, column=column):
+            return table, dataset.table(table).column(column).source
+        case ValueOf(name=name):
+            return "", name

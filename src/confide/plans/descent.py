@@ -7,10 +7,11 @@ The gate asks, adds noise and asks again; whoever has the noisy answers repeats 
 smaller than their noise.  From θ = 0, each round takes Newton's step θ + H⁻¹g: in the early rounds
 with the curvature H that z would have if it were Gaussian, in the late ones with the measured one,
 drawn to the other by the part of their distance that is noise.  What the steps of either half lead
-to is averaged.  Counts and hazards start from their marginal rates, which noisy totals say, and
-their curvature before it is measured is that of Gaussian terms with as many events.  The place from
-which the next gradient is taken, and in the end the model that predicts, is drawn to 0 by the share
-of its size that is error (empirical Bayes) [EM73].
+to is averaged.  Where the outcome is rare a logistic step begins at the intercept that the gradient
+says (:func:`.rare_start`).  Counts and hazards start from their marginal rates, which noisy totals
+say, and their curvature before it is measured is that of Gaussian terms with as many events.  The
+place from which the next gradient is taken, and in the end the model that predicts, is drawn to 0
+by the share of its size that is error (empirical Bayes) [EM73].
 
 References:
     [EM73] Efron, Morris. Stein's estimation rule and its competitors. JASA 68(341), 1973.
@@ -32,7 +33,7 @@ from numpy.typing import NDArray
 
 from confide.plans.classes import by_class, share_edges
 from confide.plans.link import FARTHEST, STEPS
-from confide.plans.marginal import NODES, WEIGHTS, started
+from confide.plans.marginal import FEWEST, NODES, WEIGHTS, rare_start, started
 from confide.plans.newton import COEFFICIENT, Curvature, Steps, on_grid, symmetric
 from confide.plans.one_shot import discriminant
 from confide.tables.descent import RESIDUAL, SCORE_CUTS, UNIT, DescentAggregate, Family
@@ -121,6 +122,25 @@ class Whitened:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Noisy answers of the late rounds, as they came: drawn to nothing.
+
+    Attributes:
+        asked: Where each gradient was asked for; shape (late rounds, coefficients).
+        gradients: Shape (late rounds, numbers of a gradient).
+        measured: H of the terms at the first of these places; shape (pairs, d, d).
+        events: Of each interval of follow-up; shape (K,), or (0,) where there are none.
+        events_noise: Standard deviation of each.
+    """
+
+    asked: Array
+    gradients: Array
+    measured: Array
+    events: Array
+    events_noise: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
     """What the noisy answers so far say.
 
@@ -132,7 +152,10 @@ class Walk:
         curvature: H, known from the late rounds on.
         spread: J.
         noise: Standard deviation of a coordinate of the mean of the late gradients.
+        each: That of one of them.
+        last: Length of the last step.
         blurred: That of an entry of the curvature.
+        evidence: What the late rounds answered; None before the end, and of one look.
     """
 
     whitened: Whitened
@@ -141,7 +164,10 @@ class Walk:
     curvature: Array
     spread: Array
     noise: float
+    each: float
+    last: float
     blurred: float
+    evidence: Evidence | None = None
 
 
 def next_ask(
@@ -200,10 +226,17 @@ def walk(
         return weight * begun.curvature(theta)
 
     steps = Steps(aggregate, scale=scale, sigma=sigma)
+
+    def begin(at: Array, gradient: Array) -> tuple[Array, Array]:
+        if aggregate.family is not Family.LOGISTIC:
+            return at, gradient
+        return rare_start(at, gradient, rows=weight * found.rows, least=FEWEST * steps.each)
+
     theta = steps.follow(
         first,
         start=on_grid(np.concatenate([begun.intercepts, np.zeros(scale.size - steps.intercepts)])),
         curve=lambda at: begun.joined(model(at)),
+        begin=begin,
     )
     guessed = model(theta)
     both = Curvature(
@@ -229,7 +262,43 @@ def walk(
         curvature=both.of_curve(ratio),
         spread=both.of_spread(ratio),
         noise=steps.noise,
+        each=steps.each,
+        last=steps.last,
         blurred=both.noise,
+        evidence=_evidence(
+            aggregate, taken, asked=steps.asked, scale=scale, noise=sigma / scale.moments
+        ),
+    )
+
+
+def _evidence(
+    aggregate: DescentAggregate, taken: Array, *, asked: list[Array], scale: Scale, noise: float
+) -> Evidence | None:
+    """Return what the late rounds answered, once they all have.
+
+    Args:
+        aggregate: The model.
+        taken: All noisy answers.
+        asked: Where the late gradients were asked for.
+        scale: Of the answers.
+        noise: Standard deviation of the noise of a total, in 1/UNIT².
+    """
+    if len(asked) < scale.rounds - scale.early:
+        return None
+    first = scale.opening + scale.early * scale.gradient
+    late = first + scale.curved + scale.spread
+    curved = taken[first : first + scale.curved].reshape(aggregate.pairs, -1)
+    gradients = taken[late : late + len(asked) * scale.gradient].reshape(len(asked), -1)
+    units = np.array(scale.gradients[scale.early :], dtype=np.float64) * UNIT * RESIDUAL
+    exits = taken[scale.opening - scale.totals : scale.opening] / (scale.moments * UNIT**2)
+    return Evidence(
+        asked=np.array(asked),
+        gradients=gradients / units[:, None],
+        measured=np.array(
+            [symmetric(each, size=scale.terms) for each in curved / (scale.curvature * UNIT**2)]
+        ),
+        events=exits[1::2] if aggregate.family is Family.HAZARD else np.zeros(0),
+        events_noise=noise / UNIT**2,
     )
 
 
@@ -250,6 +319,8 @@ def _looked(taken: Array, *, scale: Scale, sigma: float) -> Walk:
         curvature=unknown,
         spread=unknown,
         noise=math.inf,
+        each=math.inf,
+        last=0.0,
         blurred=math.inf,
     )
 

@@ -23,8 +23,32 @@ def at_bound(place: float | None) -> tuple[str, ...]:
     return () if place is None or 0 < place < 1 else (AT_BOUND,)
 
 
+NEAR_ZERO = "not told from zero"
+"""A number ≥ 0 that is cut there, or whose interval is."""
+
+
+def near_zero(lower: float) -> tuple[str, ...]:
+    """Return the flag of a number ≥ 0 whose interval begins at ``lower``."""
+    return () if lower > 0 else (NEAR_ZERO,)
+
+
 COUNTS = ("persons", "rows")
 """Units of numbers that only fall when a row or a patient is left out."""
+
+MAY_BE_LOW = "patients may be left out: can be too low"
+MAY_BE_OFF = "patients may be left out: can be too low or too high"
+PATIENTS_LEFT_OUT = (MAY_BE_LOW, MAY_BE_OFF)
+"""Of every estimate under a policy that leaves patients out, whether or not anybody was: counts
+only fall by it, all others may rise."""
+
+CUT = "rows beyond the bound are left out"
+"""Of every estimate of a statistic whose bound may cut, whether or not it did."""
+
+LIMITED = "counts per patient stop at a limit"
+"""Of every estimate of a statistic that reads a count per patient whose limit may tell."""
+
+OF_ALL = (*PATIENTS_LEFT_OUT, CUT, LIMITED)
+"""Flags that all numbers of a statistic have."""
 
 
 class Covers(enum.Enum):
@@ -44,8 +68,8 @@ class Estimate:
         key: Labels of its cell; empty for a single number.
         value: In ``unit``; None when the noise leaves no usable value (a flag says why).
         standard_error: In ``unit``; of the randomness that the interval covers.
-        lower: Lower end of the interval.
-        upper: Upper end.
+        lower: Lower end of the interval; None when it has none.
+        upper: Upper end; None when it has none, as beyond a horizon (a flag says why).
         level: Coverage of the interval.
         covers: Which randomness it covers.
         unit: UCUM code, or "persons", "rows".

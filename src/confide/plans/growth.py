@@ -12,6 +12,8 @@ References:
         https://arxiv.org/abs/2202.08312
 """
 
+from dataclasses import replace
+
 from confide.plans.canonical import digest
 from confide.plans.plan import Plan
 from confide.tables.factorized import FactorizedAggregate
@@ -39,6 +41,11 @@ def growing_question(plan: Plan) -> str:
     for measurement in value["measurements"]:
         measurement["aggregate"].pop("until", None)
     return digest(value)
+
+
+def continued(plan: Plan, *, before: Plan) -> Plan:
+    """Return a growing plan that states who may be left out as the plan that it continues does."""
+    return replace(plan, dataset=replace(plan.dataset, patients=before.dataset.patients))
 
 
 def appended(

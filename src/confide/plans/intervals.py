@@ -16,13 +16,15 @@ References:
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.rare_counts import least_mean
+
+_ROUNDS = 3  # the quantile depends little on where the end is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,15 +121,20 @@ def quantile(components: Iterable[Component], *, level: float) -> float:
         2.12
     """
     parts = list(components)
+    smooth, half = _reach(parts, level=level)
+    return smooth + half / math.sqrt(variance(parts)) if half > 0 else smooth
+
+
+def _reach(parts: Sequence[Component], *, level: float) -> tuple[float, float]:
+    """Return the quantile of the error as if it were smooth, in deviations, and half its step."""
     total = variance(parts)
     normal = NormalDist().inv_cdf((1 + level) / 2)
     if total <= 0:
-        return normal
+        return normal, 0.0
     kappa = sum(part.excess_kurtosis * (part.variance / total) ** 2 for part in parts)
     laplace = -math.log1p(-level) / math.sqrt(2)
     smooth = normal + (laplace - normal) * math.pow(min(max(kappa, 0.0), 3.0) / 3, 0.75)
-    step = sum(part.step * part.variance / total for part in parts)
-    return smooth + step / 2 / math.sqrt(total)
+    return smooth, sum(part.step * part.variance / total for part in parts) / 2
 
 
 def cautious_variance(spread: float, *, error: float) -> float:
@@ -162,11 +169,51 @@ def ratio_interval(
     a = denominator**2 - c2
     b = -(2 * numerator * denominator + c1)
     c = numerator**2 - c0
-    discriminant = b * b - 4 * a * c
-    if a <= 0 or discriminant < 0:
+    if a <= 0:
         return None
-    root = math.sqrt(discriminant)
+    # the ratio itself is in it, so what is less than 0 is rounding, or a variance past its end
+    root = math.sqrt(max(0.0, b * b - 4 * a * c))
     return (-b - root) / (2 * a), (-b + root) / (2 * a)
+
+
+def score_interval(
+    numerator: float,
+    denominator: float,
+    *,
+    coefficients: tuple[float, float, float],
+    parts: Callable[[float], Sequence[Component]],
+    level: float,
+) -> tuple[float, float] | None:
+    """Return {t : |numerator − t·denominator| ≤ q(t)·√(c₀ + c₁t + c₂t²) + h(t)}.
+
+    None when it is unbounded.  Quantile and half step are those of the error *at the end*: at the
+    estimate a part may be 0 that is not 0 there, such as the sampling error of nobody's share.  The
+    half step is added and never multiplied: in deviations of a noise that is much smaller than its
+    step it would be many, and as many of every other part.
+
+    Args:
+        numerator: Of the ratio.
+        denominator: Of the ratio, not 0.
+        coefficients: c of the variance of numerator − t·denominator.
+        parts: Its independent parts at t.
+        level: Coverage.
+    """
+    found = []
+    for place, sign in ((0, -1), (1, 1)):
+        end = numerator / denominator
+        ends: list[float] = []
+        for _ in range(_ROUNDS):
+            smooth, half = _reach(parts(end), level=level)
+            half = half if ends else 0.0  # at the estimate it may be that of a part alone
+            c0, c1, c2 = (smooth**2 * c for c in coefficients)
+            shifted = numerator + sign * half
+            both = ratio_interval(shifted, denominator, coefficients=(c0, c1, c2))
+            if both is None:
+                return None
+            end = both[place]
+            ends.append(end)
+        found.append(sign * max(sign * end for end in ends[1:]))
+    return found[0], found[1]
 
 
 def share(
@@ -205,12 +252,21 @@ def share(
         return Share(value=None, standard_error=None, lower=0.0, upper=1.0)
     p = _within(having / total)
     second = noise if other is None else other
-    parts = [noise.times(1 - p), second.times(p), Component(variance=spread * p * (1 - p))]
-    squared = quantile(parts, level=level) ** 2
-    fixed, sampled = squared * noise.variance, squared * spread
-    both = fixed + squared * second.variance
-    interval = ratio_interval(
-        having, total, coefficients=(fixed, sampled - 2 * fixed, both - sampled)
+
+    def parts(t: float) -> list[Component]:
+        sampled = Component(variance=spread * max(t * (1 - t), 0.0))
+        return [noise.times(1 - t), second.times(t), sampled]
+
+    interval = score_interval(
+        min(max(having, 0.0), total),  # else much noise below 0 would leave nothing
+        total,
+        coefficients=(
+            noise.variance,
+            spread - 2 * noise.variance,
+            noise.variance + second.variance - spread,
+        ),
+        parts=parts,
+        level=level,
     )
     low, high = (0.0, 1.0) if interval is None else interval
     if spread > 0:
@@ -221,7 +277,7 @@ def share(
         low, high = min(low, few[0]), max(high, 1 - few[1])
     return Share(
         value=p,
-        standard_error=math.sqrt(variance(parts)) / total,
+        standard_error=math.sqrt(variance(parts(p))) / total,
         lower=min(_within(low), p),
         upper=max(_within(high), p),
     )

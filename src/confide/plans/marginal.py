@@ -17,15 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.plans.classes import basis, by_class, gaussian_shares, joined
-from confide.plans.link import variance
+from confide.plans.link import mean, variance
 from confide.tables.descent import DescentAggregate, Family
 
 Array: TypeAlias = NDArray[np.float64]
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
-_FEWEST = 3.0  # totals are taken to be at least this many standard deviations of their noise
+FEWEST = 3.0  # totals are taken to be at least this many standard deviations of their noise
 _MOST = 0.9  # a marginal mean is taken to be at most this, as follow-up ends at 1
+_RARE = 0.1  # a mean risk below it, or of those without, is too far from 1/2 for Newton's steps
+_HALVINGS = 40
 _LEAST = 0.1  # an interval has at least this share of the events it would have at an even rate
 
 
@@ -81,9 +83,9 @@ def started(aggregate: DescentAggregate, totals: Array, *, rows: float, noise: f
                 joined=lambda stack: np.asarray(stack[0]),
             )
         case Family.MULTINOMIAL:
-            return _of_classes(totals, rows=rows, least=_FEWEST * noise)
+            return _of_classes(totals, rows=rows, least=FEWEST * noise)
         case Family.POISSON:
-            least = _FEWEST * noise
+            least = FEWEST * noise
             events, spent = (max(float(total), least) for total in totals)
             rate, each, masses = np.array([events / spent]), events / rows, np.array([events])
         case Family.HAZARD:
@@ -129,9 +131,9 @@ def _events(
     widths = np.diff(np.array(aggregate.edges)) / aggregate.edges[-1]
     left = exits.sum(axis=1)
     risk = rows - np.concatenate([[0.0], np.cumsum(left)[:-1]])
-    spent = widths * np.maximum(risk - left / 2, _FEWEST * noise)
+    spent = widths * np.maximum(risk - left / 2, FEWEST * noise)
     events = exits[:, 1]
-    whole = max(float(events.sum()), _FEWEST * noise * math.sqrt(len(events)))
+    whole = max(float(events.sum()), FEWEST * noise * math.sqrt(len(events)))
     even = whole * spent / spent.sum()
     apart = events - even
     share = max(0.0, 1 - len(events) * noise**2 / max(float(apart @ apart), 1e-300))
@@ -169,3 +171,46 @@ def gaussian_curvature(family: Family, theta: Array) -> Array:
     curve[0, 1:] = curve[1:, 0] = one * along
     curve[1:, 1:] += (two - zero) * np.outer(along, along)
     return np.asarray(curve + 1e-9 * np.eye(len(theta)))
+
+
+def rare_start(theta: Array, gradient: Array, *, rows: float, least: float) -> tuple[Array, Array]:
+    """Return where a logistic step should begin, and the gradient there, if terms were Gaussian.
+
+    Newton's step towards a rare outcome is short: from 1/2 it takes the log odds to −2, and from
+    there by −1 at a time, whatever they are.  The intercept of the gradient says how many have the
+    outcome, so the step begins at the intercept at which the mean risk is their share.  Where that
+    is not rare, nor almost all, nothing changes.
+
+    Args:
+        theta: Where the gradient was taken; shape (d,).
+        gradient: Noisy; shape (d,).
+        rows: Noisy sum of the weights.
+        least: Fewest with the outcome, or without, that are told from none.
+
+    Example:
+        >>> at, _ = rare_start(np.zeros(2), np.array([-490.0, 0.0]), rows=1000, least=3)
+        >>> at.round(2).tolist()
+        [-4.6, 0.0]
+    """
+    gradient_here = _mean_gradient(theta)
+    share = float(gradient_here[0]) + float(gradient[0]) / rows
+    fewest = min(least / rows, _RARE)
+    share = min(max(share, fewest), 1 - fewest)
+    if _RARE <= share <= 1 - _RARE:
+        return theta, gradient
+    length = float(np.linalg.norm(theta[1:]))
+    low, high = -16.0 - 4 * length, 16.0 + 4 * length
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        risk = float(WEIGHTS @ mean(Family.LOGISTIC, middle + length * NODES))
+        low, high = (middle, high) if risk < share else (low, middle)
+    begun = np.concatenate([[(low + high) / 2], theta[1:]])
+    return begun, gradient - rows * (_mean_gradient(begun) - gradient_here)
+
+
+def _mean_gradient(theta: Array) -> Array:
+    """Return E[μ(θᵀz)·z] for z = (1, w) with standard normal w; shape (d,)."""
+    length = float(np.linalg.norm(theta[1:]))
+    risk = mean(Family.LOGISTIC, theta[0] + length * NODES) * WEIGHTS
+    along = theta[1:] / length if length > 1e-12 else np.zeros(len(theta) - 1)
+    return np.concatenate([[float(risk.sum())], float(risk @ NODES) * along])

@@ -1,4 +1,4 @@
-"""What a model in rounds publishes of its terms: ratios, coefficients, those that predict, rows."""
+"""What a model in rounds publishes: ratios, coefficients, those that predict, sum of weights."""
 
 import math
 from dataclasses import dataclass
@@ -13,6 +13,8 @@ from confide.tables.relation import domain
 from confide.tables.schema import Dataset, Domain
 
 DROWNED_FLAG = "drowned in noise"
+STOPPED = "stopped short"
+FEW_EVENTS = "too few events"
 TOO_FEW = "denominator too small"
 
 
@@ -48,18 +50,13 @@ class Published:
         error = size * math.sqrt(variance(parts))
         width = quantile(parts, level=self.level) * error
         value = size * float(found.coefficients[place])
-        flags = (
-            (TOO_FEW,)
-            if not found.usable
-            else (DROWNED_FLAG,)
-            if found.drowned[place] > DROWNED
-            else ()
-        )
+        flags = _flags(found, place)
+        told = not flags or flags == (DROWNED_FLAG,)
         log_ratio = Estimate(
             statistic=self.statistic,
             quantity="coefficient" if slope else "intercept",
             key=key,
-            value=value if found.usable else None,
+            value=value if told else None,
             standard_error=None if flags else error,
             lower=None if flags else value - width,
             upper=None if flags else value + width,
@@ -75,7 +72,7 @@ class Published:
             statistic=self.statistic,
             quantity=self.ratio,
             key=key,
-            value=_exp(value) if found.usable else None,
+            value=_exp(value) if told else None,
             standard_error=None,
             lower=None if flags else _exp(value - width),
             upper=None if flags else _exp(value + width),
@@ -102,16 +99,17 @@ class Published:
             level=self.level,
             covers=Covers.SAMPLING_AND_NOISE,
             unit=unit,
-            flags=() if found.usable else (TOO_FEW,),
+            flags=(TOO_FEW,) if not found.usable else (STOPPED,) if found.stopped else (),
         )
 
-    def rows(
-        self, found: Fit, *, unit: str, width: float, key: tuple[str, ...] = ("all",)
-    ) -> Estimate:
-        """Return the noisy number of rows, or persons, that were fitted, ∓ ``width``."""
+    def weighed(self, found: Fit, *, width: float, key: tuple[str, ...] = ("all",)) -> Estimate:
+        """Return the noisy sum of the weights, at most 1 a patient, ∓ ``width``.
+
+        It is no number of rows: unusual covariates weigh less.
+        """
         return Estimate(
             statistic=self.statistic,
-            quantity="count",
+            quantity="sum of weights",
             key=key,
             value=max(found.rows, 0.0),
             standard_error=None,
@@ -119,9 +117,22 @@ class Published:
             upper=found.rows + width,
             level=self.level,
             covers=Covers.NOISE,
-            unit=unit,
+            unit="1",
             flags=() if found.usable else (TOO_FEW,),
         )
+
+
+def _flags(found: Fit, place: int) -> tuple[str, ...]:
+    """Return why a coefficient has no interval; of a drowned one the value is still shown."""
+    if not found.usable:
+        return (TOO_FEW,)
+    if found.stopped:
+        return (STOPPED,)
+    if found.drowned[place] > DROWNED:
+        return (DROWNED_FLAG,)
+    if found.few[place]:
+        return (FEW_EVENTS,)
+    return (STOPPED,) if found.short[place] else ()
 
 
 def forecast_of(curve: float, *, noise: float, scale: Scale, level: float, note: str) -> Forecast:

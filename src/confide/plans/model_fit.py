@@ -2,7 +2,8 @@
 
 *Law.*  Near the solution θ* of Σ w·r·z = 0 a gradient is H(θ* − θ) + noise, so a late round gives
 θ + H⁻¹g = θ* + H⁻¹·noise, and the mean over k of them is the estimate.  θ* has covariance H⁻¹JH⁻¹
-about the truth [CP93]; the noise s of each gradient adds s²H⁻²/k.
+about the truth [CP93]; the noise s of each gradient adds s²H⁻²/k.  Where a category has few events
+that law does not hold (:mod:`.level_events`).
 
 References:
     [CP93] Carroll, Pederson. On robustness in the logistic regression model. JRSS B 55(3), 1993.
@@ -18,10 +19,15 @@ import numpy as np
 
 from confide.plans.classes import against, basis
 from confide.plans.descent import Array, Walk, walk, weight_of
+from confide.plans.level_events import Believed, Flags, believed, believed_classes
 from confide.tables.descent import UNIT, DescentAggregate, Family
 from confide.tables.descent_scale import Scale
 from confide.tables.schema import Dataset
 
+_FARTHEST = 3.0  # of its error, that the last step may go
+_CURVED = 5.0  # its square is at most so many errors, as that is how Newton's steps err
+_STARTED = 3  # as counts start from at least three times the noise
+_TURNED = 0.6  # of the least curvature of counts, that noise may turn
 DROWNED = 0.5
 """Share of a term's variance that noise may make up before its coefficient has no interval."""
 
@@ -37,8 +43,11 @@ class Fit:
         noise: Variance of each from noise.
         predicting: Coefficients drawn to 0 by their error.
         drowned: Share of a term's variance that noise could make up; 0 for intercepts.
+        few: Whether its category, or the one it is compared with, has too few events.
+        short: Whether rounds ended short of its solution, whatever they did elsewhere.
         rows: Noisy number of rows that were fitted.
         usable: Whether there are enough of them.
+        stopped: Whether the rounds ended short of the solution, as far as noisy answers tell.
     """
 
     coefficients: Array
@@ -46,8 +55,11 @@ class Fit:
     noise: Array
     predicting: Array
     drowned: Array
+    few: Flags
+    short: Flags
     rows: float
     usable: bool
+    stopped: bool
 
 
 def fitted(
@@ -58,7 +70,8 @@ def fitted(
     first = aggregate.intercepts
     back = _back(walked.whitened.matrix / UNIT, intercepts=first)
     drowned = np.concatenate([np.zeros(first), walked.whitened.drowned[1:]])
-    return _told(walked, back=back, drowned=drowned, aggregate=aggregate)
+    law = believed(walked, aggregate=aggregate, dataset=dataset)
+    return _told(walked, back=back, drowned=drowned, law=law, aggregate=aggregate)
 
 
 def fitted_classes(
@@ -76,10 +89,13 @@ def fitted_classes(
     apart = against(vectors[others] - vectors[reference], size=len(matrix))
     back = np.kron(np.eye(len(others)), matrix) @ apart
     drowned = np.tile(walked.whitened.drowned, len(others))
-    return _told(walked, back=back, drowned=drowned, aggregate=aggregate)
+    law = believed_classes(walked, aggregate=aggregate, reference=reference, dataset=dataset)
+    return _told(walked, back=back, drowned=drowned, law=law, aggregate=aggregate)
 
 
-def _told(walked: Walk, *, back: Array, drowned: Array, aggregate: DescentAggregate) -> Fit:
+def _told(
+    walked: Walk, *, back: Array, drowned: Array, law: Believed, aggregate: DescentAggregate
+) -> Fit:
     """Return what a walk says of the coefficients that ``back`` takes those of its steps to."""
     inverse = np.asarray(np.linalg.inv(walked.curvature), dtype=np.float64)
     error = back @ inverse
@@ -90,12 +106,32 @@ def _told(walked: Walk, *, back: Array, drowned: Array, aggregate: DescentAggreg
     return Fit(
         coefficients=back @ walked.estimate,
         sampling=wider * np.einsum("ij,jk,ik->i", error, walked.spread, error),
-        noise=noise,
+        noise=noise + law.added,
         predicting=back @ walked.theta,
         drowned=drowned,
+        few=law.few,
+        short=law.short,
         rows=walked.whitened.rows,
         usable=walked.whitened.usable,
+        stopped=_stopped(walked, inverse=inverse, aggregate=aggregate),
     )
+
+
+def _stopped(walked: Walk, *, inverse: Array, aggregate: DescentAggregate) -> bool:
+    """Return whether rounds ended short of the solution; the law of the error is not theirs then.
+
+    That is so where the last step is long against the error that it should have.  Counts are far
+    from Newton's law too where noise is large against the least curvature, that of few events.
+    """
+    if aggregate.family is Family.MULTINOMIAL or not math.isfinite(walked.noise):
+        return False
+    noise = walked.noise**2 * np.eye(len(inverse))
+    error = math.sqrt(float(np.trace(inverse @ (walked.spread + noise) @ inverse)))
+    if walked.last > error * _FARTHEST or walked.last**2 > error * _CURVED:
+        return True
+    least = float(np.linalg.eigvalsh(walked.curvature)[0])
+    turned = walked.each * math.sqrt(len(inverse) + _STARTED)
+    return aggregate.family is Family.POISSON and turned > _TURNED * least
 
 
 def _of_blurred_curvature(walked: Walk, *, error: Array, classes: int) -> Array:

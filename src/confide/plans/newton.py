@@ -101,6 +101,14 @@ class Steps:
     Where a step led is θ* + H⁻¹·noise once the place it began at was near; from farther away it
     errs by the square of the distance too.  So the mean is over the last steps that agree with
     each other as well as noise lets them.
+
+    Attributes:
+        intercepts: Number of intercepts.
+        each: Standard deviation of a coordinate of one gradient.
+        mean: Of the steps that agree.
+        noise: Standard deviation of a coordinate of the mean of their gradients.
+        last: Length of the last step.
+        asked: Where each gradient was asked for.
     """
 
     def __init__(
@@ -112,18 +120,38 @@ class Steps:
         self._groups = max(1, aggregate.classes - 1)
         self.intercepts = aggregate.intercepts
         self._multipliers = scale.gradients[first:]
-        self._each = sigma / (scale.gradients[first] * UNIT * RESIDUAL)
+        self.each = sigma / (scale.gradients[first] * UNIT * RESIDUAL)
         self._taken: list[Array] = []
         self.mean = np.zeros(scale.size)
-        self.noise = self._each
+        self.noise = self.each
+        self.last = 0.0
+        self.asked: list[Array] = []
 
-    def follow(self, flat: Array, *, start: Array, curve: Callable[[Array], Array]) -> Array:
-        """Return where the gradients lead, one after another, drawn to 0 by their error."""
+    def follow(
+        self,
+        flat: Array,
+        *,
+        start: Array,
+        curve: Callable[[Array], Array],
+        begin: Callable[[Array, Array], tuple[Array, Array]] = lambda at, gradient: (at, gradient),
+    ) -> Array:
+        """Return where the gradients lead, one after another, drawn to 0 by their error.
+
+        Args:
+            flat: Noisy gradients, one after another.
+            start: Where the first was taken.
+            curve: H at a place.
+            begin: Where a step begins, and the gradient there, of one that was taken elsewhere.
+        """
         theta = self.mean = start
         for each, b in zip(self._read(flat), self._multipliers, strict=False):
+            self.asked.append(theta)
+            theta, gradient = begin(theta, each / (b * UNIT * RESIDUAL))
             steep = curve(theta)
-            step = np.linalg.solve(steep, each / (b * UNIT * RESIDUAL))
-            self._taken.append(theta + self._limited(step, curve=steep))
+            step = np.asarray(np.linalg.solve(steep, gradient), dtype=np.float64)
+            limited = self._limited(step, curve=steep)
+            self.last = float(np.linalg.norm(limited))
+            self._taken.append(theta + limited)
             self._average(steep)
             drawn = _shrunk(
                 self.mean,
@@ -155,11 +183,11 @@ class Steps:
         """Take the mean of the last steps for as long as the one before agrees with it."""
         mean, count = self._taken[-1], 1
         for earlier in reversed(self._taken[:-1]):
-            apart = curve @ (earlier - mean) / (self._each * math.sqrt(1 + 1 / count))
+            apart = curve @ (earlier - mean) / (self.each * math.sqrt(1 + 1 / count))
             if float(apart @ apart) > self._size + _AGREE * math.sqrt(2 * self._size):
                 break
             mean, count = (mean * count + earlier) / (count + 1), count + 1
-        self.mean, self.noise = mean, self._each / math.sqrt(count)
+        self.mean, self.noise = mean, self.each / math.sqrt(count)
 
 
 def _shrunk(theta: Array, *, curve: Array, noise: float, intercepts: int, groups: int) -> Array:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from confide.plans.consistency import Consistent, Weights
-from confide.plans.intervals import Component, quantile, ratio_interval, variance
+from confide.plans.intervals import Component, quantile, score_interval, variance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,24 +119,23 @@ def ratio(
     first = groups * of.component(numerator).variance
     last = groups * of.component(denominator).variance
     both = groups * of.covariance(numerator, denominator)
-    parts = [
-        *column.parts(_combined(numerator, denominator, factor=-at)),
-        Component(variance=spread[0] + at * spread[1] + at**2 * spread[2]),
-    ]
-    squared = quantile(parts, level=column.level) ** 2
-    interval = ratio_interval(
+
+    def parts(t: float) -> list[Component]:
+        sampled = max(spread[0] + t * spread[1] + t**2 * spread[2], 0.0)
+        noises = column.parts(_combined(numerator, denominator, factor=-t))
+        return [*noises, Component(variance=sampled)]
+
+    interval = score_interval(
         min(number, max(0.0, column.sum(numerator))),
         number,
-        coefficients=(
-            squared * (first + spread[0]),
-            squared * (spread[1] - 2 * both),
-            squared * (last + spread[2]),
-        ),
+        coefficients=(first + spread[0], spread[1] - 2 * both, last + spread[2]),
+        parts=parts,
+        level=column.level,
     )
     low, high = (0.0, 1.0) if interval is None else interval
     return Found(
         value=at,
-        error=math.sqrt(variance(parts)) / number,
+        error=math.sqrt(variance(parts(at))) / number,
         lower=min(cut(low, most=1.0), at),
         upper=max(cut(high, most=1.0), at),
     )

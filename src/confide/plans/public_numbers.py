@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from confide.errors import ContractError, UnknownNameError
+from confide.privacy.exact import takes_numbers
 
 
+@takes_numbers
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicNumber:
     """One number of a public table.

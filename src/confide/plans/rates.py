@@ -30,9 +30,9 @@ References:
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from confide.plans.intervals import Component, quantile, ratio_interval, variance
+from confide.plans.intervals import Component, quantile, score_interval, variance
 from confide.plans.rare_counts import least_mean
 
 
@@ -140,15 +140,18 @@ def ratio(cell: Cell, *, spread: float, curve: float, level: float) -> Rate:
         return NO_RATE
     events = max(cell.events, 0.0)
     value = events / cell.base
-    sampled = max(spread * value - curve * value**2, 0.0)
-    parts = [s.noise.times(s.events - value * s.base) for s in cell.noise]
-    parts.append(Component(variance=sampled))
-    squared = quantile(parts, level=level) ** 2
-    c0, c1, c2 = (squared * c for c in _coefficients(cell.noise))
-    interval = ratio_interval(
+
+    def parts(t: float) -> list[Component]:
+        sampled = Component(variance=max(spread * t - curve * t**2, 0.0))
+        return [*(s.noise.times(s.events - t * s.base) for s in cell.noise), sampled]
+
+    c0, c1, c2 = _coefficients(cell.noise)
+    interval = score_interval(
         events,
         cell.base,
-        coefficients=(c0, c1 + squared * spread, c2 - squared * curve),
+        coefficients=(c0, c1 + spread, c2 - curve),
+        parts=parts,
+        level=level,
     )
     low, high = (0.0, None) if interval is None else interval
     if spread > 0:
@@ -157,7 +160,7 @@ def ratio(cell: Cell, *, spread: float, curve: float, level: float) -> Rate:
         low = min(low, least_mean(events, deviation=deviation, level=level) / cell.base)
     return Rate(
         value=value,
-        standard_error=math.sqrt(variance(parts)) / cell.base,
+        standard_error=math.sqrt(variance(parts(value))) / cell.base,
         lower=min(max(low, 0.0), value),
         upper=None if high is None else max(high, value),
     )
@@ -197,25 +200,26 @@ def standardized(
         return NO_RATE
     value = max(sum(w * cell.events / cell.base for cell, w in used), 0.0)
     crude = max(sum(c.events for c, _ in used), 1.0) / sum(c.base for c, _ in used)
-    parts, typical, spread, curve = [], 0.0, 0.0, 0.0
+    noises, typical, spread, curve = [], 0.0, 0.0, 0.0
     for cell, w in used:
         rate = (max(cell.events, 0.0) + 0.5) / (cell.base + 0.5 / crude)
-        parts += [s.noise.times(w * (s.events - rate * s.base) / cell.base) for s in cell.noise]
+        noises += [s.noise.times(w * (s.events - rate * s.base) / cell.base) for s in cell.noise]
         typical += w * rate
         spread += w**2 * rate / cell.base
         curve += w**2 * rate**2 / cell.base if persons else 0.0
     spread, curve = (spread / typical, curve / typical**2) if sampled else (0.0, 0.0)
-    noise = variance(parts)
-    parts = [replace(part, step=part.step * part.variance / noise) for part in parts if noise > 0]
-    parts.append(Component(variance=max(spread * value - curve * value**2, 0.0)))
-    squared = quantile(parts, level=level) ** 2
-    interval = ratio_interval(
-        value, 1.0, coefficients=(squared * noise, squared * spread, -squared * curve)
+    noise = variance(noises)
+
+    def parts(t: float) -> list[Component]:
+        return [*noises, Component(variance=max(spread * t - curve * t**2, 0.0))]
+
+    interval = score_interval(
+        value, 1.0, coefficients=(noise, spread, -curve), parts=parts, level=level
     )
     low, high = (0.0, None) if interval is None else interval
     return Rate(
         value=value,
-        standard_error=math.sqrt(variance(parts)),
+        standard_error=math.sqrt(variance(parts(value))),
         lower=min(max(low, 0.0), value),
         upper=None if high is None else max(high, value),
     )

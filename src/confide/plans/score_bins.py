@@ -14,13 +14,14 @@ References:
 
 import functools
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.tables.descent import SCORE_CUTS
+from confide.tables.descent import SCORE_BINS, SCORE_CUTS
 
 Array: TypeAlias = NDArray[np.float64]
 Stretch: TypeAlias = tuple[float, float]
@@ -34,7 +35,12 @@ SHARES = np.diff(_CUTS)
 PLACES = _CUTS[:-1, None] + SHARES[:, None] * (np.arange(INSIDE) + 0.5) / INSIDE
 """Shares of scores below evenly filled places of each bin; shape (SCORE_BINS, INSIDE)."""
 NORMAL: Stretch = (1.0, 1.0)
+ALIKE = "predictions alike"
+"""Flag of what cannot be told of a model that predicts the same of everybody."""
+UNBOUNDED = "slope without bounds"
+"""Flag of a calibration slope of which patients do not say how far it may reach."""
 _SHORTEST, _LONGEST = 0.2, 3.0
+_DIGITS = range(3, 7)
 
 
 def deviates(stretch: Stretch = NORMAL) -> Array:
@@ -79,6 +85,50 @@ def _one(pair: Array, *, noise: float) -> float:
     share = usual + apart * max(0.0, 1 - error / max(apart**2, 1e-12))
     found = math.log(1 / usual) / math.log(1 / min(max(share, 1e-4), 0.9))
     return min(max(found, _SHORTEST), _LONGEST)
+
+
+def alike(edges: Sequence[float]) -> bool:
+    """Return whether edges of the bins are too near for most of them to differ.
+
+    Then patients are not told apart by their scores, and what is counted says nothing of ranks.
+
+    Args:
+        edges: In steps of the grid by which rows are counted, in ascending order.
+
+    Example:
+        >>> alike((5, 5, 5, 5, 5, 5, 5, 5, 6)), alike((-90, -60, -35, -17, 0, 17, 35, 60, 90))
+        (True, False)
+    """
+    return edges[-1] - edges[0] < SCORE_BINS - 2
+
+
+def labels(values: Sequence[float]) -> tuple[str, ...]:
+    """Return numbers with as few significant digits as tell them apart: three to six.
+
+    Numbers that six digits do not tell apart have the same label.
+
+    Example:
+        >>> labels([0.4581, 0.4583]), labels([0.25, 0.5])
+        (('0.4581', '0.4583'), ('0.25', '0.5'))
+    """
+    found: tuple[str, ...] = ()
+    for digits in _DIGITS:
+        found = tuple(f"{value:.{digits}g}" for value in values)
+        if len(set(found)) == len(found):
+            break
+    return found
+
+
+def may_end(edges: Sequence[str], *, start: int, last: int) -> bool:
+    """Return whether a range of bins has ends of its own, and leaves one for the next.
+
+    Args:
+        edges: Labels of all ends, SCORE_BINS + 1 of them.
+        start: First bin of the range.
+        last: Its last bin.
+    """
+    end = edges[last + 1]
+    return end != edges[start] and (last == SCORE_BINS - 1 or end != edges[-1])
 
 
 @functools.cache

@@ -34,7 +34,7 @@ from confide.plans.estimates import Estimate
 from confide.plans.house_rule import HouseRule
 from confide.plans.plan import Measurement, Noisy, Study
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, cell_keys, moment_range
-from confide.tables.expression import Holds
+from confide.tables.expression import Expression, Holds
 from confide.tables.schema import Dataset
 
 FLAG = "small cell"
@@ -149,11 +149,10 @@ def _measured(
             continue
         match measurement.aggregate:
             case Aggregate(value=Ones(), axes=axes):
-                apart = isinstance(axes[-1], Holds) if axes else False
                 keys = cell_keys(axes, dataset=dataset)
                 for key, count in zip(keys, noisy, strict=True):
                     if count < rule.least:
-                        yield key[:-1] if apart else key
+                        yield _line(key, axes)
             case MomentAggregate(axes=axes) as moments:
                 worth = moment_range(moments, dataset=dataset).magnitude
                 keys = cell_keys(axes, dataset=dataset)
@@ -161,9 +160,14 @@ def _measured(
                 for place, key in enumerate(keys):
                     total = sum(noisy[place * width : (place + 1) * width])
                     if Fraction(total, worth) < rule.least:
-                        yield key
+                        yield _line(key, axes)
             case _:
                 pass
+
+
+def _line(key: Key, axes: Sequence[Expression]) -> Key:
+    """Return the line of a cell: a share's is that of those who have it and those who lack it."""
+    return key[:-1] if axes and isinstance(axes[-1], Holds) else key
 
 
 def _is_count(estimate: Estimate) -> bool:

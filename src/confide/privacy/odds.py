@@ -96,6 +96,8 @@ def posterior_bound(loss: PureDP, *, prior: Fraction, digits: int = 3) -> Decima
         Decimal('0.017')
     """
     _require_probability("prior", prior)
+    if loss.epsilon > _LARGEST_EPSILON:
+        return Decimal(1)  # no belief is larger
     factor = _factor(loss.epsilon)
     bound = prior * factor / (1 - prior + prior * factor)  # increases with the factor
     return Decimal((bound * 10**digits).__ceil__()).scaleb(-digits)

@@ -30,7 +30,7 @@ from confide.release.against_sources import sources_in_heads, sources_in_rows
 from confide.release.checks import Check
 from confide.release.verify_reuse import is_reuse
 
-ROTATED = "key-rotated"
+ROTATED, WENT_ON = "key-rotated", "unfrozen"
 
 
 def read_chain(path: Path) -> tuple[tuple[Event, ...], tuple[SignedHead, ...]]:
@@ -205,18 +205,25 @@ def _is_issuers(heads: Sequence[SignedHead], *, key: str) -> bool:
     """Return whether the first of some heads is the word of a certificate's issuer.
 
     Of their key; or of one that it replaced, directly or by others: then every head from here to
-    the row that replaced it is there and of that key, and the head of that row is of the next.  A
-    head says nothing of the row before it, so this shows no more than that the issuer went on from
-    here; rows of the chain hold the old key's own word for the new one.
+    the row that replaced it is there and of that key, and the head of that row is of the next.
+    After rows that were lost the numbers begin again, at a later row than the first, where an
+    officer went on.  A head says nothing of the row before it, so this shows no more than that the
+    issuer went on from here; rows of the chain hold the old key's own word for the new one.
     """
     place = 0
     while is_signed(heads[place], keys=(heads[place].key,)):
         if heads[place].key == key:
             return True
         place += 1
-        if place == len(heads) or heads[place].number != heads[place - 1].number + 1:
+        if place == len(heads) or not _follows(heads[place], heads[place - 1], first=heads[0]):
             return False
         same = heads[place].key == heads[place - 1].key
         if not same and heads[place].kind != ROTATED:
             return False
     return False
+
+
+def _follows(head: SignedHead, before: SignedHead, *, first: SignedHead) -> bool:
+    """Return whether a head is the next one, or of where an officer went on without rows."""
+    went_on = head.kind == WENT_ON and first.number < head.number <= before.number
+    return went_on or head.number == before.number + 1

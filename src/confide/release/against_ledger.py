@@ -87,9 +87,9 @@ def _against(name: str, said: Json, true: Json, *, line: str) -> Check:
 
 
 def payload_of(certificate: Json, *, ledger: Ledger, lineage: str) -> bytes | None:
-    """Return the noisy payload that the ledger stored for a certificate."""
+    """Return the noisy payload that the ledger stored for a certificate; None if withheld."""
     entry = _entry(certificate, ledger=ledger, lineage=lineage)
-    if entry is None or not entry.payload_sha256:
+    if entry is None or not entry.payload_sha256 or entry.withheld:
         return None
     return ledger.stored(entry.number).payload
 
@@ -98,7 +98,7 @@ def superseding(ledger: Ledger, *, lineage: str) -> Mapping[str, str]:
     """Return the id of the release that supersedes each release that one does."""
     found = {}
     for entry in ledger.entries(lineage):
-        if entry.state is not State.PUBLISHED:
+        if entry.state is not State.PUBLISHED or entry.withheld:
             continue
         try:
             study = stored_study(ledger.stored(entry.number).payload)

@@ -15,6 +15,7 @@ from confide.plans.soundness import asks_what_it_states, underpriced
 from confide.regular_file import read_bytes
 from confide.release.certificate import ALGORITHM, SIGNED_OVER
 from confide.release.keys import is_signed_by
+from confide.release.software import software
 from confide.tables.known import counting_as_no
 
 ALWAYS = (ALGORITHM, SIGNED_OVER)
@@ -100,13 +101,15 @@ def _question_check(plan: Plan) -> Check:
     return Check(name="sensitivities", holds=same, detail=detail)
 
 
-def file_checks(outputs: Json, *, folder: Path) -> Iterator[Check]:
+def file_checks(outputs: Json, *, certificate: Json, folder: Path) -> Iterator[Check]:
     """Compare published files with the digests that follow from the noisy numbers.
 
     Args:
         outputs: Rebuilt by the verifier: never a path that only the certificate names.
+        certificate: Says what was issued, and by which software.
         folder: Where the files are.
     """
+    issued = _issued_otherwise(certificate)
     for output in outputs:
         path = Path(output["path"])
         said = "was changed, or is not the table that follows from the noisy numbers"
@@ -116,7 +119,23 @@ def file_checks(outputs: Json, *, folder: Path) -> Iterator[Check]:
             yield Check(name=str(path), holds=False, detail="missing")
             continue
         same = found == output["sha256"]
+        if not same and issued.get(output["path"]) == found:
+            said = (
+                "is as it was issued, and not the table that this version of Confide makes of the "
+                "noisy numbers: another version issued it. Deliver it again, at no charge, or "
+                "verify it with the version that its certificate names"
+            )
         yield Check(name=str(path), holds=same, detail="" if same else said)
+
+
+def _issued_otherwise(certificate: Json) -> dict[str, str]:
+    """Return the digests of files as another version of Confide issued them; none of this one."""
+    try:
+        if certificate["software"]["source-sha256"] == software()["source-sha256"]:
+            return {}
+        return {str(each["path"]): str(each["sha256"]) for each in certificate["outputs"]}
+    except (KeyError, TypeError):
+        return {}
 
 
 def charges_check(certificate: Json, *, nano: Fraction, atto: Fraction, grown: bool) -> Check:

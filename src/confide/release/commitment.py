@@ -28,7 +28,14 @@ from pathlib import Path
 
 from confide.errors import ContractError
 from confide.plans.canonical import Json, canonical_bytes
-from confide.regular_file import descriptor, read_bytes, reading, require_regular, write_all
+from confide.regular_file import (
+    descriptor,
+    read_bytes,
+    reading,
+    replace_durable,
+    require_regular,
+    write_all,
+)
 from confide.rows.sources.fingerprint import SourceState
 
 SCHEME = "SHA-256(32-byte nonce ‖ SHA-256 of the snapshot)"
@@ -59,9 +66,9 @@ class Opening:
         return f"Opening(entry={self.entry[:16]!r})"
 
 
-def published(opening: Opening) -> Json:
+def published(opening: Opening | None) -> Json:
     """Return what a certificate says of the snapshot."""
-    return {"scheme": SCHEME, "value": opening.value()}
+    return None if opening is None else {"scheme": SCHEME, "value": opening.value()}
 
 
 def require_place(folder: Path) -> None:
@@ -92,7 +99,7 @@ def snapshot_digest(state: SourceState, *, folder: Path) -> bytes | None:
     if not state.holds():
         return None
     if any(known.get(path) != each for path, each in fresh.items()):
-        _replace(folder / DIGESTS, json.dumps(known | fresh).encode())
+        replace_durable(folder / DIGESTS, json.dumps(known | fresh).encode())
     named = [[Path(path).name, each[-1]] for path, each in sorted(fresh.items())]
     return hashlib.sha256(canonical_bytes(named)).digest()
 
@@ -177,7 +184,7 @@ def put_back(folder: Path, files: Mapping[str, bytes]) -> int:
         _append(folder, b"".join(b"\n" + line + b"\n" for line in missing))
     lacks = DIGESTS in files and not (folder / DIGESTS).exists()
     if lacks:
-        _replace(folder / DIGESTS, files[DIGESTS])
+        replace_durable(folder / DIGESTS, files[DIGESTS])
     return len(missing) + lacks
 
 
@@ -196,11 +203,3 @@ def _append(folder: Path, lines: bytes) -> None:
         os.fsync(file)
     finally:
         os.close(file)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    part = path.with_name(f".{path.name}.part")
-    file = descriptor(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    with os.fdopen(file, "wb") as out:
-        out.write(content)
-    part.replace(path)

@@ -25,7 +25,7 @@ import numpy as np
 
 from confide.budget.ledger import Ledger
 from confide.budget.lengths import require_reason
-from confide.budget.per_patient.store_folder import forget_people
+from confide.budget.per_patient.store_folder import forget_people, stores_of
 from confide.budget.per_patient.withdrawn import (
     FOLDER,
     Withdrawn,
@@ -67,11 +67,13 @@ class Forgotten:
         patients: How many ids were given.
         copies: Whether prepared copies were in use, which are deleted now.
         row: Of the ledger in which it is noted.
+        lost: Data sets whose per-patient budgets were kept under a hash key that is lost.
     """
 
     patients: int
     copies: bool
     row: int
+    lost: int
 
 
 def who_withdrew(folder: Path, *, ledger: Ledger | None) -> Withdrawn:
@@ -152,7 +154,7 @@ def withdraw(
         ContractError: If there are none, one cannot be an id, or rows have no persons; says which
             one by its place, and nothing was done.  If copies are being written: says what is
             done, and that the rest needs the same again.
-        LedgerFrozenError: If the patients' records are not whole.
+        LedgerFrozenError: If the patients' records are not whole; nothing was done.
     """
     from confide.rows.prepared.build import delete_copies
     from confide.rows.prepared.copies import PREPARED
@@ -180,8 +182,12 @@ def withdraw(
     words += [[engine.identity_as_text(reading) for reading in readings(each)] for each in ids]
     whole = sorted({each for read in words for each in read if each is not None})
     identities, key = np.array(whole, dtype=np.uint64), read_order_key(folder)
+    consent = ledger.desk.consent
+    stores, unread = stores_of(
+        folder / PATIENTS, hash_key=key, replaced=consent.hash_key_was_replaced
+    )
     said: dict[str, Any] = {"tag": list_withdrawn(folder / FOLDER, identities, hash_key=key)}
-    said["by"], consent = login(), ledger.desk.consent
+    said["by"] = login()
     if lost is None:
         row = consent.note_withdrawal(dataset.lineage, **said)
     else:
@@ -195,8 +201,8 @@ def withdraw(
             "copies and membership files still hold them, because `confide prepare` is running.",
             hint="When it is done, do the same again with the same ids.",
         ) from None
-    forget_people(folder / PATIENTS, identities, hash_key=key)
-    return Forgotten(patients=len(ids), copies=copies, row=row)
+    forget_people(stores, identities)
+    return Forgotten(patients=len(ids), copies=copies, row=row, lost=unread)
 
 
 def readings(given: str) -> tuple[str, ...]:

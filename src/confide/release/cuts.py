@@ -13,22 +13,18 @@ from dataclasses import replace
 from confide.plans.canonical import Json
 from confide.plans.count_limits import limits_of
 from confide.plans.cuts import cutting
-from confide.plans.estimates import Estimate
+from confide.plans.estimates import CUT, LIMITED, Estimate
 from confide.plans.plan import Plan
 from confide.release.noisy import NoisyAggregates
 from confide.tables.per_patient import CountOf
 
 LEFT_OUT, STOPS = "left-out", "stops"
-CUT = "rows beyond the bound are left out"
-"""Of every estimate of a statistic whose bound may cut, whether or not it did."""
 CUT_IN_WORDS = {
     "en": "What a patient has beyond this is left out: counts may be too low, other numbers may "
     "differ from those of all records, and no interval covers that.",
     "zh": "患者超出此上限的部分不计入：计数可能偏低，其他数值可能与全部记录所得的不同，"
     "且任何区间都不涵盖这一偏差。",
 }
-LIMITED = "counts per patient stop at a limit"
-"""Of every estimate of a statistic that reads a count per patient whose limit may tell."""
 TOLD = frozenset({LEFT_OUT, STOPS})
 """What certificates tell of bounds, by the names of the fields that they tell it in."""
 

@@ -29,12 +29,14 @@ def group_names(statistic: Statistic, *, width: int) -> tuple[str, ...]:
     return names if len(names) == width else tuple(f"group_{i + 1}" for i in range(width))
 
 
-def distinct_names(statistic: Statistic, *, width: int) -> tuple[str, ...]:
+def distinct_names(
+    statistic: Statistic, *, width: int, taken: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Return the names of the group columns, none of them that of another column of the table."""
     found: list[str] = []
     for name in group_names(statistic, width=width):
         fresh = name
-        while fresh in ("quantity", *_FIXED, *found):
+        while fresh in ("quantity", *_FIXED, *taken, *found):
             fresh += "_"
         found.append(fresh)
     return tuple(found)

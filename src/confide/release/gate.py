@@ -56,15 +56,17 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import canonical_bytes
 from confide.plans.descent import next_ask
 from confide.plans.events import events_json, free_json
-from confide.plans.growth import appended, growing_question, grown_to
+from confide.plans.growth import appended, continued, growing_question, grown_to
 from confide.plans.mechanisms import vector
 from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.soundness import require_sound
 from confide.release.certificate import guarantee_of
 from confide.release.growing import growth_of, step_taken
+from confide.release.left_out import require_somebody
 from confide.release.noisy import NoisyAggregates, read_payload, shows_noisy
 from confide.release.passage import Answer, Answering, Passage
 from confide.release.patients import AdmittedRows, EverybodysRows, require_caps_in_force, rows_of
+from confide.release.published import refuse_alike
 from confide.rows.engine import Engine, Exact, ExactAggregates
 from confide.tables.aggregate import (
     Aggregate,
@@ -93,6 +95,7 @@ class Gate:
         entropy: What noise is made of.
         report_incident: Told the incident id and the failure, for the steward's local log only.
         require_consent: Refuses once others withdrew than those whom the engine leaves out.
+        rehearse: Refuses a plan whose answer could not be certified and reported.
         patients: Where per-patient budgets are; needed under a policy that leaves patients out.
     """
 
@@ -101,6 +104,7 @@ class Gate:
     entropy: Entropy
     report_incident: Callable[[str, BaseException], None]
     require_consent: Callable[[], None]
+    rehearse: Callable[[Plan], None]
     patients: PatientStore | None = None
 
     def release(
@@ -109,6 +113,7 @@ class Gate:
         *,
         analyst: str,
         request_key: str,
+        again: bool = True,
         progress: Callable[[str], None] = lambda _: None,
     ) -> StoredRelease:
         """Return the stored noisy payload of a plan, charging it unless this request already was.
@@ -117,24 +122,29 @@ class Gate:
             plan: What to release.
             analyst: Account that asks.
             request_key: A retry with the same key returns the same bytes and costs nothing.
+            again: Charge it although another charge for the same was made just before.
             progress: Told the name of each stage.
 
         Raises:
             PolicyError: If a cap would be passed, or the terms differ; nothing is charged.
-            ContractError: If the plan does not follow from its statistics, or the source lacks what
-                it names; nothing is charged.
+            ContractError: If the plan does not follow from its statistics, the source lacks what it
+                names, or, without ``again``, the same was charged before; nothing is charged.
+            UnsupportedError: If its answer could not be certified and reported; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
         self._check(plan, progress=progress)
         taken = step_taken(plan, ledger=self.ledger, analyst=analyst, request_key=request_key)
         if taken is not None:
             return self._stored(taken)
+        if self.ledger.known(plan.digest(), analyst=analyst, request_key=request_key) is None:
+            require_somebody(plan, ledger=self.ledger)
+            self.rehearse(plan)
         stop = grown_to(plan)
         step = None
         if stop is not None:
             step = Step(question=growing_question(plan), start=0, stop=stop)
         request = _request(plan, analyst=analyst, request_key=request_key, step=step)
-        return self._pass(plan, request, before=None, progress=progress)
+        return self._pass(plan, request, before=None, again=again, progress=progress)
 
     def advance(
         self,
@@ -160,9 +170,9 @@ class Gate:
             ReleaseFailedError: If anything fails after reading began; the release then grows no
                 more.
         """
-        self._check(plan, progress=progress)
         stop, growth = grown_to(plan), growth_of(plan, ledger=self.ledger)
         if stop is None or growth is None:
+            self._check(plan, progress=progress)
             raise ContractError(
                 "No release of this study grows; nothing was charged for these periods.",
                 hint="Run the study first, with one running count and `through`; afterwards only "
@@ -174,8 +184,12 @@ class Gate:
         step = Step(
             question=growth.question, start=growth.position, stop=stop, continues=growth.opened
         )
-        request = _request(plan, analyst=analyst, request_key=request_key, step=step)
         before = self.ledger.stored(growth.latest)
+        opening = read_payload(self.ledger.stored(growth.opened).payload).plan
+        plan = continued(plan, before=opening)
+        self._check_source(plan, progress=progress)
+        self.rehearse(plan)
+        request = _request(plan, analyst=analyst, request_key=request_key, step=step)
         return self._pass(plan, request, before=before, progress=progress)
 
     def _done(self, growth: Growth, *, stop: int) -> Entry | None:
@@ -196,12 +210,16 @@ class Gate:
         return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
 
     def _check(self, plan: Plan, *, progress: Callable[[str], None]) -> None:
+        """Refuse a plan under other caps, or as :meth:`_check_source` does; reads no row."""
+        require_caps_in_force(plan, ledger=self.ledger, store=self.patients)
+        self._check_source(plan, progress=progress)
+
+    def _check_source(self, plan: Plan, *, progress: Callable[[str], None]) -> None:
         """Refuse a plan that is not sound, or that the source cannot answer; reads no row."""
         progress("check")
         require_sound(plan)
         guarantee_of(plan)  # a loss that no certificate can state is refused while that is free
-        require_caps_in_force(plan, ledger=self.ledger, store=self.patients)
-        self.engine.check(_asked(plan), dataset=plan.dataset)
+        self.engine.check(asked_of(plan), dataset=plan.dataset)
 
     def _pass(
         self,
@@ -209,9 +227,12 @@ class Gate:
         request: ChargeRequest,
         *,
         before: StoredRelease | None,
+        again: bool = True,
         progress: Callable[[str], None],
     ) -> StoredRelease:
         def admit(held: Reservation) -> Answering:
+            if not again:
+                refuse_alike(plan, ledger=self.ledger, reserved=held.entry)
             rows = rows_of(
                 plan,
                 held.entry,
@@ -239,7 +260,7 @@ class Gate:
         progress: Callable[[str], None],
     ) -> Answer:
         progress("read")
-        exact, members = rows.read(_asked(plan))
+        exact, members = rows.read(asked_of(plan))
         progress("noise")
         if before is None:
             noisy = self._randomize(plan, exact)
@@ -292,7 +313,7 @@ class Gate:
         return "" if shows_noisy(plan.study) else self.entropy.octets(_SALT).tobytes().hex()
 
 
-def _asked(plan: Plan) -> tuple[Asked, ...]:
+def asked_of(plan: Plan) -> tuple[Asked, ...]:
     """Return what the engine answers: the parts of each vector, in the order of the plan."""
     return tuple(part for measured in plan.measurements for part in parts(measured.aggregate))
 

@@ -37,7 +37,7 @@ def growable(plan: Plan, *, ledger: Ledger) -> int | None:
     By the plan and the ledger alone.
     """
     stop, growth = grown_to(plan), growth_of(plan, ledger=ledger)
-    if stop is None or growth is None or growth.closed or stop <= growth.position:
+    if stop is None or growth is None or _ended(growth) or stop <= growth.position:
         return None
     return growth.opened
 
@@ -55,11 +55,16 @@ def grown_before(
 
     They are of the plan's question, or of its study with another horizon, error or bound: whatever
     it asks for, its published periods would be drawn anew.  None where the request itself is known
-    to the ledger, which then delivers what it has; nor where nothing was ever published.
+    to the ledger, which then delivers what it has; nor where nothing was ever published, unless
+    somebody is at it.
     """
-    if grown_to(plan) is None:
-        return ()
     if ledger.known(plan.digest(), analyst=analyst, request_key=request_key) is not None:
+        return ()
+    return _alike(plan, ledger=ledger)
+
+
+def _alike(plan: Plan, *, ledger: Ledger) -> tuple[Growth, ...]:
+    if grown_to(plan) is None:
         return ()
     question, study = growing_question(plan), plan.study
     asked = ledger.of_study(plan.dataset.lineage, study=study.id, period=study.period)
@@ -68,7 +73,7 @@ def grown_before(
         growth
         for growth in ledger.growths(plan.dataset.lineage)
         if (growth.question == question or growth.opened in opened)
-        and growth.latest  # another may have been cancelled
+        and (growth.latest or ledger.is_under_way(growth.opened))  # another may have been cancelled
     )
 
 
@@ -76,16 +81,27 @@ def told_grown(growths: tuple[Growth, ...], *, plan: Plan) -> str:
     """Return what was charged and published of a growing plan's periods."""
     question = growing_question(plan)
     last = next((each for each in reversed(growths) if each.question == question), growths[-1])
+    if not last.latest:
+        return (
+            f"Somebody opens a release of study {plan.study.id!r} that grows, of ledger entry "
+            f"{last.opened}, which is charged for all of its periods and under way."
+        )
     if last.question != question:
         return (
             f"Study {plan.study.id!r} has a release that grows, of ledger entry {last.opened}, "
             f"and asks now under another plan: its {last.position} published periods would be "
             "drawn anew."
         )
-    so_far = f"it grows no more: {last.closed}" if last.closed else f"{last.position} are published"
+    ended, published = _ended(last), f"{last.position} are published"
+    so_far = f"it grows no more: {ended}" if ended else published
     return (
         f"The release of ledger entry {last.opened} was charged for all of these periods; {so_far}."
     )
+
+
+def _ended(growth: Growth) -> str:
+    """Return why a release grows no more; "" while it may."""
+    return growth.closed or ("an answer of it is withheld" if growth.withheld else "")
 
 
 def refuse_grown(plan: Plan, *, ledger: Ledger, analyst: str, request_key: str) -> None:
@@ -96,9 +112,25 @@ def refuse_grown(plan: Plan, *, ledger: Ledger, analyst: str, request_key: str) 
     """
     growths = grown_before(plan, ledger=ledger, analyst=analyst, request_key=request_key)
     if growths:
-        raise ContractError(
-            f"{told_grown(growths, plan=plan)} Nothing was charged.",
-            hint="`confide advance` delivers what it published, and its next periods, at no "
-            "charge. For fresh noise, with a charge of its own: confide run --again, or "
-            "again=True in Python.",
-        )
+        raise _grown(growths, plan=plan)
+
+
+def refuse_grown_beside(plan: Plan, *, ledger: Ledger, reserved: Entry) -> None:
+    """Refuse to open a release that grows where another was charged before for its periods.
+
+    Raises:
+        ContractError: If there is one; nothing was read, and the charge is given back.
+    """
+    alike = _alike(plan, ledger=ledger)
+    growths = tuple(growth for growth in alike if growth.opened < reserved.number)
+    if growths:
+        raise _grown(growths, plan=plan)
+
+
+def _grown(growths: tuple[Growth, ...], *, plan: Plan) -> ContractError:
+    return ContractError(
+        f"{told_grown(growths, plan=plan)} Nothing was charged.",
+        hint="`confide advance` delivers what it published and nobody withheld, and its next "
+        "periods, at no charge. For fresh noise, with a charge of its own: confide run "
+        "--again, or again=True in Python.",
+    )

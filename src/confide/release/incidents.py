@@ -17,11 +17,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from confide.budget.entry import State
 from confide.regular_file import descriptor, read_bytes, write_all
+from confide.release.seal import ChargedInterrupt, stop_of
 
 LARGEST = 4 * 2**20
 """Octets of a log; what is older stays in one file beside it, and what is older than that goes."""
 
+_STORED = (
+    "Entry {entry} is charged and its answer is stored in the ledger: run the same again, and it "
+    "is delivered at no further charge."
+)
+_BURNED = (
+    "Entry {entry} was charged and has no answer; its charge stays. To ask again, and be charged "
+    "again, use a new request key."
+)
 _PACKAGES = ("site-packages/", "src/", "lib/")
 
 
@@ -141,9 +151,30 @@ def stored_already(entry: int) -> Iterator[None]:
     """Add to whatever fails now that an answer is stored under a charge, and how to get it."""
     try:
         yield
-    except Exception as error:
-        error.add_note(
-            f"Entry {entry} is charged and its answer is stored in the ledger: run the same again, "
-            "and it is delivered at no further charge."
-        )
-        raise
+    except (Exception, KeyboardInterrupt) as failure:
+        told = charged_already(failure, entry=entry, state=State.COMMITTED)
+        if told is failure:
+            raise
+        raise told from None
+
+
+def charged_already(failure: BaseException, *, entry: int, state: State | None) -> BaseException:
+    """Return what stopped a request, for no reason of the data, with a note of what it cost.
+
+    Args:
+        failure: A failure, which gets the note, or an interrupt, in whose place a fresh one does.
+        entry: The entry of the request.
+        state: In which it was left; None where the ledger could not tell.
+    """
+    interrupt = isinstance(stop_of(failure), KeyboardInterrupt)
+    told = ChargedInterrupt() if interrupt else failure
+    match state:
+        case None:
+            told.add_note(f"Entry {entry} may be charged: confide ledger show tells.")
+        case State.BURNED:
+            told.add_note(_BURNED.format(entry=entry))
+        case State.COMMITTED | State.PUBLISHED:
+            told.add_note(_STORED.format(entry=entry))
+        case _:
+            pass  # given back
+    return told

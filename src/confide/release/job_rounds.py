@@ -32,7 +32,7 @@ References:
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from confide.budget.growth import Growth
+from confide.budget.growth import Growth, part_key
 from confide.budget.ledger import Step, StoredRelease
 from confide.errors import BurnedError, LedgerFrozenError
 from confide.noise.entropy import Entropy
@@ -135,7 +135,7 @@ def _released(
     while (growth := _growth(gate, plan, opened=opened)).position <= runner.parts:
         if growth.closed:
             raise BurnedError(
-                f"The job of entry {opened} died after reading began; its charge stays.",
+                f"The job of entry {opened} ended: {growth.closed}; its charge stays.",
                 hint="Its last part is in the ledger: confide.learning.running.last_part, or "
                 "checkpoint() of a model. To begin anew, and be charged again, use a new request "
                 "key.",
@@ -156,7 +156,7 @@ def _released(
         request = job_request(
             plan,
             analyst=analyst,
-            request_key=f"{request_key}/{part}",
+            request_key=part_key(opened, part=part),
             step=Step(question=question, start=part, stop=part + 1, continues=opened),
         )
         if isinstance(made, Answer):

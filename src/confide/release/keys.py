@@ -8,6 +8,7 @@ References:
         https://www.rfc-editor.org/rfc/rfc8032
 """
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,17 +24,27 @@ from cryptography.hazmat.primitives.serialization import (
 
 from confide.errors import ContractError
 from confide.regular_file import (
+    clear_empty,
     create_durable,
+    is_written,
     read_bytes,
     read_text,
+    replace_durable,
     require_regular,
     sync_folder,
 )
 
 SIGNING, PUBLIC, ORDER = "signing.key", "signing.pub", "hash.key"
 PENDING, OLD = "signing.key.new", "signing.old.pub"
-_LOST = "Put {} back from its offline copy. Only if it was lost for good: confide init"
+_LOST = "Put {} back from its offline copy. Only if it was lost for good: {}confide init"
 _LOST_ORDER = "Put hash.key back from its offline copy."
+_DAMAGED_ORDER = (
+    f"{_LOST_ORDER} Only if it was lost for good: move it away, then confide ledger unfreeze"
+)
+_LOST_PENDING = (
+    f"Put {PENDING} back from a backup. Only if there is none, move it away: the key of before is "
+    "in force, unless the ledger says that it was rotated."
+)
 _LARGEST_KEY = 2**16
 
 
@@ -56,6 +67,10 @@ class SigningKey:
     def sign(self, message: bytes) -> bytes:
         """Return the 64-byte signature of a message; the same one each time."""
         return self._private.sign(message)
+
+    def secret(self) -> bytes:
+        """Return the private key, 32 bytes, for a process that this one starts."""
+        return self._private.private_bytes_raw()
 
     def __repr__(self) -> str:
         return f"SigningKey({self.name})"
@@ -83,16 +98,25 @@ def is_signed_by(public_key: str, *, message: bytes, signature: bytes) -> bool:
 
 def make_signing_key(folder: Path) -> None:
     """Write a new signing key and its public half, unless there is one."""
-    if not (folder / SIGNING).exists():
-        private = Ed25519PrivateKey.generate()
-        create_durable(folder / SIGNING, _pem(private))
-        _replace(folder / PUBLIC, SigningKey(private).name + "\n")
+    made = not is_written(folder / SIGNING)
+    if made:
+        _create(folder / SIGNING, _pem(Ed25519PrivateKey.generate()))
+    if made or not is_written(folder / PUBLIC):
+        replace_durable(folder / PUBLIC, f"{read_signing_key(folder).name}\n".encode())
 
 
 def make_order_key(folder: Path) -> None:
     """Write a new row-order key, unless there is one."""
-    if not (folder / ORDER).exists():
-        create_durable(folder / ORDER, os.urandom(32).hex().encode() + b"\n")
+    if not is_written(folder / ORDER):
+        _create(folder / ORDER, os.urandom(32).hex().encode() + b"\n")
+
+
+def _create(path: Path, content: bytes) -> None:
+    """Write a key, unless somebody else makes it in this moment."""
+    clear_empty(path)
+    with contextlib.suppress(FileExistsError):
+        create_durable(path, content)
+    sync_folder(path.parent)
 
 
 def make_person_key(path: Path) -> str:
@@ -130,7 +154,13 @@ def make_pending_key(folder: Path) -> SigningKey:
 
 def read_pending_key(folder: Path) -> SigningKey:
     """Return the signing key that is not in force yet."""
-    return _signing_key(folder / PENDING)
+    return _signing_key(folder / PENDING, hint=_LOST_PENDING)
+
+
+def has_pending_key(folder: Path) -> bool:
+    """Return whether a rotation was cut off after its key was written; an empty file is none."""
+    clear_empty(folder / PENDING)
+    return (folder / PENDING).exists()
 
 
 def drop_pending_key(folder: Path) -> None:
@@ -144,8 +174,9 @@ def install_pending_key(folder: Path) -> None:
     old, new = read_signing_key(folder), read_pending_key(folder)
     names = retired_keys(folder)
     if old.name not in names:
-        _replace(folder / OLD, "".join(f"{name}\n" for name in (*names, old.name)))
-    _replace(folder / PUBLIC, f"{new.name}\n")
+        lines = "".join(f"{name}\n" for name in (*names, old.name))
+        replace_durable(folder / OLD, lines.encode())
+    replace_durable(folder / PUBLIC, f"{new.name}\n".encode())
     (folder / PENDING).replace(folder / SIGNING)
     sync_folder(folder)
 
@@ -167,14 +198,6 @@ def _pem(private: Ed25519PrivateKey) -> bytes:
     return private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
-def _replace(path: Path, text: str) -> None:
-    """Replace a file as a whole."""
-    beside = path.with_name(f"{path.name}.tmp")
-    beside.unlink(missing_ok=True)
-    create_durable(beside, text.encode("ascii"))
-    beside.replace(path)
-
-
 def read_signing_key(folder: Path) -> SigningKey:
     """Return the site's signing key.
 
@@ -187,14 +210,16 @@ def read_signing_key(folder: Path) -> SigningKey:
 def _signing_key(path: Path, *, hint: str = "") -> SigningKey:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    hint = hint or _LOST.format(path.name)
-    content = _read(path, hint=hint)
+    content = _read(path, hint=hint or _LOST.format(path.name, ""))
     try:
         private = load_pem_private_key(content, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         private = None
     if not isinstance(private, Ed25519PrivateKey):
-        raise ContractError(f"{path.name} holds no Ed25519 key: it is empty or damaged.", hint=hint)
+        raise ContractError(
+            f"{path.name} holds no Ed25519 key: it is empty or damaged.",
+            hint=hint or _LOST.format(path.name, "move it away, then "),
+        )
     return SigningKey(private)
 
 
@@ -204,15 +229,15 @@ def read_order_key(folder: Path) -> bytes:
     Raises:
         ContractError: If they are missing or readable by others.
     """
-    hint = _LOST_ORDER
-    content = _read(folder / ORDER, hint=hint)
+    content = _read(folder / ORDER, hint=_LOST_ORDER)
     try:
         key = bytes.fromhex(content.decode("ascii").strip())
     except ValueError:
         key = b""
     if len(key) != 32:
         raise ContractError(
-            f"{ORDER} holds no key of 32 bytes in hexadecimal: it is empty or damaged.", hint=hint
+            f"{ORDER} holds no key of 32 bytes in hexadecimal: it is empty or damaged.",
+            hint=_DAMAGED_ORDER,
         )
     return key
 

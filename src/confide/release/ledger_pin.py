@@ -7,11 +7,19 @@ begins one ledger.  Without ``ledger.new`` a ledger that is missing is lost, and
 *Privacy:* see :mod:`confide.budget.identity`.
 """
 
-import os
+import contextlib
 from pathlib import Path
 
 from confide.budget.identity import fingerprint, new_ledger_id
-from confide.regular_file import create_durable, read_text, sync_folder
+from confide.regular_file import (
+    clear_empty,
+    create_durable,
+    is_unfinished,
+    is_written,
+    read_text,
+    replace_durable,
+    sync_folder,
+)
 from confide.release.keys import ORDER, make_order_key, make_signing_key, read_order_key
 
 NEW, PIN = "ledger.new", "ledger.id"
@@ -29,15 +37,12 @@ class FolderSite:
         self._folder = folder
         self.ledger = _read(folder / PIN)
         self.fresh = "" if self.ledger else _read(folder / NEW)
-        there = (folder / ORDER).exists()
+        there = is_written(folder / ORDER)
         self.order_key = fingerprint(read_order_key(folder)) if there else ""
 
     def begun(self, ledger: str) -> None:
         """See :meth:`confide.budget.identity.Site.begun`."""
-        beside = self._folder / f"{PIN}.{os.getpid()}"
-        beside.unlink(missing_ok=True)
-        _write(beside, ledger)
-        beside.replace(self._folder / PIN)
+        replace_durable(self._folder / PIN, f"{ledger}\n".encode())
         (self._folder / NEW).unlink(missing_ok=True)
         sync_folder(self._folder)
         self.ledger, self.fresh = ledger, ""
@@ -52,13 +57,16 @@ class FolderSite:
 def make_keys(folder: Path) -> None:
     """Make a workspace folder with its keys; nothing that was there and is missing is made anew.
 
-    A folder that is empty gets new keys and may begin a ledger.  In any other a missing key is
-    called missing when it is read.
+    A folder that is empty gets new keys and may begin a ledger, also if making it was cut off.  In
+    any other a missing key is called missing when it is read.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not any(folder.iterdir()):
-        _write(folder / NEW, new_ledger_id())
-    if (folder / NEW).exists():
+    new = folder / NEW
+    if not is_written(new) and (new.exists() or all(map(is_unfinished, folder.iterdir()))):
+        clear_empty(new)
+        with contextlib.suppress(FileExistsError):  # by another process in this moment
+            create_durable(new, f"{new_ledger_id()}\n".encode())
+    if new.exists():
         make_signing_key(folder)
         make_order_key(folder)
 
@@ -66,10 +74,6 @@ def make_keys(folder: Path) -> None:
 def may_begin(folder: Path) -> bool:
     """Return whether a folder has had no ledger, and may begin one."""
     return (folder / NEW).exists() and not (folder / PIN).exists()
-
-
-def _write(path: Path, ledger: str) -> None:
-    create_durable(path, f"{ledger}\n".encode())
 
 
 def _read(path: Path) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from confide.errors import ContractError, VerificationError
 from confide.noise.peeling import Peeling
 from confide.plans.canonical import Json, canonical_bytes
-from confide.plans.estimates import COUNTS, Estimate
+from confide.plans.estimates import COUNTS, MAY_BE_LOW, MAY_BE_OFF, Estimate
 from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Noisy, Plan, Study
 from confide.plans.simulation import Simulation
@@ -27,11 +27,6 @@ from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
 
 FORMAT = "confide-noisy-1"
-MAY_BE_LOW = "patients may be left out: can be too low"
-MAY_BE_OFF = "patients may be left out: can be too low or too high"
-LEFT_OUT = (MAY_BE_LOW, MAY_BE_OFF)
-"""Of every estimate under a policy that leaves patients out, whether or not anybody was: counts
-only fall by it, all others may rise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ References:
 """
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar, assert_never
 
@@ -38,8 +38,9 @@ from confide.budget.ledger import (
     State,
     StoredRelease,
 )
-from confide.errors import LedgerUnreachableError, ReleaseFailedError
+from confide.errors import ReleaseFailedError
 from confide.noise.entropy import Entropy
+from confide.release.incidents import charged_already, stored_already
 from confide.release.quiet import no_warnings
 from confide.release.seal import sealed, stop_of
 
@@ -141,8 +142,9 @@ class Passage:
                 return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
             case Reservation():
                 entry, payload = answered(held)
-                progress("publish")
-                return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
+                with stored_already(entry.number):
+                    progress("publish")
+                    return StoredRelease(entry=self.ledger.publish(entry), payload=payload)
             case _:
                 assert_never(held)
 
@@ -154,21 +156,40 @@ class Passage:
         progress: Callable[[str], None],
     ) -> tuple[Entry, bytes]:
         answering = self._admitted(held, admit=admit)
-        self.ledger.start_reading(held)
+        with self._or_let_go(held):
+            self.ledger.start_reading(held)
         try:
             with no_warnings():  # that one was given may depend on the data
                 answer = answering()
         except BaseException as failure:  # noqa: BLE001 - raised below, outside the handler
-            incident = f"{self.entropy.below(2**64):016x}"
-            self.report_incident(incident, failure)
-            with contextlib.suppress(LedgerUnreachableError):  # then the next to open burns it
-                self.ledger.burn(held, incident=incident)
-            told = stop_of(failure) or ReleaseFailedError(incident)
+            state = self.ledger.let_go(held, incident=(incident := self._incident(failure)))
+            stopped = stop_of(failure)
+            told = stopped or ReleaseFailedError(incident)
+            if stopped is not None:
+                told = charged_already(stopped, entry=held.entry.number, state=state)
         else:
-            progress("commit")
-            entry = self.ledger.commit(held, payload=answer.payload, members=answer.members)
+            with self._or_let_go(held):
+                progress("commit")
+                entry = self.ledger.commit(held, payload=answer.payload, members=answer.members)
             return entry, answer.payload
         raise told
+
+    @contextlib.contextmanager
+    def _or_let_go(self, held: Reservation) -> Iterator[None]:
+        """Let a request go that the ledger could not take further, and say what it cost."""
+        try:
+            yield
+        except BaseException as failure:
+            state = self.ledger.let_go(held, incident=self._incident(failure))
+            told = charged_already(failure, entry=held.entry.number, state=state)
+            if told is failure:
+                raise
+            raise told from None
+
+    def _incident(self, failure: BaseException) -> str:
+        incident = f"{self.entropy.below(2**64):016x}"
+        self.report_incident(incident, failure)
+        return incident
 
     def _kept(
         self,
@@ -191,9 +212,11 @@ class Passage:
         except BaseException as failure:
             stopped = stop_of(failure)
             if stopped is None:
-                raise
-        self._committed(held, answer=answer)
-        raise stopped
+                with self._or_let_go(held):
+                    raise
+        with self._or_let_go(held):
+            entry = self._committed(held, answer=answer)
+        raise charged_already(stopped, entry=entry.number, state=State.COMMITTED)
 
     def _committed(self, held: Reservation, *, answer: Answer) -> Entry:
         """Take a request from wherever it stands to its answer."""
@@ -215,5 +238,5 @@ class Passage:
             admitted = True
         finally:
             if not admitted:
-                self.ledger.cancel(held)
+                self.ledger.let_go(held, incident="nothing was read")
         return answering

@@ -25,11 +25,18 @@ from confide.noise.entropy import Entropy
 from confide.plans.individual import WholeLoss, individual_losses
 from confide.plans.plan import Plan
 from confide.privacy.individual import enforced
+from confide.release.left_out import require_somebody
 from confide.rows.engine import Engine, ExactAggregates, PersonSums
 from confide.tables.aggregate import Asked
 from confide.tables.schema import Dataset
 
 NONCE = 32
+
+
+def may_leave_out(dataset: Dataset, *, ledger: Ledger) -> bool:
+    """Return whether a release may leave patients out: by its caps, or as one that it continues."""
+    growths = (growth for growth in ledger.growths(dataset.lineage) if not growth.closed)
+    return bool(dataset.patients) or any(ledger.entry(each.opened).filtered for each in growths)
 
 
 def require_caps_in_force(plan: Plan, *, ledger: Ledger, store: PatientStore | None) -> None:
@@ -86,7 +93,8 @@ def rows_of(
 ) -> "EverybodysRows | AdmittedRows":
     """Return how the rows of a charged plan are read, once the charge may be made to patients.
 
-    A growing release that was opened with patients left out goes on without them, whatever holds.
+    A growing release that was opened with patients left out goes on without them, under the caps
+    of its opening, whatever holds.
 
     Raises:
         LedgerFrozenError: If the store and the ledger do not agree.
@@ -94,11 +102,12 @@ def rows_of(
         PolicyError: If another policy was adopted before the charge, with other caps of patients.
         ContractError: If there is no store.
     """
+    opened = _opened(entry, ledger=ledger)
+    charged = entry if opened is None else opened
     charged_under = (
-        ledger.desk.version(entry.lineage, digest=entry.policy) if entry.policy else None
+        ledger.desk.version(charged.lineage, digest=charged.policy) if charged.policy else None
     )
     _require_caps_of(plan, policy=charged_under)
-    opened = _opened(entry, ledger=ledger)
     left_out = bool(plan.dataset.patients) if opened is None else opened.filtered
     if not left_out:
         return EverybodysRows(engine=engine, dataset=plan.dataset)
@@ -150,6 +159,7 @@ class AdmittedRows:
             BudgetExhaustedError: If what everybody pays passes a cap.
         """
         if self.opened is None:
+            require_somebody(self.plan, ledger=self.ledger, without=self.entry.number)
             self.store.admit(
                 self.ledger, entry=self.entry, bounds=self._bounds(), everybody=self._everybody()
             )
@@ -158,8 +168,11 @@ class AdmittedRows:
         """Return the exact sums of those who are in, and the tag of the durable membership.
 
         Raises:
+            LedgerFrozenError: If another entry is decided in another folder; nothing was read.
             EngineError: If anything fails; carries the class of the failure and no data.
         """
+        if self.opened is None:  # once it is recorded that this one is read, so that both are seen
+            self.store.require_here(self.ledger, bounds=self._bounds())
         rows = self.engine.person_sums(asked, dataset=self.plan.dataset)
         try:
             charged = self._charged(rows)

@@ -12,7 +12,7 @@ under a key of its own, which is asking for it.
 from confide.budget.ledger import Entry, Ledger
 from confide.errors import ContractError
 from confide.plans.plan import Plan, Priced
-from confide.release.growing import refuse_grown
+from confide.release.growing import refuse_grown, refuse_grown_beside
 
 KEY = 32
 """Hexadecimal digits of a plan that are the key of its request where none is named."""
@@ -29,11 +29,16 @@ def published_before(
     """Return the entries that answered what a plan asks, oldest first, where it would be charged.
 
     Of a study with a period all of that period, under whatever plan; of another one those of the
-    same plan, unless a key of its own is named.  None where this very request is known to the
-    ledger, which then delivers what it has, at no charge.
+    same plan, unless a key of its own is named.  One that somebody is at counts as well: it will
+    have an answer.  None where this very request is known to the ledger, which then delivers what
+    it has, at no charge.
     """
     if ledger.known(plan.digest(), analyst=analyst, request_key=request_key) is not None:
         return ()
+    return _alike(plan, ledger=ledger, request_key=request_key)
+
+
+def _alike(plan: Plan, *, ledger: Ledger, request_key: str) -> tuple[Entry, ...]:
     study, lineage = plan.study, plan.dataset.lineage
     if study.period:
         asked = ledger.of_study(lineage, study=study.id, period=study.period)
@@ -41,13 +46,20 @@ def published_before(
         asked = ledger.of_plan(lineage, digest=plan.digest())
     else:
         return ()
-    return tuple(entry for entry in asked if entry.payload_sha256)
+    return tuple(e for e in asked if e.payload_sha256 or ledger.is_under_way(e.number))
 
 
 def told_before(entries: tuple[Entry, ...], *, plan: Plan) -> str:
     """Return what was published of a plan's period, and what is different now."""
     study, last = plan.study, entries[-1]
     now = plan.dataset.snapshot
+    if not last.payload_sha256:
+        of = f"{study.period} of study {study.id!r}" if study.period else f"Study {study.id!r}"
+        return (
+            f"{of} is under way: ledger entry {last.number} of {last.at[:10]}, "
+            f"{last.amount.text(last.measure)}, for {last.analyst} with the key "
+            f"{last.request_key}, is {last.state.value}."
+        )
     if last.plan_digest == plan.digest():
         differs = f"under this very plan, for {last.analyst} with the key {last.request_key}"
     elif last.snapshot != now:
@@ -58,7 +70,8 @@ def told_before(entries: tuple[Entry, ...], *, plan: Plan) -> str:
     what = f"has published {study.period}" if study.period else "is published"
     return (
         f"Study {study.id!r} {what} already: ledger entry {last.number} of "
-        f"{last.at[:10]}, {last.amount.text(last.measure)}{times}, {differs}."
+        f"{last.at[:10]}, {last.amount.text(last.measure)}{times}, {differs}"
+        f"{'; it is withheld' if last.withheld else ''}."
     )
 
 
@@ -77,13 +90,34 @@ def refuse_again(plan: Plan, *, ledger: Ledger, analyst: str, request_key: str) 
         )
 
 
+def refuse_alike(plan: Plan, *, ledger: Ledger, reserved: Entry) -> None:
+    """Refuse to read for a charge before which another was made for the same; it is given back.
+
+    Of two that are asked for at the same moment each sees the other's charge, and the first goes
+    on.
+
+    Raises:
+        ContractError: If there is one.
+    """
+    refuse_grown_beside(plan, ledger=ledger, reserved=reserved)
+    alike = _alike(plan, ledger=ledger, request_key=reserved.request_key)
+    before = tuple(entry for entry in alike if entry.number < reserved.number)
+    if before:
+        raise ContractError(
+            f"{told_before(before, plan=plan)} Nothing was charged.", hint=_hint(before, plan=plan)
+        )
+
+
 def _hint(before: tuple[Entry, ...], *, plan: Plan) -> str:
-    same = before[-1].plan_digest == plan.digest()
-    free = (
-        "Its login has it again at no charge, with that key as --request; --reuse may answer "
-        "others from it. "
-    )
+    last, free = before[-1], ""
+    if not last.payload_sha256:
+        free = "Wait for it to end. "
+    elif last.plan_digest == plan.digest() and not last.withheld:
+        free = (
+            "Its login has it again at no charge, with that key as --request; --reuse may answer "
+            "others from it. "
+        )
     return (
-        f"{free if same else ''}To publish it anew, with a charge of its own: confide run --again, "
+        f"{free}To publish it anew, with a charge of its own: confide run --again, "
         "or again=True in Python."
     )

@@ -15,7 +15,6 @@ References:
 
 import contextlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,7 +22,7 @@ import numpy as np
 
 from confide.errors import ContractError
 from confide.noise.entropy import Entropy, SystemEntropy
-from confide.regular_file import descriptor, locked, read_bytes, sync_folder
+from confide.regular_file import locked, read_bytes, replace_durable, sync_folder
 from confide.release.responses import body_of, read_report
 from confide.release.survey import Report, Survey, encode
 
@@ -110,13 +109,7 @@ def _write(path: Path, reports: Mapping[str, Report], *, survey: Survey) -> None
         "survey": survey.digest(),
         "reports": {name: body_of(report) for name, report in reports.items()},
     }
-    beside = path.with_name(f".{path.name}.new")
-    file = descriptor(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    with os.fdopen(file, "wb") as out:
-        out.write(json.dumps(body, ensure_ascii=False).encode())
-        out.flush()
-        os.fsync(out.fileno())
-    beside.replace(path)
+    replace_durable(path, json.dumps(body, ensure_ascii=False).encode())
     sync_folder(path.parent)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from confide.budget.ledger import Ledger, State
-from confide.errors import ConfideError, ContractError, PolicyError, UnknownNameError
+from confide.errors import ConfideError, ContractError
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Plan, Statistic, Study
@@ -140,43 +140,13 @@ class Reused:
         return flagged(estimates, dataset=self.dataset)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReusedRelease:
-    """A release made of earlier ones; free to publish to whom they were published.
-
-    Attributes:
-        reused: What is asked and how it is answered.
-        estimates: Every published number.
-        certificate: Signed JSON.
-    """
-
-    reused: Reused
-    estimates: tuple[Estimate, ...]
-    certificate: Json
-
-    def of(self, statistic: Statistic | str) -> tuple[Estimate, ...]:
-        """Return the estimates of one statistic.
-
-        Raises:
-            UnknownNameError: If the release has no such statistic.
-        """
-        name = statistic if isinstance(statistic, str) else statistic.id
-        known = [each.id for each in self.reused.statistics]
-        if name not in known:
-            raise UnknownNameError("statistic", name, known=known)
-        return tuple(estimate for estimate in self.estimates if estimate.statistic == name)
-
-
 def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tuple[Source, ...]:
     """Return the published releases about the same data that this audience may see; reads only."""
     found = []
     for entry in ledger.of_snapshot(dataset.lineage, snapshot=dataset.snapshot):
         if entry.state is not State.PUBLISHED or entry.withheld:
             continue
-        try:
-            stored = ledger.stored(entry.number)
-        except PolicyError:  # repeats the periods of one that is withheld
-            continue
+        stored = ledger.stored(entry.number)
         try:
             noisy = read_payload(stored.payload)
         except ConfideError:  # of a format that is read no more: not offered
@@ -302,10 +272,12 @@ def reuse(
     )
 
 
-def reused_release(
+def certified_reuse(
     ledger: Ledger, plan: Plan, *, issuer: Issuer, signer: SigningKey
-) -> ReusedRelease:
-    """Return what published releases say of a plan's statistics; the ledger is only read.
+) -> tuple[Reused, Json]:
+    """Return what published releases say of a plan's statistics, with its signed certificate.
+
+    The ledger is only read.
 
     Raises:
         ContractError: If they do not answer every statistic; the message names those.
@@ -321,8 +293,7 @@ def reused_release(
         "software": software(),
         "sources": [_source(source) for source in reused.sources],
     }
-    certificate = signed(body | derived_reuse(reused), signer=signer)
-    return ReusedRelease(reused=reused, estimates=reused.estimates(), certificate=certificate)
+    return reused, signed(body | derived_reuse(reused), signer=signer)
 
 
 def derived_reuse(reused: Reused) -> dict[str, Json]:

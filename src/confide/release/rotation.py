@@ -1,7 +1,10 @@
 """Rotation of a site's signing key, so that a crash at any point leaves one key that is in force.
 
 The new key is on disk before the chain names it, and the chain names it before it takes the old
-one's place.  Whoever opens the ledger after a crash asks the chain which of the two is in force.
+one's place.  A rotation may end without knowing whether its row is on disk: killed, interrupted, or
+with the connection lost while the row was committed.  Then both keys are kept, and whoever opens
+the ledger next asks the chain which of the two is in force, under the lock for which such a commit
+is waited; while the ledger is missing or damaged both are kept on.
 The old private key is gone afterwards; its public half is kept in ``signing.old.pub``, oldest
 first, for certificates and heads of its time.
 
@@ -13,15 +16,16 @@ would have to be made anew, and spends kept by a keyed hash of the patient would
 import contextlib
 from pathlib import Path
 
+from confide.budget.book import Book
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.place import Place, exists, open_store
 from confide.budget.workflow.acts import Officers
-from confide.errors import PolicyError
+from confide.errors import LedgerFrozenError, PolicyError
 from confide.regular_file import locked
 from confide.release.keys import (
-    PENDING,
     SigningKey,
     drop_pending_key,
+    has_pending_key,
     install_pending_key,
     make_pending_key,
     read_pending_key,
@@ -46,11 +50,12 @@ def rotate_signing_key(
         LedgerFrozenError: If the ledger is not whole.
     """
     with _alone(folder):
+        ledger.head()  # where it is frozen, a key is kept that its chain may name
         new = make_pending_key(folder)
         try:
             ledger.rotate_key(new, reason=reason, officers=officers)
         except BaseException:
-            if ledger.signer is not new:
+            if ledger.signer is not new:  # else its row may be on disk
                 drop_pending_key(folder)
             raise
         install_pending_key(folder)
@@ -74,39 +79,42 @@ def signing_key(folder: Path, *, place: Place) -> SigningKey:
     Raises:
         ContractError: If it is missing, unreadable, or readable by others.
     """
-    if (folder / PENDING).exists():
+    if has_pending_key(folder):
         with _alone(folder):
-            if (folder / PENDING).exists():
+            if has_pending_key(folder):
                 _settle(folder, place=place)
     return read_signing_key(folder)
 
 
 def _settle(folder: Path, *, place: Place) -> None:
     """Ask the chain which key is in force."""
-    if _last_named(folder, place=place) == read_pending_key(folder).public_key.hex():
+    book = _book(folder, place=place)
+    if book is None:  # the ledger says what is wrong with it, under the key that is there
+        return
+    if book.signing.current == read_pending_key(folder).public_key.hex():
         install_pending_key(folder)
     else:
         drop_pending_key(folder)
 
 
-def _last_named(folder: Path, *, place: Place) -> str:
-    """Return the key that the chain named last, in hexadecimal; "" if none."""
+def _book(folder: Path, *, place: Place) -> Book | None:
+    """Return what the chain adds up to; None where it is missing, empty or damaged."""
     if not exists(place, folder=folder):
-        return ""
-    store = open_store(place, folder=folder)
+        return None
+    store, book = open_store(place, folder=folder), Book()
+    broken: tuple[type[Exception], ...] = (LedgerFrozenError, *store.failures)
     try:
         with store.turn():
             store.migrate()
             store.begin()
-            named = ""
-            for event in store.events_after(0):
-                fields = event.fields()
-                if fields.get("kind") == "key-rotated":
-                    named = str(fields["new"])
+            for event in store.events_after(-1):
+                book.follow(event)
             store.rollback()
+    except broken:
+        return None
     finally:
         store.close()
-    return named
+    return book if book.number else None
 
 
 def _alone(folder: Path) -> contextlib.AbstractContextManager[None]:

@@ -9,7 +9,8 @@ handler, after the frames below are cleared and all that led to it is parted fro
 Functions that a caller hands rows to, or objects that hold some, are :func:`sealing`: of what they
 raise, no frame of Confide's is left but one that holds nothing.
 
-*Privacy:* an interrupt is raised as a fresh one, since that which was caught may be anybody's.
+*Privacy:* an interrupt is raised as a fresh one, since that which was caught may be anybody's; but
+one that the gate itself made after a charge, which says what it cost, is passed on.
 What the caller was handling before is the caller's own and is left as it is.
 
 References:
@@ -25,6 +26,10 @@ from typing import ParamSpec, TypeVar
 
 _Result = TypeVar("_Result")
 _Given = ParamSpec("_Given")
+
+
+class ChargedInterrupt(KeyboardInterrupt):
+    """An interrupt after a charge; its notes say what was charged and what is stored."""
 
 
 def sealing(door: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
@@ -78,7 +83,7 @@ def parted(failure: BaseException, *, before: BaseException | None) -> BaseExcep
         if isinstance(each, BaseExceptionGroup):
             left += each.exceptions
         each.__traceback__ = each.__cause__ = each.__context__ = None
-    return stop_of(failure) or failure
+    return failure if isinstance(failure, ChargedInterrupt) else stop_of(failure) or failure
 
 
 def stop_of(failure: BaseException) -> BaseException | None:

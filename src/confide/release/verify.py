@@ -72,7 +72,28 @@ class Verification:
     @property
     def holds(self) -> bool:
         """Whether every check holds."""
-        return all(check.holds for check in self.checks)
+        return not self.failed
+
+    @property
+    def failed(self) -> str:
+        """The names of the checks that do not hold, listed; "" when all do."""
+        return ", ".join(check.name for check in self.checks if not check.holds)
+
+    def require(self, place: Path, *, refused: str = "its numbers are not shown") -> None:
+        """Refuse what does not verify.
+
+        Args:
+            place: A folder, or the certificate in it.
+            refused: What is then not done.
+
+        Raises:
+            VerificationError: If a check does not hold.
+        """
+        if self.failed:
+            raise VerificationError(
+                f"{place.name} does not verify ({self.failed}); {refused}.",
+                hint=f"Run: confide verify {place}",
+            )
 
 
 def verify(
@@ -165,7 +186,7 @@ def _checks(
     yield from _rebuilt(certificate, follows)
     yield _entry(certificate, noisy, follows=follows)
     yield _charges(certificate, noisy.plan)
-    yield from file_checks(published(follows["outputs"]), folder=folder)
+    yield from file_checks(published(follows["outputs"]), certificate=certificate, folder=folder)
 
 
 def published(outputs: Json) -> list[Json]:
@@ -190,7 +211,7 @@ def _without_payload(certificate: Json, *, folder: Path) -> Iterator[Check]:
     withheld = "withheld by the house rule: the numbers were not derived again"
     yield Check(name="noisy payload", holds=True, detail=withheld)
     yield charges_check(certificate, nano=amount, atto=Fraction(total), grown=False)
-    yield from file_checks(outputs, folder=folder)
+    yield from file_checks(outputs, certificate=certificate, folder=folder)
 
 
 def _is_table(path: Json) -> bool:

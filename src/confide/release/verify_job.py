@@ -62,7 +62,7 @@ def job_checks(
     yield _entry(certificate, answer, known=follows.keys() | STATED)
     nano, atto = Fraction(plan.nano, NANO), Fraction(plan.atto, ATTO)
     yield charges_check(certificate, nano=nano, atto=atto, grown=True)
-    yield from file_checks(follows["outputs"], folder=folder)
+    yield from file_checks(follows["outputs"], certificate=certificate, folder=folder)
 
 
 def answer_in(folder: Path) -> JobAnswer:

@@ -57,7 +57,7 @@ def reuse_checks(certificate: Json, *, folder: Path) -> Iterator[Check]:
     unknown = certificate.keys() - rebuilt.keys() - STATED
     detail = f"{min(unknown)!r} follows from nothing" if unknown else ""
     yield Check(name="members", holds=not unknown, detail=detail)
-    yield from file_checks(rebuilt["outputs"], folder=folder)
+    yield from file_checks(rebuilt["outputs"], certificate=certificate, folder=folder)
 
 
 def read_reused(certificate: Json, *, folder: Path) -> Reused:

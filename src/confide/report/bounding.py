@@ -7,26 +7,23 @@ import enum
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import assert_never
 
+from confide.drawing.asking import Asking
+from confide.drawing.columns_read import tables_read
+from confide.drawing.conditions import label, value_text
+from confide.drawing.grid import Grid, error_at, grid_of, moved_text
+from confide.drawing.numbers import clean
+from confide.drawing.population import made_of, present_in, read_by
+from confide.drawing.words import Words
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Mechanism, Plan, Statistic
-from confide.report.columns_read import tables_read
-from confide.report.conditions import label, value_text
-from confide.report.grid import Grid, error_at, grid_of, moved_text
-from confide.report.numbers import clean, significant
-from confide.report.population import made_of, present_in, read_by
-from confide.report.words import Words
-from confide.statistics.area_rate.spec import AreaRate
-from confide.statistics.hierarchy.spec import Hierarchy
-from confide.statistics.histogram import Histogram
-from confide.statistics.running_counts import RunningCounts
-from confide.statistics.series import Budget, Series
+from confide.statistics.registry import kind_of
 from confide.tables.aggregate import (
     Aggregate,
     Centred,
@@ -72,7 +69,7 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
     measurements = plan.of(statistic.id)
     relation = measurements[0].aggregate.relation
     sentences = [kept_text(measurements[0].aggregate.bounds, words=words)]
-    if plan.dataset.table(relation.table).one_row_per_patient and relation.where != Everything():
+    if plan.dataset.keeps_one_row(relation.table) and relation.where != Everything():
         sentences.append(words.say("bounded.before"))
     for name in tables_read(measurements, dataset=plan.dataset):
         sentences += _rows_of(plan.dataset.table(name), words=words)
@@ -89,18 +86,8 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
     sentences += made_of(used, dataset=plan.dataset, words=words)
     noises = [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
     sentences += dict.fromkeys(noises)  # equal questions are told once
-    match statistic:
-        case Histogram():
-            sentences += _after(statistic, words=words)
-        case Series():
-            sentences += _shared(statistic, dataset=plan.dataset, words=words)
-        case RunningCounts():
-            sentences.append(words.say("bounded.earliest"))
-        case Hierarchy() | AreaRate():
-            sentences += _of_areas(statistic, plan=plan, words=words)
-        case _:
-            pass
-    return tuple(sentences)
+    asking = Asking(dataset=plan.dataset, words=words)
+    return (*sentences, *kind_of(statistic).bounded(statistic, asking))
 
 
 def _rows_of(table: Table, *, words: Words) -> list[str]:
@@ -116,47 +103,11 @@ def _rows_of(table: Table, *, words: Words) -> list[str]:
     return said
 
 
-def _of_areas(statistic: Hierarchy | AreaRate, *, plan: Plan, words: Words) -> list[str]:
-    spine = plan.dataset.spine(statistic.spine)
-    said = [
-        words.say(
-            "bounded.spine",
-            levels=words.listed([label(name) for name in spine.levels]),
-            source=clean(spine.because, most=200) or words.say("bounded.no-source"),
-        )
-    ]
-    if isinstance(statistic, Hierarchy):
-        said.append(words.say("bounded.consistent"))
-    elif statistic.same_error_above is not None:
-        said.append(words.say("bounded.weighted", size=f"{statistic.same_error_above:,}"))
-    return said
-
-
-def _after(statistic: Histogram, *, words: Words) -> list[str]:
-    said = []
-    if statistic.threshold is not None:
-        said.append(words.say("bounded.threshold", threshold=f"{statistic.threshold:,}"))
-    if statistic.round_to > 1:
-        said.append(words.say("bounded.rounded", step=f"{statistic.round_to:,}"))
-    return said
-
-
-def _shared(statistic: Series, *, dataset: Dataset, words: Words) -> list[str]:
-    """Return what sharing the budget over the periods in another way would do."""
-    periods, times = statistic.periods(dataset), statistic.advantage(dataset)
-    if statistic.budget is Budget.SPLIT:
-        joint = replace(statistic, budget=Budget.JOINT).advantage(dataset)
-        return [words.say("bounded.split", periods=f"{periods:,}", times=significant(joint))]
-    if times <= 1:
-        return []
-    return [words.say("bounded.joint", periods=f"{periods:,}", times=significant(times))]
-
-
 def kept_text(bounds: ContributionBounds | DegreeBounds, *, words: Words) -> str:
     """Return what one unit may contribute.
 
     Example:
-        >>> from confide.report.words import load_words
+        >>> from confide.drawing.words import load_words
         >>> kept_text(CellBound(max_cells=1), words=load_words("en"))
         'Each patient counts once.'
     """
@@ -322,7 +273,7 @@ def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
 
     Example:
         >>> from fractions import Fraction
-        >>> from confide.report.words import load_words
+        >>> from confide.drawing.words import load_words
         >>> persons = Grid(step=Fraction(1), units=("persons",))
         >>> law_text(DiscreteLaplace(scale=Fraction(5, 2)), grid=persons, words=load_words("en"))
         'discrete Laplace noise of scale 2.5 patients'

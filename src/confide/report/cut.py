@@ -6,13 +6,13 @@
 from collections.abc import Sequence
 from typing import assert_never
 
+from confide.drawing.cells import Cell
+from confide.drawing.conditions import label
+from confide.drawing.words import Words
 from confide.plans.count_limits import limits_of
 from confide.plans.cuts import Bounds, cutting
 from confide.plans.estimates import COUNTS
 from confide.plans.plan import Plan, Statistic
-from confide.report.cells import Cell
-from confide.report.conditions import label
-from confide.report.words import Words
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
 from confide.tables.degrees import DegreeBounds
 

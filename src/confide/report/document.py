@@ -1,7 +1,7 @@
 """An HTML document that stands alone: inline style, no script, no request to anywhere."""
 
+from confide.drawing.markup import Html, tag, trusted
 from confide.regular_file import own_text
-from confide.report.markup import Html, tag, trusted
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from confide.budget.ledger import Scope, ScopeSpent, Spent
+from confide.drawing.grid import error_at, grid_of, moved_text
+from confide.drawing.numbers import clean, epsilon_text, percent, significant
+from confide.drawing.words import Words, load_words
 from confide.errors import ContractError, UnknownNameError, VerificationError
 from confide.plans.allocate import forecast
 from confide.plans.canonical import Json
@@ -27,10 +30,8 @@ from confide.privacy.unit import Entity
 from confide.release.verify_reuse import is_reuse
 from confide.report.bounding import law_text, measured_text
 from confide.report.describe import title_of
-from confide.report.gauges import amount_text, scope_text
-from confide.report.grid import error_at, grid_of, moved_text
+from confide.report.gauges import line_texts, scope_text
 from confide.report.guarantee import ChargeLine, charge_lines
-from confide.report.numbers import clean, epsilon_text, percent, significant
 from confide.report.odds_words import (
     PRIOR,
     adjacency_text,
@@ -41,7 +42,6 @@ from confide.report.odds_words import (
     odds_sentences,
     shown_at,
 )
-from confide.report.words import Words, load_words
 
 _TOPICS = ("epsilon", "plan", "certificate")
 _USUAL = tuple(Fraction(text) for text in ("0.1", "0.5", "1", "2", "4"))
@@ -95,7 +95,7 @@ def explain_loss(
         adjacency: What neighbours differ in.
 
     Example:
-        >>> from confide.report.words import load_words
+        >>> from confide.drawing.words import load_words
         >>> half = PureDP(epsilon=Fraction(1, 2))
         >>> told = explain_loss(half, delta=Fraction(0), words=load_words("en"))
         >>> told.sentences[2]
@@ -166,7 +166,7 @@ def odds_grid(*, words: Words, epsilons: tuple[Fraction, ...] = _USUAL) -> TextG
     r"""Return a table of pure losses as odds.
 
     Example:
-        >>> from confide.report.words import load_words
+        >>> from confide.drawing.words import load_words
         >>> odds_grid(words=load_words("en"), epsilons=(Fraction(1),)).rows
         (('1', '2.718', '2.7\xa0%', '27 / 73', '0.463'),)
     """
@@ -296,10 +296,7 @@ def _caps(lines: Iterator[ChargeLine], *, words: Words) -> TextGrid:
     rows = tuple(
         (
             scope_text(line, words=words),
-            *(
-                amount_text(part, scope=line.scope)
-                for part in (line.before, line.amount, line.after, line.cap)
-            ),
+            *line_texts(line),
         )
         for line in lines
     )

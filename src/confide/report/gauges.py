@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import assert_never
 
 from confide.budget.ledger import Scope
+from confide.drawing.markup import Html, tag
+from confide.drawing.numbers import clean, epsilon_text, limit_of, power_text, used_of
+from confide.drawing.words import Words
 from confide.report.guarantee import ChargeLine
-from confide.report.markup import Html, tag
-from confide.report.numbers import clean, epsilon_text, power_text
-from confide.report.words import Words
 
 _WIDTH, _HEIGHT = 400, 14
 
@@ -29,8 +29,23 @@ def scope_text(line: ChargeLine, *, words: Words) -> str:
             assert_never(line.scope)
 
 
+def line_texts(line: ChargeLine) -> tuple[str, str, str, str]:
+    """Return what was spent before, what this spends, what is spent after, and the cap."""
+    cap = limit_of(line.cap, digits=_digits(line.scope))
+    return (
+        amount_text(used_of(line.before, cap=line.cap), scope=line.scope),
+        amount_text(line.amount, scope=line.scope),
+        amount_text(used_of(line.after, cap=line.cap), scope=line.scope),
+        amount_text(cap, scope=line.scope),
+    )
+
+
+def _digits(scope: Scope) -> int:
+    return 3 if scope is Scope.LIFETIME_DELTA else 4
+
+
 def amount_text(amount: Fraction, *, scope: Scope) -> str:
-    """Return an amount of a cap: δ as a power of ten, ε and ρ as decimals.
+    """Return an amount of a cap, rounded up: δ as a power of ten, ε and ρ as decimals.
 
     Example:
         >>> amount_text(Fraction(1, 10**7), scope=Scope.LIFETIME_DELTA)
@@ -41,13 +56,15 @@ def amount_text(amount: Fraction, *, scope: Scope) -> str:
 
 def gauge(line: ChargeLine, *, words: Words) -> Html:
     """Return the bar of one cap."""
+    before_text, amount, _, cap = line_texts(line)
+    free = limit_of(line.cap - line.after, digits=_digits(line.scope))
     alt = words.say(
         "gauge.alt",
         name=scope_text(line, words=words),
-        before=amount_text(line.before, scope=line.scope),
-        amount=amount_text(line.amount, scope=line.scope),
-        free=amount_text(line.cap - line.after, scope=line.scope),
-        cap=amount_text(line.cap, scope=line.scope),
+        before=before_text,
+        amount=amount,
+        free=amount_text(free, scope=line.scope),
+        cap=cap,
     )
     before, after = (_pixels(part, line.cap) for part in (line.before, line.after))
     return tag(

@@ -14,6 +14,9 @@ from fractions import Fraction
 from typing import assert_never
 
 from confide.budget.ledger import Scope
+from confide.budget.policy.policy import Policy
+from confide.drawing.numbers import clean, epsilon_text, power_text
+from confide.drawing.words import Words
 from confide.plans.canonical import Json
 from confide.plans.plan import Plan
 from confide.privacy.amount import NANO
@@ -21,9 +24,7 @@ from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentrated
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.certificate import GROUP_SIZES, shown_group_loss, shown_loss
-from confide.report.numbers import clean, epsilon_text, power_text
 from confide.report.odds_words import adjacency_text, meaning_of, odds_sentences, shown_at
-from confide.report.words import Words
 from confide.tables.schema import Dataset
 
 
@@ -138,17 +139,17 @@ def epsilon_delta(loss: ApproxDP | PureDP) -> dict[str, str]:
     return {"epsilon": epsilon_text(loss.epsilon), "delta": power_text(delta)}
 
 
-def cap_loss(cap: Fraction, *, dataset: Dataset) -> PrivacyLoss:
-    """Return the loss that a cap allows, with all of the δ that the data set may spend."""
-    match dataset.measure:
+def cap_loss(cap: Fraction, *, of: Dataset | Policy) -> PrivacyLoss:
+    """Return the loss that a cap allows, with all of the δ that selections may spend beside it."""
+    match of.measure:
         case Measure.ZCDP:
-            return ZeroConcentratedDP(rho=cap, delta=dataset.selection_delta)
-        case Measure.PURE if dataset.selection_delta > 0:
-            return ApproxDP(epsilon=cap, delta=dataset.selection_delta)
+            return ZeroConcentratedDP(rho=cap, delta=of.selection_delta)
+        case Measure.PURE if of.selection_delta > 0:
+            return ApproxDP(epsilon=cap, delta=of.selection_delta)
         case Measure.PURE:
             return PureDP(epsilon=cap)
         case _:
-            assert_never(dataset.measure)
+            assert_never(of.measure)
 
 
 def _windows(certificate: Json, *, dataset: Dataset, words: Words) -> list[str]:
@@ -156,7 +157,7 @@ def _windows(certificate: Json, *, dataset: Dataset, words: Words) -> list[str]:
     for line in charge_lines(certificate):
         match line.scope:
             case Scope.LIFETIME:
-                shown = shown_at(cap_loss(line.cap, dataset=dataset), delta=dataset.delta)
+                shown = shown_at(cap_loss(line.cap, of=dataset), delta=dataset.delta)
                 said.append(
                     words.say(
                         "guarantee.transcript",
@@ -166,7 +167,7 @@ def _windows(certificate: Json, *, dataset: Dataset, words: Words) -> list[str]:
                 )
             case Scope.CALENDAR_YEAR:
                 yearly = True
-                shown = shown_at(cap_loss(line.cap, dataset=dataset), delta=dataset.delta)
+                shown = shown_at(cap_loss(line.cap, of=dataset), delta=dataset.delta)
                 said.append(
                     words.say("guarantee.year", year=clean(line.period), **epsilon_delta(shown))
                 )
@@ -186,7 +187,7 @@ def patient_promises(dataset: Dataset, *, words: Words) -> list[str]:
             "guarantee.patients",
             window=words.say(f"guarantee.patients-{cap.window.value}"),
             **epsilon_delta(
-                shown_at(cap_loss(Fraction(cap.nano, NANO), dataset=dataset), delta=dataset.delta)
+                shown_at(cap_loss(Fraction(cap.nano, NANO), of=dataset), delta=dataset.delta)
             ),
         )
         for cap in dataset.patients

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator
 from typing import assert_never
 
+from confide.drawing.words import Words
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.job import JobEvent
@@ -21,7 +22,6 @@ from confide.release.job_certificate import JobRelease, outputs
 from confide.report.methods import plain
 from confide.report.model_card import ITEMS, asked
 from confide.report.odds_words import adjacency_text, loss_text
-from confide.report.words import Words
 
 
 def job_card(release: JobRelease, *, words: Words) -> str:

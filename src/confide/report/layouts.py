@@ -1,28 +1,27 @@
 """Which layout a statistic's table has in the report, and what is said below each of them."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from confide.drawing.asking import Asking
+from confide.drawing.cells import cells_of
+from confide.drawing.shown import Shown
+from confide.drawing.words import Words
 from confide.plans.plan import Statistic
-from confide.release.release import Release
-from confide.report.cells import cells_of
-from confide.report.characteristics import characteristics
 from confide.report.cut import cut_text
-from confide.report.quality import quality
-from confide.report.table import Shown, shown
-from confide.report.words import Words
-from confide.statistics.data_quality import DataQuality
-from confide.statistics.table_one import TableOne
+from confide.report.table import shown
+from confide.statistics.registry import kind_of
+
+if TYPE_CHECKING:
+    from confide.report.release import Release
 
 
-def laid_out(release: Release, statistic: Statistic, *, words: Words) -> Shown:
+def laid_out(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     """Return the table of a statistic, in the layout that readers of its kind expect."""
-    match statistic:
-        case TableOne():
-            found = characteristics(release, statistic, words=words)
-        case DataQuality():
-            found = quality(release, statistic, words=words)
-        case _:
-            found = shown(release, statistic, words=words)
-    cells = cells_of(release.of(statistic))
+    own, cells = kind_of(statistic).table, cells_of(release.of(statistic))
+    if own is None or not cells:
+        found = shown(release, statistic, words=words)
+    else:
+        found = own(statistic, cells, Asking(dataset=release.plan.dataset, words=words))
     cut = cut_text(statistic, plan=release.plan, cells=cells, words=words)
     return replace(found, notes=(*found.notes, *cut))

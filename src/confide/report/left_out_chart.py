@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from confide.budget.per_patient.preview import Outcome, Year
-from confide.report.marks import Chart, titled
-from confide.report.style import INK, MAIN, SERIES, WIDTH
-from confide.report.words import Words
+from confide.drawing.charts.marks import titled
+from confide.drawing.charts.style import INK, MAIN, SERIES, WIDTH
+from confide.drawing.charts.vega import Chart, constant, field, layer, mark
+from confide.drawing.words import Words
 
 _HEIGHT = 260
 _LEAST = 0.1
@@ -14,8 +15,6 @@ _LEAST = 0.1
 
 def left_out_chart(year: Year, found: Sequence[Outcome], *, worst: Outcome, words: Words) -> Chart:
     """Return the error of a count by the number of releases that a patient may be in."""
-    import altair as alt
-
     names = [words.say(f"left-out.{name}") for name in ("error", "noise", "missing")]
     rows = [
         {"releases": each.shares, "error": value, "series": name}
@@ -23,28 +22,24 @@ def left_out_chart(year: Year, found: Sequence[Outcome], *, worst: Outcome, word
         for name, value in zip(names, (each.rmse, each.noise, each.bias), strict=True)
         if value >= _LEAST
     ]
-    legend = alt.Legend(title=None, orient="top")
-    colours = alt.Scale(domain=names, range=[MAIN, SERIES[2], SERIES[1]])
-    dashes = alt.Scale(domain=names, range=[[1, 0], [6, 3], [2, 3]])
-    lines = (
-        alt.Chart(alt.Data(values=rows))
-        .mark_line(point=True, strokeWidth=2)
-        .encode(
-            x=alt.X(
-                "releases:Q",
-                title=words.say("left-out.x", releases=str(year.releases)),
-                axis=alt.Axis(tickMinStep=1, format="d"),
-            ),
-            y=alt.Y("error:Q", title=words.say("left-out.y"), scale=alt.Scale(type="log")),
-            color=alt.Color("series:N", scale=colours, legend=legend),
-            strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=legend),
-        )
+    legend = {"title": None, "orient": "top"}
+    colours = {"domain": names, "range": [MAIN, SERIES[2], SERIES[1]]}
+    dashes = {"domain": names, "range": [[1, 0], [6, 3], [2, 3]]}
+    lines = mark("line", rows, point=True, strokeWidth=2).encode(
+        x=field(
+            "releases:Q",
+            title=words.say("left-out.x", releases=str(year.releases)),
+            axis={"tickMinStep": 1, "format": "d"},
+        ),
+        y=field("error:Q", title=words.say("left-out.y"), scale={"type": "log"}),
+        color=field("series:N", scale=colours, legend=legend),
+        strokeDash=field("series:N", scale=dashes, legend=legend),
     )
-    rule = alt.Chart(alt.Data(values=[{"error": worst.rmse}]))
-    flat = rule.mark_rule(color=INK, strokeWidth=1.5).encode(y=alt.Y("error:Q"))
+    only = [{"error": worst.rmse}]
+    flat = mark("rule", only, color=INK, strokeWidth=1.5).encode(y=field("error:Q"))
     said = words.say("left-out.worst", error=f"{worst.rmse:,.1f}")
-    label = rule.mark_text(text=said, align="left", baseline="bottom", dx=4, dy=-3, color=INK)
-    layers = alt.layer(lines, flat, label.encode(y=alt.Y("error:Q"), x=alt.XValue(0)))
+    label = mark("text", only, text=said, align="left", baseline="bottom", dx=4, dy=-3, color=INK)
+    layers = layer(lines, flat, label.encode(y=field("error:Q"), x=constant(0)))
     title = words.say("left-out.title", count=f"{year.count:,.0f}")
     whole = layers.properties(width=WIDTH, height=_HEIGHT)
     return titled(whole, title=title, subtitle=words.say("left-out.subtitle"))

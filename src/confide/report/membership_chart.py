@@ -4,9 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from confide.report.marks import Chart, titled
-from confide.report.style import INK, MAIN, MUTED, SERIES, WIDTH
-from confide.report.words import Words
+from confide.drawing.charts.marks import titled
+from confide.drawing.charts.style import INK, MAIN, MUTED, SERIES, WIDTH
+from confide.drawing.charts.vega import Chart, field, mark
+from confide.drawing.words import Words
 
 _HEIGHT, _FINE = 320, 60
 FARTHEST = 1e-3
@@ -37,8 +38,6 @@ def membership_chart(
         delta: Of the claim.
         words: Of the figure.
     """
-    import altair as alt
-
     claim = words.say(
         "membership.claim", epsilon=f"{epsilon:g}", delta=f"{delta:g}".replace("e-0", "e-")
     )
@@ -55,29 +54,25 @@ def membership_chart(
         if x >= FARTHEST and y >= FARTHEST
     ]
     names = [name for name, _ in curves]
-    colours = alt.Scale(domain=names, range=[SERIES[1], MAIN, INK, MUTED])
-    dashes = alt.Scale(domain=names, range=[[1, 0], [1, 0], [6, 3], [2, 3]])
-    legend = alt.Legend(
-        title=None,
-        orient="top",
-        columns=2,
-        labelLimit=320,
-        symbolType="stroke",
-        symbolStrokeWidth=2,
-        symbolSize=300,
-    )
-    log = alt.Scale(type="log", domain=[FARTHEST, 1])
-    axis = alt.Axis(values=[0.001, 0.01, 0.1, 1], format="~g")
-    lines = (
-        alt.Chart(alt.Data(values=rows))
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=alt.X("accused:Q", title=words.say("membership.x"), scale=log, axis=axis),
-            y=alt.Y("found:Q", title=words.say("membership.y"), scale=log, axis=axis),
-            color=alt.Color("series:N", scale=colours, legend=legend),
-            strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=legend),
-            order=alt.Order("accused:Q"),
-        )
+    colours = {"domain": names, "range": [SERIES[1], MAIN, INK, MUTED]}
+    dashes = {"domain": names, "range": [[1, 0], [1, 0], [6, 3], [2, 3]]}
+    legend = {
+        "title": None,
+        "orient": "top",
+        "columns": 2,
+        "labelLimit": 320,
+        "symbolType": "stroke",
+        "symbolStrokeWidth": 2,
+        "symbolSize": 300,
+    }
+    log = {"type": "log", "domain": [FARTHEST, 1]}
+    axis = {"values": [0.001, 0.01, 0.1, 1], "format": "~g"}
+    lines = mark("line", rows, strokeWidth=2).encode(
+        x=field("accused:Q", title=words.say("membership.x"), scale=log, axis=axis),
+        y=field("found:Q", title=words.say("membership.y"), scale=log, axis=axis),
+        color=field("series:N", scale=colours, legend=legend),
+        strokeDash=field("series:N", scale=dashes, legend=legend),
+        order=field("accused:Q"),
     )
     return titled(
         lines.properties(width=WIDTH, height=_HEIGHT),

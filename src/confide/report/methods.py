@@ -8,27 +8,34 @@ References:
         guarantees. NIST SP 800-226, 2025. https://doi.org/10.6028/NIST.SP.800-226
 """
 
+import math
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from confide.budget.ledger import Scope
+from confide.drawing.cells import cells_of
+from confide.drawing.grid import grid_of, moved_text
+from confide.drawing.numbers import clean, epsilon_text, percent
+from confide.drawing.words import Words
+from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.canonical import Json
 from confide.plans.plan import Measurement
 from confide.privacy.amount import NANO
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.release.certificate import shown_loss
-from confide.release.release import Release
 from confide.report.bounding import kept_text, law_text, measured_text
-from confide.report.cells import cells_of
 from confide.report.cut import cut_text
 from confide.report.describe import title_of
-from confide.report.grid import grid_of, moved_text
+from confide.report.gauges import line_texts
 from confide.report.guarantee import charge_lines
-from confide.report.numbers import clean, epsilon_text, percent
 from confide.report.odds_words import adjacency_text, loss_text
-from confide.report.words import Words
+from confide.report.section import assumed
+
+if TYPE_CHECKING:
+    from confide.report.release import Release
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!&])")
 
@@ -43,7 +50,7 @@ def plain(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", clean(text, most=300))
 
 
-def methods(release: Release, *, words: Words) -> str:
+def methods(release: "Release", *, words: Words) -> str:
     """Return the Markdown text."""
     sentences = " ".join(_sentences(release, words=words))
     measured = [
@@ -68,7 +75,7 @@ def methods(release: Release, *, words: Words) -> str:
     )
 
 
-def _sentences(release: Release, *, words: Words) -> Iterator[str]:
+def _sentences(release: "Release", *, words: Words) -> Iterator[str]:
     plan, certificate = release.plan, release.certificate
     measure = plan.dataset.measure
     yield words.say(
@@ -90,10 +97,11 @@ def _sentences(release: Release, *, words: Words) -> Iterator[str]:
     yield words.say("methods.intervals", level=words.say("or").join(map(percent, sorted(levels))))
     for line in charge_lines(certificate):
         if line.scope is Scope.LIFETIME:
+            _, _, after, cap = line_texts(line)
             yield words.say(
                 "methods.caps",
-                after=epsilon_text(line.after),
-                cap=epsilon_text(line.cap),
+                after=after,
+                cap=cap,
                 letter=measure.letter,
             )
     yield words.say(
@@ -104,7 +112,7 @@ def _sentences(release: Release, *, words: Words) -> Iterator[str]:
     )
 
 
-def _facts(release: Release, *, words: Words) -> list[str]:
+def _facts(release: "Release", *, words: Words) -> list[str]:
     texts = []
     for fact in release.certificate["data"]["facts-taken-as-public"]:
         name, value, source = map(plain, fact_texts(fact, words=words))
@@ -121,7 +129,7 @@ def fact_texts(fact: Json, *, words: Words) -> tuple[str, str, str]:
     """Return name, value and source of a certificate's fact, with its unit as people write it.
 
     Example:
-        >>> from confide.report.words import load_words
+        >>> from confide.drawing.words import load_words
         >>> fact = {"name": "person.age", "value": "[20, 80] a", "source": "protocol"}
         >>> fact_texts(fact, words=load_words("en"))[1]
         '[20, 80] years'
@@ -133,7 +141,7 @@ def fact_texts(fact: Json, *, words: Words) -> tuple[str, str, str]:
     return str(fact["name"]), value, str(fact["source"])
 
 
-def _statistic(release: Release, place: int, *, words: Words) -> str:
+def _statistic(release: "Release", place: int, *, words: Words) -> str:
     plan = release.plan
     statistic = plan.statistics[place]
     measurements = plan.of(statistic.id)
@@ -141,17 +149,24 @@ def _statistic(release: Release, place: int, *, words: Words) -> str:
     cells = cells_of(release.of(statistic))
     said += cut_text(statistic, plan=plan, cells=cells, words=words)
     said += dict.fromkeys(_mechanism(release, m, words=words) for m in measurements)
+    said += assumed(statistic, words=words)
     title = plain(title_of(statistic, plan=plan, words=words))
     return words.say("methods.statistic", title=title, sentences=" ".join(said))
 
 
-def _mechanism(release: Release, measurement: Measurement, *, words: Words) -> str:
+def _mechanism(release: "Release", measurement: Measurement, *, words: Words) -> str:
     dataset = release.plan.dataset
     grid = grid_of(measurement, dataset=dataset)
+    kind, moved = "mechanism", moved_text(measurement, grid=grid, words=words)
+    if measurement.sensitivity.reach:
+        kind = "choice"
+    elif isinstance(measurement.mechanism, DiscreteGaussian):  # charged by Δ₂²/(2σ²)
+        kind = "gaussian"
+        moved = grid.text(math.sqrt(measurement.sensitivity.l2_squared), words=words)
     return words.say(
-        f"methods.{'choice' if measurement.sensitivity.reach else 'mechanism'}",
+        f"methods.{kind}",
         name=measured_text(measurement, words=words),
-        l1=moved_text(measurement, grid=grid, words=words),
+        moved=moved,
         law=law_text(measurement.mechanism, grid=grid, words=words),
         letter=Measure(dataset.measure).letter,
         charge=epsilon_text(Fraction(measurement.nano, NANO)),

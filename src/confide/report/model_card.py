@@ -9,17 +9,20 @@ References:
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from confide.drawing.numbers import percent
+from confide.drawing.words import Words
 from confide.errors import ContractError
 from confide.plans.estimates import Estimate
-from confide.release.release import Release
 from confide.report.describe import title_of
 from confide.report.methods import methods, plain
 from confide.report.model_figures import model_figures
 from confide.report.model_performance import interval, number, results
-from confide.report.numbers import percent
-from confide.report.words import Words
 from confide.statistics.logistic.regression import LogisticRegression
+
+if TYPE_CHECKING:
+    from confide.report.release import Release
 
 ITEMS = {
     "title": ("background", "objectives"),
@@ -47,7 +50,7 @@ HUMAN = ("source", "outcome", "predictors", "limitations", "fairness", "updating
 """Items that a person adds to, whatever the release says."""
 
 
-def model_card(release: Release, *, words: Words, folder: str = "figures") -> str:
+def model_card(release: "Release", *, words: Words, folder: str = "figures") -> str:
     """Return the cards of a release's models as one Markdown text.
 
     Args:
@@ -71,7 +74,7 @@ def model_card(release: Release, *, words: Words, folder: str = "figures") -> st
 
 
 def _card(
-    model: LogisticRegression, *, release: Release, folder: str, words: Words
+    model: LogisticRegression, *, release: "Release", folder: str, words: Words
 ) -> Iterator[str]:
     title = title_of(model, plan=release.plan, words=words)
     yield f"# {words.say('card.title', title=plain(title))}"
@@ -100,13 +103,13 @@ def asked(item: str, *, words: Words) -> str:
 
 
 def _known(
-    model: LogisticRegression, found: tuple[Estimate, ...], *, release: Release, words: Words
+    model: LogisticRegression, found: tuple[Estimate, ...], *, release: "Release", words: Words
 ) -> dict[str, list[str]]:
     """Return the items that the release fills."""
     dataset = release.plan.dataset
-    (rows,) = (each for each in _of(found, "count") if each.key == ("all",))
+    (weighed,) = _of(found, "sum of weights")
     held = percent(float(model.hold_out))
-    flow = number(rows) if rows.value is not None else words.say("card.none")
+    flow = number(weighed) if weighed.value is not None else words.say("card.none")
     known = {
         "source": [
             words.say("card.source", name=plain(dataset.id), snapshot=plain(dataset.snapshot)),
@@ -124,7 +127,7 @@ def _known(
             if model.hold_out
             else words.say("card.not-evaluated")
         ],
-        "flow": [words.say("card.flow", rows=flow)],
+        "flow": [words.say("card.flow", weights=flow)],
         "specification": _specification(found, words=words),
         "limitations": [words.say("card.limitations")],
     }

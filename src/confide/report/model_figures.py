@@ -16,29 +16,40 @@ References:
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from confide.drawing.cells import Cell, cells_of
+from confide.drawing.charts.figure import Figure
+from confide.drawing.charts.forest import null_line
+from confide.drawing.charts.marks import Frame, dots, row_of, side_by_side, titled
+from confide.drawing.charts.risks import (
+    decision_curve,
+    observed_by_risk,
+    spread_of_risks,
+    treat_all,
+)
+from confide.drawing.charts.vega import Chart, Row, below
+from confide.drawing.numbers import clean, percent, significant
+from confide.drawing.words import Words
 from confide.plans.plan import Statistic
-from confide.release.release import Release
-from confide.report.cells import Cell, cells_of
 from confide.report.describe import title_of
-from confide.report.figure import Figure
-from confide.report.forest import null_line
-from confide.report.marks import Chart, Frame, Row, dots, row_of, side_by_side, titled
-from confide.report.numbers import clean, percent, significant
-from confide.report.risk_charts import decision_curve, observed_by_risk, spread_of_risks, treat_all
-from confide.report.words import Words
 from confide.statistics.logistic.held_out import BY_RISK, HELD_OUT, RECALIBRATED
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.person_time.hazard import HazardRegression
 from confide.statistics.person_time.poisson import PoissonRegression
 from confide.statistics.person_time.published_rates import RATIO
 
+if TYPE_CHECKING:
+    from confide.report.release import Release
+
 CALIBRATION, BENEFIT, SUBGROUPS = "calibration", "benefit", "subgroups"
 
 Cells = Mapping[tuple[str, str], Cell]
 
 
-def model_figures(release: Release, statistic: Statistic, *, words: Words) -> Mapping[str, Figure]:
+def model_figures(
+    release: "Release", statistic: Statistic, *, words: Words
+) -> Mapping[str, Figure]:
     """Return the figures of a model's evaluation by name; none where nothing was evaluated."""
     if isinstance(statistic, PoissonRegression) and statistic.hold_out:
         title = title_of(statistic, plan=release.plan, words=words)
@@ -82,7 +93,7 @@ def _by_horizon(found: Sequence[Cell], *, title: str, words: Words) -> Mapping[s
     subtitle = words.say("model.horizon.subtitle", level=percent(whole.level))
     told = {
         "groups": str(len(rows)),
-        "observed": _told(whole),
+        "observed": _told(whole, words=words),
         "predicted": significant(_value(cells, "predicted risk", HELD_OUT) or 0.0),
     }
     figure = Figure(
@@ -98,13 +109,13 @@ def _of_rates(found: Sequence[Cell], *, title: str, words: Words) -> Mapping[str
     """Return observed over expected events by predicted rate, beside a line at 1."""
     cells = [cell for cell in found if cell.quantity == RATIO]
     slope = next(cell for cell in found if cell.quantity == "calibration slope")
-    if all(cell.value is None for cell in cells):
+    if len(cells) < 2 or all(cell.value is None for cell in cells):  # nothing by predicted rate
         return {}
     rows = [
         row_of(
             cell,
             group=words.say("chart.all") if cell.key[0] == HELD_OUT else clean(cell.key[0]),
-            missing=words.say("comma").join(words.say(f"flag.{f}.short") for f in cell.flags),
+            missing=_missing(cell, words=words),
         )
         for cell in cells
     ]
@@ -113,7 +124,8 @@ def _of_rates(found: Sequence[Cell], *, title: str, words: Words) -> Mapping[str
     chart = null_line(1.0) + dots(rows, frame=Frame(groups=groups, x_title=axis))
     name = words.say("model.calibration.title", title=title)
     subtitle = words.say("model.rates.subtitle", level=percent(slope.level))
-    told = {"groups": str(len(cells) - 1), "all": _told(cells[0]), "slope": _told(slope)}
+    told = {"groups": str(len(cells) - 1), "all": _told(cells[0], words=words)}
+    told["slope"] = _told(slope, words=words)
     figure = Figure(
         chart=titled(chart, title=name, subtitle=subtitle),
         title=name,
@@ -155,15 +167,15 @@ class _Subject:
 
     def calibration(self) -> Figure:
         """Return observed against predicted, above the spread of the risks."""
-        import altair as alt
-
         rows = self.points("predicted risk", self.words.say("model.as-predicted"))
         if self.moved:
             rows += self.points("recalibrated risk", self.words.say("model.recalibrated"))
         top = _rounded_up(max(max(row["high"], row["predicted"]) for row in rows))
-        chart = alt.vconcat(
-            observed_by_risk(rows, top=top, words=self.words),
-            spread_of_risks(self._bars(top), top=top, words=self.words),
+        chart = below(
+            (
+                observed_by_risk(rows, top=top, words=self.words),
+                spread_of_risks(self._bars(top), top=top, words=self.words),
+            ),
             spacing=10,
         )
         notes = [self.words.say("model.calibration.note")]
@@ -173,7 +185,8 @@ class _Subject:
 
     def benefit(self) -> Figure:
         """Return the decision curve."""
-        name = "recalibrated net benefit" if self.moved else "net benefit"
+        after = "recalibrated net benefit"
+        name = after if self.moved and self.of(after) else "net benefit"
         share = self.cells["observed share", HELD_OUT]
         rows = [
             {"risk": _risk_of(c.key[0]), "value": c.value, "low": c.outer[0], "high": c.outer[1]}
@@ -202,7 +215,7 @@ class _Subject:
             chosen = [self.cells[quantity, key] for key in (HELD_OUT, *names)]
             groups = (self.words.say("chart.all"), *(clean(name) for name in names))
             rows = [
-                row_of(cell, group=group, missing=self._missing(cell))
+                row_of(cell, group=group, missing=_missing(cell, words=self.words))
                 for group, cell in zip(groups, chosen, strict=True)
             ]
             title = self.words.say(f"quantity.{quantity.replace(' ', '-')}")
@@ -217,9 +230,6 @@ class _Subject:
             auc=significant(found.value or math.nan),
         )
 
-    def _missing(self, cell: Cell) -> str:
-        return self.words.say("comma").join(self.words.say(f"flag.{f}.short") for f in cell.flags)
-
     def _figure(self, chart: Chart, name: str, *, notes: Sequence[str], **said: str) -> Figure:
         words = self.words
         slope, large = (
@@ -227,7 +237,7 @@ class _Subject:
             for quantity in ("calibration slope", "calibration intercept")
         )
         if name == CALIBRATION:
-            said |= {"slope": _told(slope), "large": _told(large)}
+            said |= {"slope": _told(slope, words=words), "large": _told(large, words=words)}
         level = percent(slope.level)
         title = words.say(f"model.{name}.title", title=self.title)
         subtitle = words.say(f"model.{name}.subtitle", level=level)
@@ -269,9 +279,15 @@ class _Subject:
         return rows
 
 
-def _told(cell: Cell) -> str:
+def _told(cell: Cell, *, words: Words) -> str:
+    if cell.value is None:
+        return _missing(cell, words=words)
     low, high = cell.outer or (math.nan, math.nan)
-    return f"{significant(cell.value or math.nan)} ({significant(low)} – {significant(high)})"
+    return f"{significant(cell.value)} ({significant(low)} – {significant(high)})"
+
+
+def _missing(cell: Cell, *, words: Words) -> str:
+    return words.say("comma").join(words.say(f"flag.{f}.short") for f in cell.flags)
 
 
 def _risk_of(key: str) -> float:

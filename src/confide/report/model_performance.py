@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from confide.drawing.charts.figure import Figure
+from confide.drawing.words import Words
 from confide.plans.estimates import Estimate
-from confide.report.figure import Figure
+from confide.plans.score_bins import ALIKE
 from confide.report.methods import plain
 from confide.report.model_figures import BENEFIT, CALIBRATION, SUBGROUPS
-from confide.report.words import Words
 from confide.statistics.logistic.held_out import BY_RISK, HELD_OUT, RECALIBRATED
 from confide.statistics.logistic.recalibration import Recalibration
 from confide.statistics.logistic.regression import LogisticRegression
@@ -47,10 +48,11 @@ def results(
         for name, key in measures
         if (name, key) in told
     ]
+    alike = [words.say(f"flag.{ALIKE}.long")]  # else there are ranges of risk
     known = {
         "performance": [_head("card.measures", words=words), *performance],
-        "calibration": [*picture(CALIBRATION), *_calibration(found, words=words)],
-        "benefit": [*picture(BENEFIT), *_benefit(found, words=words)],
+        "calibration": [*picture(CALIBRATION), *_calibration(found, words=words)] or alike,
+        "benefit": [*picture(BENEFIT), *_benefit(found, words=words)] or alike,
     }
     if model.subgroups:
         known["performance"] += ["", *picture(SUBGROUPS), *_subgroups(found, words=words)]
@@ -82,7 +84,7 @@ def _calibration(found: Sequence[Estimate], *, words: Words) -> Lines:
         if each.key[0].startswith(BY_RISK) and " to " in each.key[0]:
             by_key.setdefault(each.key[0], {})[each.quantity] = each
     after = any("recalibrated risk" in line for line in by_key.values())
-    lines = [_head("card.risks-after" if after else "card.risks", words=words)]
+    lines = [_head("card.risks-after" if after else "card.risks", words=words)] if by_key else []
     for key, line in by_key.items():
         cells = [key, number(line["count"]), number(line["predicted risk"])]
         cells += [number(line["recalibrated risk"])] if after else []
@@ -91,12 +93,12 @@ def _calibration(found: Sequence[Estimate], *, words: Words) -> Lines:
 
 
 def _benefit(found: Sequence[Estimate], *, words: Words) -> Lines:
-    lines = [_head("card.measures", words=words)]
-    for each in found:
-        if each.quantity in ("net benefit", "recalibrated net benefit"):
-            key = HELD_OUT if each.quantity == "net benefit" else RECALIBRATED
-            name = _named("net benefit", key, words=words)
-            lines.append(f"| {name}, {each.key[0]} | {interval(each)} |")
+    shown = [e for e in found if e.quantity in ("net benefit", "recalibrated net benefit")]
+    lines = [_head("card.measures", words=words)] if shown else []
+    for each in shown:
+        key = HELD_OUT if each.quantity == "net benefit" else RECALIBRATED
+        name = _named("net benefit", key, words=words)
+        lines.append(f"| {name}, {each.key[0]} | {interval(each)} |")
     return lines
 
 

@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from confide.drawing.numbers import epsilon_text, percent, power_text
+from confide.drawing.words import Words
 from confide.privacy.accounting.concentrated import epsilon_at, simple_epsilon_at
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
@@ -34,8 +36,6 @@ from confide.privacy.odds import (
     true_positive_bound,
 )
 from confide.privacy.unit import Entity
-from confide.report.numbers import epsilon_text, percent, power_text
-from confide.report.words import Words
 
 PRIOR = Fraction(1, 100)
 _THOUSAND = 10**3
@@ -114,7 +114,7 @@ def loss_text(loss: PrivacyLoss, *, words: Words) -> str:
     """Return a loss with all of its parameters.
 
     Example:
-        >>> from confide.report.words import load_words
+        >>> from confide.drawing.words import load_words
         >>> loss_text(PureDP(epsilon=Fraction(1, 2)), words=load_words("en"))
         'ε = 0.5 (δ = 0)'
     """
@@ -133,7 +133,7 @@ def adjacency_text(unit: Entity, *, adjacency: Adjacency, words: Words) -> str:
     """Return what two neighbouring data sets differ in.
 
     Example:
-        >>> from confide.report.words import load_words
+        >>> from confide.drawing.words import load_words
         >>> adjacency_text(Entity.EVENT, adjacency=Adjacency.ADD_REMOVE, words=load_words("en"))
         'one event, added or removed'
     """

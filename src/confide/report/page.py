@@ -10,23 +10,24 @@ References:
 """
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from confide.budget.ledger import Scope
+from confide.drawing.charts.figure import Plate
+from confide.drawing.markup import Html, isolated, tag, trusted
+from confide.drawing.numbers import clean
+from confide.drawing.words import Words
 from confide.plans.plan import Statistic
 from confide.release.certificate import shown_loss
 from confide.release.noisy import shows_noisy
-from confide.release.release import Release
 from confide.report.document import document
-from confide.report.figure import Plate
-from confide.report.gauges import amount_text, gauge, scope_text
+from confide.report.gauges import gauge, line_texts, scope_text
 from confide.report.guarantee import (
     ChargeLine,
     cap_loss,
     charge_lines,
     guarantee,
 )
-from confide.report.markup import Html, isolated, tag, trusted
-from confide.report.numbers import clean
 from confide.report.odds_words import (
     adjacency_text,
     loss_text,
@@ -44,11 +45,13 @@ from confide.report.page_parts import (
     table_part,
 )
 from confide.report.section import Section, section
-from confide.report.words import Words
+
+if TYPE_CHECKING:
+    from confide.report.release import Release
 
 
 def page(
-    release: Release,
+    release: "Release",
     *,
     figures: Mapping[str, Sequence[Plate]],
     words: Words,
@@ -95,7 +98,7 @@ def page(
     return document(body, title=title, language=words.language)
 
 
-def _header(release: Release, *, title: str, words: Words) -> Html:
+def _header(release: "Release", *, title: str, words: Words) -> Html:
     plan, certificate = release.plan, release.certificate
     entry = str(certificate["accounting"]["entry"])
     facts = [
@@ -118,7 +121,7 @@ def _moment(text: str, *, words: Words) -> str:
     return words.say("moment.issued", date=date, time=time[:5])
 
 
-def _summary(release: Release, *, words: Words) -> Html:
+def _summary(release: "Release", *, words: Words) -> Html:
     plan = release.plan
     unit, adjacency = plan.dataset.unit.entity, plan.dataset.adjacency
     meaning = meaning_of(plan.loss, delta=plan.dataset.delta)
@@ -144,10 +147,9 @@ def _summary(release: Release, *, words: Words) -> Html:
     )
 
 
-def _gauge_line(release: Release, line: ChargeLine, *, words: Words) -> Html:
-    cap = amount_text(line.cap, scope=line.scope)
+def _gauge_line(release: "Release", line: ChargeLine, *, words: Words) -> Html:
+    _, amount, _, cap = line_texts(line)
     letter = "δ" if line.scope is Scope.LIFETIME_DELTA else release.plan.dataset.measure.letter
-    amount = amount_text(line.amount, scope=line.scope)
     text = f"{letter} {amount} {words.say('gauge.legend', cap=cap)}"
     return tag(
         "li",
@@ -171,7 +173,7 @@ def _contents(sections: Sequence[Section], *, words: Words) -> Html:
 
 
 def _statistic(
-    release: Release,
+    release: "Release",
     statistic: Statistic,
     *,
     place: int,
@@ -214,7 +216,7 @@ def _folded(title: str, sentences: Sequence[str]) -> Html:
     return tag("details", tag("summary", tag("h3", title)), tag("ul", items))
 
 
-def _guarantee(release: Release, *, words: Words) -> Html:
+def _guarantee(release: "Release", *, words: Words) -> Html:
     promised = guarantee(release.plan, certificate=release.certificate, words=words)
     return tag(
         "section",
@@ -228,7 +230,7 @@ def _guarantee(release: Release, *, words: Words) -> Html:
     )
 
 
-def _continued(release: Release, *, words: Words) -> Html:
+def _continued(release: "Release", *, words: Words) -> Html:
     """Return the sentence of a release that an earlier entry was charged for; else nothing."""
     earlier = release.certificate["accounting"].get("continues")
     if earlier is None:
@@ -236,15 +238,12 @@ def _continued(release: Release, *, words: Words) -> Html:
     return tag("p", words.say("page.continues", entry=str(earlier)))
 
 
-def _accounting(release: Release, *, words: Words) -> Html:
+def _accounting(release: "Release", *, words: Words) -> Html:
     head = [words.say(f"head.{name}") for name in ("scope", "before", "amount", "after", "cap")]
     rows = [
         [
             isolated(scope_text(line, words=words)),
-            *(
-                amount_text(part, scope=line.scope)
-                for part in (line.before, line.amount, line.after, line.cap)
-            ),
+            *line_texts(line),
             _cap_text(release, line, words=words),
         ]
         for line in charge_lines(release.certificate)
@@ -265,16 +264,16 @@ def _accounting(release: Release, *, words: Words) -> Html:
     )
 
 
-def _cap_text(release: Release, line: ChargeLine, *, words: Words) -> str:
+def _cap_text(release: "Release", line: ChargeLine, *, words: Words) -> str:
     """Return a cap as ε and δ; a cap of δ has none."""
     dataset = release.plan.dataset
     if line.scope is Scope.LIFETIME_DELTA:
         return ""
-    loss = shown_at(cap_loss(line.cap, dataset=dataset), delta=dataset.delta)
+    loss = shown_at(cap_loss(line.cap, of=dataset), delta=dataset.delta)
     return loss_text(loss, words=words)
 
 
-def _verify(release: Release, *, words: Words) -> Html:
+def _verify(release: "Release", *, words: Words) -> Html:
     key = str(release.certificate["issuer"]["key"])
     steps = words.each("page.verify-steps")
     said = words.say("page.verify-withheld")

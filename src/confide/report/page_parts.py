@@ -1,26 +1,28 @@
 """Parts that pages of releases share: figure, table, lists, facts taken as public, software."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from confide.drawing.cells import cells_of
+from confide.drawing.charts.figure import Plate
+from confide.drawing.charts.render import inline
+from confide.drawing.markup import Html, isolated, rows_of_texts, tag, trusted
+from confide.drawing.numbers import clean, percent
+from confide.drawing.quantities import covers_text
+from confide.drawing.words import Words
 from confide.plans.plan import Statistic
-from confide.release.release import Release
-from confide.report.cells import cells_of
-from confide.report.describe import covers_text
-from confide.report.drawing import inline
-from confide.report.figure import Plate
 from confide.report.layouts import laid_out
-from confide.report.markup import Html, isolated, tag, trusted
 from confide.report.methods import fact_texts
-from confide.report.numbers import clean, percent
 from confide.report.section import Section
 from confide.report.table import html_table
-from confide.report.words import Words
-from confide.statistics.logistic.regression import LogisticRegression
-from confide.statistics.survival import Survival
+from confide.statistics.registry import kind_of
+
+if TYPE_CHECKING:
+    from confide.report.release import Release
 
 
 def header_part(
-    release: Release, facts: Sequence[tuple[str, str]], *, what: str, title: str, words: Words
+    release: "Release", facts: Sequence[tuple[str, str]], *, what: str, title: str, words: Words
 ) -> Html:
     """Return the head of a page: what it is, title, purpose, and the facts that are not empty."""
     return tag(
@@ -67,7 +69,7 @@ def _figure(plate: Plate, *, said: Section, name: str, words: Words) -> Html:
 
 
 def table_part(
-    release: Release, statistic: Statistic, *, name: str, title: str, words: Words
+    release: "Release", statistic: Statistic, *, name: str, title: str, words: Words
 ) -> Html:
     """Return the table of one statistic, with what its intervals cover."""
     cells = cells_of(release.of(statistic))
@@ -93,14 +95,8 @@ def table_part(
 
 def _chosen(statistic: Statistic, *, cells: int, words: Words) -> Html | str:
     """Return the note that goes with a table of the numbers that one cites."""
-    match statistic:
-        case Survival():
-            key = "page.rows-chosen"
-        case LogisticRegression(hold_out=held) if held:
-            key = "page.rows-without-risks"
-        case _:
-            return ""
-    return tag("p", words.say(key, numbers=f"{cells:,}"), class_="note")
+    key = kind_of(statistic).cited_note(statistic)
+    return tag("p", words.say(key, numbers=f"{cells:,}"), class_="note") if key else ""
 
 
 def points(title: str, sentences: Sequence[str]) -> Html:
@@ -109,7 +105,7 @@ def points(title: str, sentences: Sequence[str]) -> Html:
     return tag("div", tag("h3", title), tag("ul", items))
 
 
-def facts_part(release: Release, *, words: Words) -> Html:
+def facts_part(release: "Release", *, words: Words) -> Html:
     """Return the table of every fact that was taken as public."""
     head = [words.say(f"head.{name}") for name in ("name", "value", "source")]
     facts = release.certificate["data"]["facts-taken-as-public"]
@@ -126,7 +122,7 @@ def facts_part(release: Release, *, words: Words) -> Html:
     )
 
 
-def software_part(release: Release, *, words: Words) -> Html:
+def software_part(release: "Release", *, words: Words) -> Html:
     """Return which software made it."""
     software = release.certificate["software"]
     items = [tag("li", tag("code", f"{name}: {value}")) for name, value in software.items()]
@@ -140,19 +136,4 @@ def software_part(release: Release, *, words: Words) -> Html:
 
 def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, labels: int) -> Html:
     """Return a small table; columns after the first ``labels`` are numbers."""
-
-    def cell(text: str, column: int) -> Html:
-        return tag("td", text, class_="number") if column >= labels else tag("td", text)
-
-    heads = [
-        tag("th", text, scope="col", class_="number")
-        if column >= labels
-        else tag("th", text, scope="col")
-        for column, text in enumerate(head)
-    ]
-    body = [tag("tr", [cell(text, i) for i, text in enumerate(row)]) for row in rows]
-    return tag(
-        "div",
-        tag("table", tag("thead", tag("tr", heads)), tag("tbody", body)),
-        class_="table",
-    )
+    return rows_of_texts(head, rows, numbers=range(labels, len(head)))

@@ -22,15 +22,16 @@ from confide.budget.policy.policy import (
     Window,
 )
 from confide.budget.workflow.acts import officers
+from confide.drawing.numbers import clean, percent, power_text, significant
+from confide.drawing.words import Words
 from confide.privacy.amount import NANO, from_nano
-from confide.privacy.loss import PrivacyLoss, PureDP, ZeroConcentratedDP
+from confide.privacy.loss import PrivacyLoss, PureDP
 from confide.privacy.measure import Measure
 from confide.privacy.odds import epsilon_for_odds, posterior_bound, true_positive_bound
 from confide.report.explain import TextGrid
-from confide.report.numbers import clean, percent, power_text, significant
+from confide.report.guarantee import cap_loss
 from confide.report.odds_words import PRIOR, adjacency_text, meaning_of
 from confide.report.policy_words import Part, down, error_text, limit_text, up
-from confide.report.words import Words
 
 _LARGEST = 100  # of an ε: beyond, odds are printed as none at all
 
@@ -60,12 +61,9 @@ def odds_of(cap: PolicyCap, *, policy: Policy) -> tuple[int | None, Odds | None]
     if policy.measure is Measure.ZCDP and cap.limit.odds_factor is not None:
         loss = epsilon_for_odds(cap.limit.odds_factor)
         units = None
-    elif policy.measure is Measure.PURE:
-        units = policy.units(cap)
-        loss = PureDP(epsilon=from_nano(units))
     else:
         units = policy.units(cap)
-        loss = ZeroConcentratedDP(rho=from_nano(units))
+        loss = cap_loss(from_nano(units), of=policy)
     if isinstance(loss, PureDP) and loss.epsilon > _LARGEST:
         return units, None
     meaning = meaning_of(loss, delta=policy.report_delta)

@@ -14,13 +14,14 @@ from typing import Any
 from confide.budget.policy.policy import CapScope
 from confide.budget.policy.rows import Row as CapRow
 from confide.budget.policy.solve import Solution
+from confide.drawing.charts.marks import titled
+from confide.drawing.charts.render import draw, inline
+from confide.drawing.charts.style import INK, MAIN, MUTED, PALE, ROW, WARNING, WIDTH, room_for
+from confide.drawing.charts.vega import Chart, Row, below, datum, field, layer, mark, until
+from confide.drawing.numbers import clean
+from confide.drawing.words import Words
 from confide.privacy.amount import NANO
-from confide.report.drawing import draw, inline
-from confide.report.marks import Chart, Row, titled
-from confide.report.numbers import clean
 from confide.report.policy_words import row_text, title, up
-from confide.report.style import INK, MAIN, MUTED, PALE, ROW, WARNING, WIDTH, room_for
-from confide.report.words import Words
 
 _BAR = {"band": 0.56}
 _TICK = ROW * 0.78
@@ -35,14 +36,12 @@ def chart(solution: Solution, *, words: Words) -> Chart:
     Example:
         In a notebook: ``chart(solve(policy), words=load_words("en"))``.
     """
-    import altair as alt
-
     met = solution.allocation is not None
     above = _releases(solution, words=words)
-    below = _caps(solution, words=words)
+    caps = _caps(solution, words=words)
     key = "met" if met else "not-met"
     return titled(
-        alt.vconcat(above, below, spacing=34).resolve_scale(color="independent"),
+        below((above, caps), spacing=34, own=("color",)),
         title=title(solution.policy, words=words),
         subtitle=words.say(f"policy.figure.{key}"),
     )
@@ -65,8 +64,6 @@ def written(solution: Solution, *, kind: str, words: Words) -> bytes:
 
 
 def _releases(solution: Solution, *, words: Words) -> Chart:
-    import altair as alt
-
     rows, kinds = _release_rows(solution, words=words), _kinds(solution, words=words)
     groups = [row["group"] for row in rows]
     place = _place(groups)
@@ -74,30 +71,30 @@ def _releases(solution: Solution, *, words: Words) -> Chart:
     met = solution.allocation is not None  # else the bar is the need itself
     shown = kinds if met else (bar, most)
     inks = (PALE, INK, WARNING) if met else (SHORT, WARNING)
-    colours = alt.Scale(domain=list(shown), range=list(inks))
-    colour = alt.Color("kind:N", scale=colours, legend=alt.Legend(title=None, symbolType="square"))
+    colours = {"domain": list(shown), "range": list(inks)}
+    colour = field("kind:N", scale=colours, legend={"title": None, "symbolType": "square"})
     letter = solution.policy.measure.letter
     axis = words.say("policy.figure.spend", letter=letter)
-    x = alt.X("value:Q", title=axis, scale=alt.Scale(zero=True, nice=True))
+    x = field("value:Q", title=axis, scale={"zero": True, "nice": True})
 
-    def layer(kind: str, field: str) -> list[Row]:
+    def of(kind: str, name: str) -> list[Row]:
         return [
-            {"group": row["group"], "value": row[field], "kind": kind}
+            {"group": row["group"], "value": row[name], "kind": kind}
             for row in rows
-            if row[field] is not None
+            if row[name] is not None
         ]
 
-    marks = (layer(needs, "floor") if met else []) + layer(most, "most")
-    bars = alt.Chart(alt.Data(values=layer(bar, "spend"))).mark_bar(height=_BAR)
-    ticks = alt.Chart(alt.Data(values=marks)).mark_tick(thickness=2.6, size=_TICK, opacity=1)
-    text = alt.Chart(alt.Data(values=[r for r in rows if r["text"]])).mark_text(
-        align="left", dx=7, fontSize=11, color=MUTED
+    marks = (of(needs, "floor") if met else []) + of(most, "most")
+    bars = mark("bar", of(bar, "spend"), height=_BAR)
+    ticks = mark("tick", marks, thickness=2.6, size=_TICK, opacity=1)
+    text = mark(
+        "text", [r for r in rows if r["text"]], align="left", dx=7, fontSize=11, color=MUTED
     )
-    return alt.layer(
-        bars.encode(x=x, x2=alt.X2Datum(0), color=colour, **place),
+    return layer(
+        bars.encode(x=x, x2=datum(0), color=colour, **place),
         ticks.encode(x=x, color=colour, **place),
-        text.encode(x=alt.X("end:Q", title=axis), text=alt.Text("text:N"), **place),
-    ).properties(width=_width(groups), height=alt.Step(ROW))
+        text.encode(x=field("end:Q", title=axis), text=field("text:N"), **place),
+    ).properties(width=_width(groups), height={"step": ROW})
 
 
 def _kinds(solution: Solution, *, words: Words) -> tuple[str, str, str]:
@@ -134,8 +131,6 @@ def _release_rows(solution: Solution, *, words: Words) -> list[Row]:
 
 
 def _caps(solution: Solution, *, words: Words) -> Chart:
-    import altair as alt
-
     division = solution.allocation
     spends = solution.floors if division is None else division.spends
     single = {cap.id for cap in solution.policy.caps if cap.scope is CapScope.RELEASE}
@@ -146,21 +141,21 @@ def _caps(solution: Solution, *, words: Words) -> Chart:
     kinds = [words.say(f"policy.figure.{k}") for k in ("before", "planned", "over")]
     present = [kind for kind in kinds if any(row["kind"] == kind for row in rows)]
     colour_of = dict(zip(kinds, (MUTED, MAIN, WARNING), strict=True))
-    colours = alt.Scale(domain=present, range=[colour_of[kind] for kind in present])
-    colour = alt.Color("kind:N", scale=colours, legend=alt.Legend(title=None, symbolType="square"))
+    colours = {"domain": present, "range": [colour_of[kind] for kind in present]}
+    colour = field("kind:N", scale=colours, legend={"title": None, "symbolType": "square"})
     most = max([100.0, *(row["end"] * _PAST for row in rows if row["end"] > 100)])
-    scale = alt.Scale(domain=[0, most], nice=False)
+    scale = {"domain": [0, most], "nice": False}
     axis = words.say("policy.figure.share")
-    x = alt.X("start:Q", title=axis, scale=scale)
-    bars = alt.Chart(alt.Data(values=rows)).mark_bar(height=_BAR)
+    x = field("start:Q", title=axis, scale=scale)
+    bars = mark("bar", rows, height=_BAR)
     last = [row for row in rows if row["text"]]
-    text = alt.Chart(alt.Data(values=last)).mark_text(align="left", dx=7, fontSize=11, color=MUTED)
-    rule = alt.Chart(alt.Data(values=[{"at": 100}])).mark_rule(color=INK, strokeWidth=1.4)
-    return alt.layer(
-        bars.encode(x=x, x2=alt.X2("end:Q"), color=colour, **place),
-        rule.encode(x=alt.X("at:Q", title=axis, scale=scale)),
-        text.encode(x=alt.X("end:Q", title=axis, scale=scale), text=alt.Text("text:N"), **place),
-    ).properties(width=_width(groups), height=alt.Step(ROW))
+    text = mark("text", last, align="left", dx=7, fontSize=11, color=MUTED)
+    rule = mark("rule", [{"at": 100}], color=INK, strokeWidth=1.4)
+    return layer(
+        bars.encode(x=x, x2=until("end"), color=colour, **place),
+        rule.encode(x=field("at:Q", title=axis, scale=scale)),
+        text.encode(x=field("end:Q", title=axis, scale=scale), text=field("text:N"), **place),
+    ).properties(width=_width(groups), height={"step": ROW})
 
 
 def _cap_rows(row: CapRow, spends: Any, *, words: Words) -> list[Row]:
@@ -187,11 +182,9 @@ def _cap_rows(row: CapRow, spends: Any, *, words: Words) -> list[Row]:
 
 
 def _place(groups: Sequence[str]) -> dict[str, Any]:
-    import altair as alt
-
-    axis = alt.Axis(minExtent=room_for(groups))
-    scale = alt.Scale(domain=list(groups), paddingInner=0.1)
-    return {"y": alt.Y("group:N", sort=None, title=None, axis=axis, scale=scale)}
+    axis = {"minExtent": room_for(groups)}
+    scale = {"domain": list(groups), "paddingInner": 0.1}
+    return {"y": field("group:N", sort=None, title=None, axis=axis, scale=scale)}
 
 
 def _width(groups: Sequence[str]) -> int:

@@ -13,9 +13,9 @@ from confide.budget.policy.change import Change, Repair, utility_of
 from confide.budget.policy.conflict import Conflict
 from confide.budget.policy.policy import Limit, Noise, PlannedRelease, Policy
 from confide.budget.policy.solve import Solution, solve
-from confide.report.numbers import clean, epsilon_text, power_text
+from confide.drawing.numbers import clean, epsilon_text, power_text
+from confide.drawing.words import Words
 from confide.report.policy_words import Part, error_text, exactly, notes, row_text, up, value_text
-from confide.report.words import Words
 
 SINGLE = (Change.ERROR, Change.COUNT, Change.ERRORS, Change.APPEARANCES, Change.CAP)
 

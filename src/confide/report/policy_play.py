@@ -11,10 +11,10 @@ from confide.budget.policy.attained import deviation
 from confide.budget.policy.dropping import losses
 from confide.budget.policy.policy import CapScope, Enforce, Policy, PolicyCap, Window
 from confide.budget.policy.simulate import Played, Run, Simulation
+from confide.drawing.numbers import MINUS, clean, percent, significant
+from confide.drawing.words import Words
 from confide.report.explain import TextGrid
-from confide.report.numbers import MINUS, clean, percent, significant
 from confide.report.policy_words import Part, down, exactly, up
-from confide.report.words import Words
 
 
 def play_parts(
@@ -107,6 +107,16 @@ def _remarks(simulation: Simulation, *, policy: Policy, words: Words) -> Iterato
                 limit=down(units),
                 twice=down(2 * units),
                 fullest=up(simulation.any_year[cap.id]),
+            )
+        if cap.window is Window.ROLLING:
+            yield words.say("policy.play.rolling", cap=clean(cap.id))
+    for cap in policy.caps:
+        if cap.id in simulation.one_analyst:
+            yield words.say(
+                "policy.play.analyst",
+                cap=clean(cap.id),
+                limit=down(policy.units(cap)),
+                fullest=up(simulation.one_analyst[cap.id]),
             )
     plans = {cap.id for cap in policy.caps if cap.enforce is Enforce.PLAN}
     if policy.profiles and any(use.whom and use.cap in plans for use in simulation.uses):

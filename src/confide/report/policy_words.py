@@ -22,12 +22,10 @@ from confide.budget.policy.policy import (
 )
 from confide.budget.policy.rows import Row, broken, rows
 from confide.budget.policy.solve import Solution
+from confide.drawing.numbers import clean, epsilon_text, limit_of, percent
+from confide.drawing.words import Words
 from confide.privacy.amount import NANO, decimal_text
 from confide.report.explain import TextGrid
-from confide.report.numbers import clean, epsilon_text, percent
-from confide.report.words import Words
-
-_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +51,7 @@ def down(units: int | Fraction) -> str:
         ('0.4054', '0.5', '0')
     """
     amount = Fraction(units) / NANO
-    if amount <= 0:
-        return "0"
-    places = max(0, _DIGITS - 1 - math.floor(math.log10(amount)))
-    steps = math.floor(amount * 10**places)
-    return decimal_text(steps, per_one=10**places) if places else str(steps)
+    return epsilon_text(limit_of(amount)) if amount > 0 else "0"
 
 
 def up(units: int | Fraction) -> str:

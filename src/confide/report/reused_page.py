@@ -4,15 +4,16 @@
 """
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from confide.drawing.charts.figure import Plate
+from confide.drawing.markup import Html, isolated, tag
+from confide.drawing.numbers import clean
+from confide.drawing.words import Words
 from confide.plans.reuse import Answer, Same, Summed
 from confide.release.certificate import shown_loss
-from confide.release.release import Release
 from confide.release.reused import Reused
 from confide.report.document import document
-from confide.report.figure import Plate
-from confide.report.markup import Html, isolated, tag
-from confide.report.numbers import clean
 from confide.report.odds_words import loss_text
 from confide.report.page_parts import (
     facts_part,
@@ -24,25 +25,26 @@ from confide.report.page_parts import (
     table_part,
 )
 from confide.report.section import Section, section
-from confide.report.words import Words
 from confide.tables.cell_sums import CellSums
+
+if TYPE_CHECKING:
+    from confide.report.release import Release, ReusedRelease
 
 
 def reused_page(
-    release: Release,
+    release: "ReusedRelease",
     *,
-    reused: Reused,
     figures: Mapping[str, Sequence[Plate]],
     words: Words,
 ) -> str:
     """Return the whole HTML document.
 
     Args:
-        release: What tables and figures are made of.
-        reused: How earlier releases answer what is asked.
+        release: What is reported.
         figures: By id of the statistic.
         words: Language.
     """
+    reused = release.reused
     title = clean(reused.study.title or reused.study.id, most=160)
     body = tag(
         "div",
@@ -71,7 +73,7 @@ def reused_page(
     return document(body, title=title, language=words.language)
 
 
-def _header(release: Release, *, title: str, words: Words) -> Html:
+def _header(release: "Release", *, title: str, words: Words) -> Html:
     plan, certificate = release.plan, release.certificate
     facts = [
         ("page.dataset", plan.dataset.id),
@@ -107,7 +109,7 @@ def _summary(reused: Reused, *, words: Words) -> Html:
 
 
 def _statistic(
-    release: Release,
+    release: "Release",
     found: Answer,
     *,
     name: str,
@@ -162,7 +164,7 @@ def _how(sums: CellSums) -> str:
     return "reuse.summed" if max(sums.counts()) > 1 else "reuse.cells"
 
 
-def _verify(release: Release, *, words: Words) -> Html:
+def _verify(release: "Release", *, words: Words) -> Html:
     key = str(release.certificate["issuer"]["key"])
     return tag(
         "section",

@@ -8,17 +8,19 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from confide.drawing.charts.marks import Frame, dots, titled
+from confide.drawing.charts.render import Drawing, draw, inline
+from confide.drawing.charts.vega import Chart
+from confide.drawing.markup import Html, isolated, tag, trusted
+from confide.drawing.numbers import clean, decimals_for, epsilon_text, fixed, percent
+from confide.drawing.shown import Shown
+from confide.drawing.words import Words
 from confide.release.export import inert
 from confide.release.responses import QuestionShares
 from confide.release.survey import Survey
 from confide.report.document import document
-from confide.report.drawing import Drawing, draw, inline
-from confide.report.marks import Chart, Frame, dots, titled
-from confide.report.markup import Html, isolated, tag, trusted
-from confide.report.numbers import clean, decimals_for, epsilon_text, fixed, percent
 from confide.report.survey_words import excluded, odds_text, promised, told
-from confide.report.table import Shown, html_table
-from confide.report.words import Words
+from confide.report.table import html_table
 
 COLUMNS = ("question", "answer", "share", "standard_error", "lower", "upper", "together", "level")
 

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from confide.drawing.numbers import clean, epsilon_text, percent
+from confide.drawing.shown import Shown
+from confide.drawing.words import Words
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.local_mechanism import LocalMechanism, Method, method_of, total_variances
 from confide.noise.randomized_response import RandomizedResponse
@@ -19,9 +22,6 @@ from confide.noise.unary_encoding import UnaryEncoding
 from confide.privacy.loss import PureDP
 from confide.privacy.odds import odds_factor, posterior_bound
 from confide.release.survey import Survey, SurveyQuestion
-from confide.report.numbers import clean, epsilon_text, percent
-from confide.report.table import Shown
-from confide.report.words import Words
 
 LEVEL = 0.95
 SMALL = 0.1
@@ -123,7 +123,7 @@ def told(mechanism: LocalMechanism, *, words: Words) -> tuple[str, ...]:
     """Return how an answer is randomised, as respondents are told.
 
     Example:
-        >>> from confide.report.words import load_words
+        >>> from confide.drawing.words import load_words
         >>> coin = RandomizedResponse(truth=Fraction(3, 4), categories=2)
         >>> print(told(coin, words=load_words("en"))[1])
         So whatever is written down for anybody, the truth may have been another: it can at most \
@@ -178,7 +178,7 @@ def half_text(half: float, *, words: Words) -> str:
     """Return half a width in percentage points, rounded up.
 
     Example:
-        >>> from confide.report.words import load_words
+        >>> from confide.drawing.words import load_words
         >>> half_text(0.0312, words=load_words("en"))
         '±3.2'
     """

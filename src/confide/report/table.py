@@ -1,61 +1,88 @@
 """Result tables: typed Arrow and Parquet for computing, HTML for reading.
 
 The Arrow table has the columns of the published CSV (see ``release/export.py``).  The HTML table
-shows one row a cell with ±, the interval and flags; Great Tables escapes every text it is given.
+shows one row a cell with ±, the interval and flags.
 """
 
 import io
 import itertools
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from confide.drawing.cells import Cell, cells_of
+from confide.drawing.findings import bare_text
+from confide.drawing.markup import Html, rows_of_texts, tag
+from confide.drawing.numbers import clean, fixed, percent
+from confide.drawing.quantities import digits, quantity_text
+from confide.drawing.shown import Shown
+from confide.drawing.words import Words
+from confide.plans.estimates import Estimate
 from confide.plans.plan import Statistic
-from confide.release.export import distinct_names
-from confide.release.quiet import no_warnings
-from confide.release.release import Release
-from confide.report.cells import Cell, cells_of
-from confide.report.choice import CHOICES
-from confide.report.describe import digits, group_titles, kind_of, quantity_text
-from confide.report.findings import bare_text
-from confide.report.markup import Html, tag, trusted
-from confide.report.numbers import clean, fixed, percent
-from confide.report.survival_table import cited
-from confide.report.words import Words
-from confide.statistics.hierarchy.spec import Hierarchy
-from confide.statistics.logistic.held_out import BY_RISK
-from confide.statistics.logistic.regression import LogisticRegression
-from confide.statistics.survival import Survival
+from confide.release.export import NUMBERS, distinct_names
+from confide.report.describe import group_titles
+from confide.statistics.registry import kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from confide.report.release import Release
+
 MOST_ROWS = 60
 _DENSE = 7
 """Tables with more columns are set smaller."""
-_STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
-_BOX = re.compile(r'(<div id="[^"]*") style="[^"]*"')
+_TEXTS = ("covers", "unit", "flags")
 
 
-def frame(release: Release, statistic: Statistic) -> "pa.Table":
-    """Return every published number of one statistic, one row a number, as a typed Arrow table."""
+def frame(release: "Release", statistic: Statistic | None = None) -> "pa.Table":
+    """Return every published number, one row a number, as a typed Arrow table.
+
+    Args:
+        release: Of which.
+        statistic: Of which alone; when None, a first column says of which each row is, and groups
+            that a statistic does not have are null.
+    """
     import pyarrow as pa
 
-    estimates = release.of(statistic)
-    width = max((len(estimate.key) for estimate in estimates), default=0)
-    text, number = pa.string(), pa.float64()
-    columns: dict[str, pa.Array] = {
-        "quantity": pa.array([e.quantity for e in estimates], type=text)
+    lead = ("statistic",) if statistic is None else ()
+    groups: dict[str, None] = {}
+    rows: list[dict[str, str | float | None]] = []
+    for each in release.plan.statistics if statistic is None else (statistic,):
+        estimates = release.of(each)
+        width = max((len(estimate.key) for estimate in estimates), default=0)
+        keys = distinct_names(each, width=width, taken=lead)
+        groups |= dict.fromkeys(keys)
+        rows += [{**dict.fromkeys(lead, each.id), **_row(found, keys=keys)} for found in estimates]
+    schema = pa.schema(
+        [(name, pa.string()) for name in (*lead, "quantity", *groups)]
+        + [(name, pa.float64()) for name in (*NUMBERS, "level")]
+        + [(name, pa.string()) for name in _TEXTS]
+    )
+    return arrow_table(rows, schema=schema)
+
+
+def _row(found: Estimate, *, keys: Sequence[str]) -> dict[str, str | float | None]:
+    return {
+        "quantity": found.quantity,
+        **dict(zip(keys, found.key, strict=True)),
+        **{name: getattr(found, name) for name in (*NUMBERS, "level")},
+        "covers": found.covers.value,
+        "unit": found.unit,
+        "flags": "; ".join(found.flags),
     }
-    for place, name in enumerate(distinct_names(statistic, width=width)):
-        columns[name] = pa.array([e.key[place] for e in estimates], type=text)
-    for name in ("value", "standard_error", "lower", "upper", "level"):
-        columns[name] = pa.array([getattr(e, name) for e in estimates], type=number)
-    columns["covers"] = pa.array([e.covers.value for e in estimates], type=text)
-    columns["unit"] = pa.array([e.unit for e in estimates], type=text)
-    columns["flags"] = pa.array(["; ".join(e.flags) for e in estimates], type=text)
-    return pa.table(columns)
+
+
+def arrow_table(
+    rows: Sequence[Mapping[str, str | float | None]], *, schema: "pa.Schema"
+) -> "pa.Table":
+    """Return rows as an Arrow table; ``pyarrow.array`` would import pandas, a third of a second."""
+    import pyarrow.json as pj
+
+    if not rows:
+        return schema.empty_table()
+    lines = "\n".join(json.dumps(row, allow_nan=False) for row in rows).encode()
+    read = pj.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+    return pj.read_json(io.BytesIO(lines), read, pj.ParseOptions(explicit_schema=schema))
 
 
 def parquet_bytes(table: "pa.Table") -> bytes:
@@ -67,36 +94,12 @@ def parquet_bytes(table: "pa.Table") -> bytes:
     return out.getvalue()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """A table as readers see it: texts only.
-
-    Attributes:
-        head: Column titles; equal ones are told apart by position.
-        rows: One a cell.
-        text_columns: How many columns at the left are labels.
-        numbers: How many columns after them are numbers.
-        notes: Footnotes.
-    """
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    text_columns: int
-    numbers: int
-    notes: tuple[str, ...] = ()
-
-
-def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
+def shown(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     """Return the table of one statistic for readers; of a survival question what one cites."""
-    if kind_of(statistic) in CHOICES:
+    kind = kind_of(statistic)
+    if kind.chooses:
         return _chosen(release, statistic, words=words)
-    cells = _told_once(cells_of(release.of(statistic)))
-    if isinstance(statistic, Survival):
-        cells = cited(cells)
-    if isinstance(statistic, LogisticRegression):  # figures show them, and the file holds them
-        cells = [cell for cell in cells if not cell.key[0].startswith(BY_RISK)]
-    if isinstance(statistic, Hierarchy):  # the file holds all three numbers of an area
-        cells = [cell for cell in cells if cell.quantity == "count"]
+    cells = kind.cited(_told_once(cells_of(release.of(statistic))))
     groups = group_titles(statistic, plan=release.plan, words=words) if _keyed(cells) else ()
     used = [any(cell.key[place] for cell in cells) for place in range(len(groups))]
     several = len({cell.quantity for cell in cells}) > 1
@@ -134,7 +137,7 @@ def shown(release: Release, statistic: Statistic, *, words: Words) -> Shown:
     return Shown(head=tuple(head), rows=tuple(rows), text_columns=labels, numbers=numbers)
 
 
-def _chosen(release: Release, statistic: Statistic, *, words: Words) -> Shown:
+def _chosen(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     """Return the names of what was chosen: there are no numbers."""
     head = group_titles(statistic, plan=release.plan, words=words)
     rows = tuple(tuple(clean(part) for part in e.key) for e in release.of(statistic))
@@ -158,6 +161,9 @@ def _keyed(cells: Sequence[Cell]) -> bool:
 def _numbers(cell: Cell, *, places: int, words: Words) -> list[str]:
     if cell.value is None:
         return [words.say("table.withheld"), "", _interval(cell.outer, places=places)]
+    if cell.beginning is not None:
+        lower = fixed(cell.beginning, decimals=places)
+        return [fixed(cell.value, decimals=places), "", words.say("table.from", lower=lower)]
     if cell.outer is None:
         return [bare_text(cell, words=words), "", ""]
     value = fixed(cell.value, decimals=places)
@@ -182,31 +188,12 @@ def html_table(table: Shown, *, name: str, words: Words, most: int = MOST_ROWS) 
         words: Language of the note.
         most: Rows shown at most.
     """
-    body = great_table(table, name=name, rows=table.rows[:most])
+    kind = "table shown dense" if len(table.head) > _DENSE else "table shown"
+    last = table.text_columns + table.numbers
+    columns = range(table.text_columns, last)
+    body = rows_of_texts(table.head, table.rows[:most], numbers=columns, id=name, class_=kind)
     notes = list(table.notes)
     if len(table.rows) > most:
         rows = f"{len(table.rows):,}"
         notes.append(words.say("page.rows-left-out", shown=str(most), rows=rows))
     return tag("div", body, [tag("p", note, class_="note") for note in notes]) if notes else body
-
-
-def great_table(table: Shown, *, name: str, rows: Sequence[Sequence[str]]) -> Html:
-    """Return rows of texts as a Great Tables table without its style sheet; the page has one."""
-    import great_tables as gt
-    import pyarrow as pa
-
-    fields = [f"c{place}" for place in range(len(table.head))]
-    data = pa.table(
-        {field: pa.array([row[i] for row in rows], pa.string()) for i, field in enumerate(fields)}
-    )
-    with no_warnings():  # "PyArrow Table support is currently experimental."
-        built = (
-            gt.GT(data, id=name)
-            .cols_label(dict(zip(fields, table.head, strict=True)))
-            .cols_align("left", columns=fields)
-        )
-        numeric = fields[table.text_columns : table.text_columns + table.numbers]
-        built = built.cols_align("right", columns=numeric)
-        markup = built.as_raw_html()
-    kind = "table dense" if len(table.head) > _DENSE else "table"
-    return trusted(_BOX.sub(rf'\1 class="{kind}"', _STYLE.sub("", markup)))

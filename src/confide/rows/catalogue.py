@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from confide.rows.build import STAR, select
 from confide.rows.hardening import ATTACHED
-from confide.rows.layout import Found, Ids, Layout, Located, ids_of
+from confide.rows.layout import Found, Layout, Located, ids_of
 from confide.rows.physical import COMPUTED, octets_of
 from confide.rows.session import dropping_messages
 from confide.rows.sources.prepare import Opened, Scan, in_catalog
@@ -46,7 +46,7 @@ def found_layout(
         if opened.fold_case:
             columns = {**{name.lower(): found for name, found in columns.items()}, **columns}
         tables[table.name] = Located(relation=relation, columns=columns, lines=scan.lines)
-    ids = Ids.INTEGER if opened.integer_ids else ids_of(dataset, tables=tables)
+    ids = ids_of(dataset, tables=tables)
     return Layout(tables=tables, ids=ids, missing=missing, withdrawn=withdrawn)
 
 

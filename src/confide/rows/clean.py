@@ -59,6 +59,7 @@ from confide.rows.build import (
 from confide.rows.dates import date_of_moment, date_of_text
 from confide.rows.layout import Found, Ids
 from confide.rows.physical import Physical
+from confide.rows.texts import in_normal_form, readable
 from confide.rows.unenforced import unstated, within_digits
 from confide.tables.schema import LARGEST_VALUE, Column, Kind, Outside
 
@@ -78,9 +79,7 @@ def cell_of(found: Found) -> exp.Expr:
       bound" too.  Then one patient's number would decide what becomes of everybody else's NaN;
     - decimals, and integers that are narrower than what files keep of them: as their type says
       (:mod:`confide.rows.unenforced`);
-    - text: bytes.  A column may say that it ignores case or accents, and then grouping, joining and
-      comparing do, while hashing and windows do not; a cast keeps that, a collation of its own ends
-      it;
+    - text: its bytes, whatever its column says (:mod:`confide.rows.texts`);
     - timestamps: their date; beyond the years that a date has, the infinite one, which is outside
       all bounds.
     """
@@ -94,17 +93,11 @@ def cell_of(found: Found) -> exp.Expr:
         case Physical.INTEGER if found.narrowed:
             return unstated(cell, type_name=found.type_name)
         case Physical.TEXT:
-            return as_bytes(cast(cell, VARCHAR))
+            return readable(cast(cell, VARCHAR))
         case Physical.MOMENT:
             return date_of_moment(cell, of=found.moment)
         case _:
             return cell
-
-
-def as_bytes(text: exp.Expr) -> exp.Expr:
-    """Return a text that is compared byte by byte, whatever its column says."""
-    binary = exp.to_identifier("binary", quoted=True)
-    return exp.Paren(this=exp.Collate(this=text, expression=binary))
 
 
 def parsed(raw: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
@@ -135,7 +128,7 @@ def text(raw: exp.Expr, *, physical: Physical) -> exp.Expr:
     as_text = cast(raw, VARCHAR)
     match physical:
         case Physical.TEXT:
-            return exp.Nullif(this=call("nfc_normalize", as_text), expression=string(""))
+            return exp.Nullif(this=in_normal_form(as_text), expression=string(""))
         case Physical.REAL | Physical.ROUNDED:
             return case(
                 (exp.IsNan(this=try_cast(raw, DOUBLE)), NULL),

@@ -17,12 +17,15 @@ from confide.rows.build import (
     every,
     less,
     missing,
-    some,
     string,
     try_cast,
 )
 
-_BEFORE_OFFSET = r"\s+([+-][0-9:]+)\s*$"
+_DAY = r"[0-9]{4}(?:-[0-9]{1,2}-[0-9]{1,2}|/[0-9]{1,2}/[0-9]{1,2}| [0-9]{1,2} [0-9]{1,2})"
+_TIME = r"[T ]\s*[0-9]{1,2}:[0-9]{1,2}(?::[0-9]{1,2}(?:\.[0-9]*)?)?"
+_OFFSET = r"[+-](?:0[0-9]|1[0-5])(?::?[0-5][0-9](?::?[0-5][0-9])?)?"  # what zones can have
+_WORD = r"\s*Z|\s+[A-Za-z][A-Za-z0-9_/+-]*"  # UTC, or a name that is passed over
+_WRITTEN = rf"^\s*({_DAY})(?:({_TIME})(?:\s*({_OFFSET})|{_WORD})?)?\s*$"
 
 
 def date_of_moment(moment: exp.Expr, *, of: exp.DType | None) -> exp.Expr:
@@ -45,13 +48,15 @@ def date_of_moment(moment: exp.Expr, *, of: exp.DType | None) -> exp.Expr:
 def date_of_text(text: exp.Expr) -> exp.Expr:
     """Return the date that a text says: of a time with an offset in UTC, else the day as written.
 
-    The engine's cast of a text to a date reads the day and passes over the offset.
+    The engine alone would read more (``epoch``, offsets of days), and pass over an offset, or the
+    hour 24, where it casts a text to a date.
     """
-    written = try_cast(text, DATE)
-    offset = some(
-        *(exp.Like(this=text.copy(), expression=string(shape)) for shape in ("%:%+%", "%:%-%"))
+    plain = call("regexp_replace", text, string(_WRITTEN), string(r"\1\2\3"))
+    moment = try_cast(cast(plain, VARCHAR), exp.DType.TIMESTAMPTZ)
+    return case(
+        (call("regexp_full_match", text.copy(), string(_WRITTEN)), _in_utc(moment)), default=NULL
     )
-    close = call("regexp_replace", text, string(_BEFORE_OFFSET), string(r"\1"))
-    moment = try_cast(cast(close, VARCHAR), exp.DType.TIMESTAMPTZ)
-    in_utc = date_of_moment(moment, of=exp.DType.TIMESTAMPTZ)
-    return case((offset, exp.Coalesce(this=in_utc, expressions=[written.copy()])), default=written)
+
+
+def _in_utc(moment: exp.Expr) -> exp.Expr:
+    return date_of_moment(moment, of=exp.DType.TIMESTAMPTZ)

@@ -14,7 +14,7 @@ layout registered beforehand makes them small.
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -53,6 +53,7 @@ from confide.tables.schema import Dataset
 from confide.tables.source import Source
 
 _Many: TypeAlias = tuple[Asked, ...]
+_FRAMES = "Give frames one level of columns, with texts as names, of types that Arrow has."
 
 TOLD = frozenset({"BinderException", "CatalogException"})
 """Failures of names and types, which may be told before a charge; any other may be of a cell."""
@@ -292,7 +293,8 @@ class DuckDBEngine:
         return self._last[asked]
 
     def _require_same(self, dataset: Dataset) -> None:
-        if dataset != self._dataset:
+        # caps of patients say who is left out afterwards, not what a row is
+        if replace(dataset, patients=self._dataset.patients) != self._dataset:
             raise ContractError(
                 "The engine was opened for another data set.", hint="Open it for this one."
             )
@@ -375,7 +377,7 @@ def open_engine(  # noqa: PLR0913 - one for each fact of a site
         if failed:
             raise ContractError(
                 f"The {source.kind.value} source {source.path!r} cannot be opened ({failed[0]}).",
-                hint="Check its path, its format, and who may read it.",
+                hint=_FRAMES if opened.frames else "Check its path, format, and who may read it.",
             )
         layout = found_layout(connection, opened=opened, dataset=dataset, withdrawn=bool(withdrawn))
         undo.pop_all()

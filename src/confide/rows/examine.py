@@ -96,7 +96,7 @@ def narrowing(
     What the last two differ by is left out for its unit.  Rows of who withdrew consent are in none.
     """
     of_codes = replace(table, columns=())
-    whole = replace(of_codes, only=())
+    whole = replace(of_codes, only=(), without=())
     there, coded, read = (_there(part, scope=scope, run=run) for part in (whole, of_codes, table))
     return there, coded, read
 

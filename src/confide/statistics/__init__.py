@@ -1,9 +1,8 @@
-"""One statistic, one file: its spec, its sensitivity lemma, its estimator.
+"""One statistic, one folder: its spec with the sensitivity lemma and the estimator, and its kind.
 
-Adding one is one file, one line in :data:`STATISTICS`, one docs page and one oracle test.
+Adding one is one folder, one line in :mod:`confide.statistics.registry`, one docs page and tests.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from confide.errors import ContractError
@@ -16,37 +15,38 @@ from confide.plans.canonical import Json, decode
 from confide.plans.job import JobPlan
 from confide.plans.plan import Measurement, Plan, Statistic, Study
 from confide.statistics.area_rate.spec import AreaRate
-from confide.statistics.count import Count
-from confide.statistics.data_quality import DataQuality
-from confide.statistics.degree_histogram import DegreeHistogram
+from confide.statistics.count.spec import Count
+from confide.statistics.data_quality.spec import DataQuality
+from confide.statistics.degree_histogram.spec import DegreeHistogram
 from confide.statistics.hierarchy.spec import Hierarchy
-from confide.statistics.histogram import Histogram
+from confide.statistics.histogram.spec import Histogram
 from confide.statistics.hypothesis_tests.chi_squared import ChiSquaredTest
 from confide.statistics.hypothesis_tests.trend import TrendTest
 from confide.statistics.hypothesis_tests.two_means import TwoMeansTest
 from confide.statistics.hypothesis_tests.two_proportions import TwoProportionsTest
-from confide.statistics.incidence import Incidence
-from confide.statistics.key_selection import KeySelection
+from confide.statistics.incidence.spec import Incidence
+from confide.statistics.key_selection.spec import KeySelection
 from confide.statistics.logistic.multinomial import MultinomialRegression
 from confide.statistics.logistic.regression import LogisticRegression
-from confide.statistics.mean import Mean
+from confide.statistics.mean.spec import Mean
 from confide.statistics.person_time.hazard import HazardRegression
 from confide.statistics.person_time.poisson import PoissonRegression
-from confide.statistics.proportion import Proportion
-from confide.statistics.quantiles import Quantiles
+from confide.statistics.proportion.spec import Proportion
+from confide.statistics.quantiles.spec import Quantiles
+from confide.statistics.registry import STATISTICS
 from confide.statistics.regression.linear import LinearRegression
-from confide.statistics.running_counts import RunningCounts
-from confide.statistics.series import Series
-from confide.statistics.smr import SMR
-from confide.statistics.standardized_rate import StandardizedRate
+from confide.statistics.running_counts.spec import RunningCounts
+from confide.statistics.series.spec import Series
+from confide.statistics.smr.spec import SMR
+from confide.statistics.standardized_rate.spec import StandardizedRate
+from confide.statistics.sum.spec import Sum
 from confide.statistics.survival import Survival
 from confide.statistics.table_one import Characteristic, Summary, TableOne
-from confide.statistics.top_category import TopCategory
-from confide.statistics.top_features import TopFeatures
-from confide.statistics.total import Sum
-from confide.statistics.variance import Variance
-from confide.statistics.weighted_mean import WeightedMean
-from confide.statistics.weighted_proportion import WeightedProportion
+from confide.statistics.top_category.spec import TopCategory
+from confide.statistics.top_features.spec import TopFeatures
+from confide.statistics.variance.spec import Variance
+from confide.statistics.weighted_mean.spec import WeightedMean
+from confide.statistics.weighted_proportion.spec import WeightedProportion
 from confide.tables.aggregate import (
     Aggregate,
     KeyedAggregate,
@@ -59,42 +59,6 @@ from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Pr
 from confide.tables.pooled import PooledAggregate
 from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
-
-STATISTICS: Mapping[str, type[Any]] = {
-    "count": Count,
-    "histogram": Histogram,
-    "sum": Sum,
-    "mean": Mean,
-    "variance": Variance,
-    "proportion": Proportion,
-    "quantiles": Quantiles,
-    "key-selection": KeySelection,
-    "table-1": TableOne,
-    "data-quality": DataQuality,
-    "incidence": Incidence,
-    "standardized-rate": StandardizedRate,
-    "smr": SMR,
-    "weighted-proportion": WeightedProportion,
-    "weighted-mean": WeightedMean,
-    "survival": Survival,
-    "chi-squared-test": ChiSquaredTest,
-    "two-proportions-test": TwoProportionsTest,
-    "trend-test": TrendTest,
-    "two-means-test": TwoMeansTest,
-    "linear-regression": LinearRegression,
-    "logistic-regression": LogisticRegression,
-    "multinomial-regression": MultinomialRegression,
-    "poisson-regression": PoissonRegression,
-    "hazard-regression": HazardRegression,
-    "degree-histogram": DegreeHistogram,
-    "hierarchy": Hierarchy,
-    "area-rate": AreaRate,
-    "series": Series,
-    "running-counts": RunningCounts,
-    "top-category": TopCategory,
-    "top-features": TopFeatures,
-}
-"""Every statistic, by the word that study files use."""
 
 __all__ = [
     "NAMES",

@@ -19,7 +19,7 @@ from confide.errors import ContractError, InvalidParameterError, UnboundedError,
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.individual import PatientCap
 from confide.privacy.measure import Measure
-from confide.privacy.unit import PrivacyUnit
+from confide.privacy.unit import Entity, PrivacyUnit
 from confide.tables.by_code import Accepted, Units
 from confide.tables.encoding import Encoding
 from confide.tables.expression import Expression
@@ -344,6 +344,10 @@ class Dataset:
         if self.population is not None and not 1 <= self.population <= self.population_at_most:
             raise InvalidParameterError("Expected 1 ≤ population ≤ population-at-most.")
         require_delta(self.delta, population=self.population)
+
+    def keeps_one_row(self, name: str) -> bool:
+        """Return whether one row of each patient is read of a table; of single rows, all are."""
+        return self.table(name).one_row_per_patient and self.unit.entity is not Entity.EVENT
 
     def table(self, name: str) -> Table:
         """Return a declared table.

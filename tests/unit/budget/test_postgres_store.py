@@ -4,6 +4,7 @@ import contextlib
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import resources
 
 import pytest
@@ -19,6 +20,7 @@ from confide.errors import (
     MissingExtraError,
     PolicyError,
 )
+from confide.privacy.measure import Measure
 from ledgers import (
     LINEAGE,
     TENTH,
@@ -271,6 +273,43 @@ def test_what_another_host_has_counted_already_does_not_count_twice(ledger, at, 
     theirs = at(beside)
     theirs.unfreeze("the same restore")
     assert used(theirs)["lifetime"] == 5 * TENTH
+
+
+@pytest.mark.parametrize("first", ["who saw it", "who did not"])
+def test_terms_that_one_host_alone_saw_hold_unless_another_charged_under_earlier_ones(
+    ledger, at, folder, first
+):
+    """Amounts of ε and ρ never add: then nothing more is spent, from any host."""
+    beside, in_rho = folder.with_name("host-b"), {"measure": Measure.ZCDP}
+    copy_of_schema(folder)
+    theirs = at(beside)
+    theirs.register(replace(terms(), **in_rho))
+    theirs.commit(held := read(theirs, "lost", **in_rho), payload=b"")
+    theirs.close()
+    copy_of_schema(folder, back=True)
+    if first == "who did not":
+        released(at(), "anew", b"")
+    theirs = at(beside)
+    with pytest.raises(LedgerFrozenError, match=r"an older copy|another history"):
+        theirs.head()
+    theirs.unfreeze("restored after a disk failure")
+    measure = in_rho if first == "who saw it" else {}
+    for host in (at(), theirs):
+        host.register(replace(terms(), **measure))
+        assert used(host)["lifetime"] >= held.entry.amount.nano
+        if measure:
+            read(host, str(id(host)), **measure)
+            continue
+        with pytest.raises(PolicyError, match="the two do not add up"):
+            read(host, "more")
+    at().verify_chain()
+
+
+def read(ledger, key, **others):
+    """Charge a request and begin to read."""
+    held = ledger.reserve(replace(request(key), **others))
+    ledger.start_reading(held)
+    return held
 
 
 def test_a_host_with_another_signing_key_is_refused(ledger, at, folder):

@@ -1,12 +1,15 @@
 """``confide document``: five documents, three stages, from public facts alone."""
 
+import re
+import shutil
+
 import pytest
 
 from command_line import confide
 from confide.files.legal import read_legal
 from confide.report.legal.asked import ASKED
 from confide.report.legal.document import Kind
-from small_clinic import CANARY, make_clinic
+from small_clinic import CANARY, DATASET, make_clinic
 
 KINDS = [kind.value for kind in Kind]
 
@@ -121,8 +124,47 @@ def test_the_study_of_a_release_gives_its_errors_and_another_one_is_refused(clin
     assert "the plans differ" in refused.err
 
 
+def test_the_study_of_a_release_is_its_own_after_the_next_snapshot_too(clinic, tmp_path):
+    folder = tmp_path / "clinic"
+    shutil.copytree(clinic.folder, folder)
+    dataset = folder / clinic.dataset.name
+    text = dataset.read_text("utf-8")
+    later = re.sub(r'snapshot: *"?[^",}]+"?', 'snapshot: "2031-12"', text)
+    assert later != text
+    dataset.write_text(later, "utf-8")
+    study = folder / clinic.study.name
+    made = confide("document", "dpia", folder / "out", "--study", study, "--out", tmp_path / "d")
+    assert made.code == 0, made.err
+
+
 def test_a_document_without_a_legal_file_says_how_to_begin(tmp_path):
     clinic = make_clinic(tmp_path / "clinic")
     made = confide("document", "dpia", clinic.study, "--out", tmp_path)
     assert made.code == 7
     assert "confide document start" in made.err
+
+
+def test_columns_by_whose_codes_rows_are_chosen_are_read_where_their_table_is(tmp_path):
+    """Somebody's ward makes the number, though no declared column holds it."""
+    chosen = (
+        "  northern: {from: visits.csv, only: {ward: [north]}, columns: {cost: {kind: number, "
+        "lower: 0, upper: 500}}}\nderived:"
+    )
+    text = DATASET.replace("derived:", chosen, 1)
+    text = text.replace("per-patient:\n", "per-patient:\n  was_north: {any: northern}\n")
+    clinic = make_clinic(tmp_path / "clinic", dataset=text)
+    clinic.study.write_text(
+        "study: {id: n, purpose: test}\nstatistics:\n  - {id: n, kind: count, table: patients, "
+        "where: {was_north: [yes]}, error: {within: 20}}\n"
+    )
+    assert confide("document", "start", "--out", clinic.folder / "legal.yaml").code == 0
+    for lang, kind, yes in (
+        ("en", "codes that choose rows", "yes"),
+        ("zh", "用于选取记录的代码", "是"),
+    ):
+        out = ("--lang", lang, "--out", tmp_path / lang)
+        assert confide("document", "dpia", clinic.study, *out).code == 0
+        told = (tmp_path / lang / f"dpia.{lang}.md").read_text("utf-8")
+        assert f"| northern.ward | {kind} | – | – | {yes} |" in told
+    declared = (tmp_path / "en" / "dpia.en.md").read_text("utf-8")
+    assert "The plan reads 1 of the 9 columns" in declared

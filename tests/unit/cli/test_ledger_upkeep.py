@@ -69,8 +69,8 @@ def lose(clinic):
         connection.execute(f'DROP SCHEMA "{schema_of(clinic.folder)}" CASCADE')
 
 
-def lifetime(clinic):
-    caps = ran("ledger", "show", clinic.dataset, "--json").json["caps"]
+def lifetime(clinic, dataset=None):
+    caps = ran("ledger", "show", dataset or clinic.dataset, "--json").json["caps"]
     return next(float(each["spent"]) for each in caps if each["cap"] == "lifetime")
 
 
@@ -89,6 +89,24 @@ def test_an_older_backup_restored_is_frozen_until_a_reason_and_gives_nothing_bac
     ran("ledger", "verify", clinic.dataset)
     ran("run", clinic.study, "--out", tmp_path / "three", "--request", "new")
     assert lifetime(clinic) > spent
+
+
+def test_a_data_set_first_used_after_the_backup_goes_on_with_its_loss_counted(clinic, tmp_path):
+    south, study = clinic.folder / "south.yaml", clinic.folder / "south_study.yaml"
+    south.write_text(clinic.dataset.read_text().replace("lineage: clinic", "lineage: south"))
+    study.write_text(f"dataset: south.yaml\n{clinic.study.read_text()}")
+    ran("ledger", "backup", tmp_path / "backup", clinic.dataset)
+    ran("run", study, "--out", tmp_path / "two")
+    spent = lifetime(clinic, south)
+    lose(clinic)
+    ran("ledger", "restore", tmp_path / "backup", clinic.dataset)
+    ran("ledger", "unfreeze", clinic.dataset, "--reason", "disk replaced", "--quiet")
+    ran("run", clinic.study, "--out", tmp_path / "three", "--request", "new")
+    ran("plan", study)
+    assert lifetime(clinic, south) == spent > 0
+    ran("run", study, "--out", tmp_path / "four", "--request", "new")
+    assert lifetime(clinic, south) > spent
+    ran("ledger", "verify", clinic.dataset)
 
 
 def test_a_backup_of_the_last_row_is_restored_as_it_was(plain, tmp_path):

@@ -228,7 +228,7 @@ def test_a_hash_key_that_is_missing_is_not_made_anew_and_put_back_it_goes_on(cli
         ("ledger", "show", clinic.dataset),
         ("ledger", "verify", clinic.dataset),
     ):
-        assert "hash.key is missing: put it back" in ran(*words, code=6).err
+        assert "hash.key is missing or empty: put it back" in ran(*words, code=6).err
     assert not key.exists()
     (tmp_path / "kept").rename(key)
     ran("run", clinic.study, "--out", tmp_path / "two", "--request", "two", "--quiet")

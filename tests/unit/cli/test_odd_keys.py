@@ -5,7 +5,8 @@ import csv
 import pytest
 
 from command_line import confide
-from confide.report import drawing, save
+from confide.drawing.charts import render
+from confide.report import save
 
 DATASET = """\
 dataset: {id: d, lineage: d, snapshot: "1"}
@@ -49,10 +50,10 @@ def test_a_selected_key_of_any_characters_is_delivered_with_its_figure(tmp_path,
 
 def test_an_answer_goes_out_without_a_figure_that_cannot_be_drawn(tmp_path, monkeypatch):
     """As it was with half of a pair: the renderer fails."""
-    monkeypatch.setattr(drawing, "_drawable", lambda spec: spec)
+    monkeypatch.setattr(render, "_drawable", lambda spec: spec)
     ran = released(tmp_path, KEYS["pairs of UTF-16"])
     assert ran.code == 0, ran.err
     assert not (tmp_path / "out/figures/keys.svg").exists()
     assert "the figure could not be drawn" in (tmp_path / "out/report.html").read_text()
     assert (tmp_path / "out/tables/keys.csv").exists()
-    assert save.draw is drawing.draw
+    assert save.draw is render.draw

@@ -1,6 +1,7 @@
 """A policy whose caps leave patients out says so before, in and after a release."""
 
 import json
+import re
 from fractions import Fraction
 
 import pytest
@@ -123,3 +124,30 @@ def test_a_cap_that_leaves_patients_out_is_named_wherever_a_plan_is_shown(wide):
     }
     assert "left out: can be too low\n" in tables["number"]
     assert "left out: can be too low or too high\n" in tables["share"]
+
+
+@pytest.mark.parametrize("kind", ["dpia", "hipaa", "identifiability"])
+def test_documents_state_what_is_promised_within_each_patients_own_cap(wide, kind):
+    make(wide)
+    assert confide("document", "start").code == 0
+    assert confide("run", "s.yaml", "--out", "out").code == 0
+    year = confide("ledger", "show", "--json").json["entries"][0]["at"][:4]
+    for name, what in (
+        ("s", ("s.yaml",)),
+        ("r", ("out",)),
+        ("y", ("dataset.yaml", "--year", year)),
+    ):
+        for lang, told in (
+            ("en", "within each patient's own cap for one calendar year"),
+            ("zh", "在每位患者自身于一个日历年内的上限之内"),
+        ):
+            made = confide("document", kind, *what, "--lang", lang, "--out", name)
+            assert made.code == 0, made.err
+            text = (wide / name / f"{kind}.{lang}.md").read_text("utf-8")
+            (head, *_) = (line for line in text.splitlines() if told in line)
+            place = head.split("|").index(f" {told} ")
+            (loss,) = (
+                line.split("|")[place].strip()
+                for line in text[text.index(head) :].splitlines()[2:3]
+            )
+            assert re.fullmatch(r"ε = 2\W*δ = 0\W*", loss)

@@ -234,3 +234,41 @@ def test_what_was_published_under_a_key_is_charged_again_only_when_that_is_asked
         with pytest.raises(ContractError, match=r"for .* with the key (board|fresh)"):
             workspace.release(study.plan())
         assert workspace.release(study.plan(), again=True)
+
+
+@pytest.mark.parametrize("looks_first", [True, False], ids=["while it reads", "at once"])
+@pytest.mark.parametrize("period", ["2026-02", None], ids=["period", "none"])
+def test_what_somebody_is_at_is_charged_again_only_when_that_is_asked_for(
+    clinic, monkeypatch, period, looks_first
+):
+    """Also where both look before either is charged: the first charge goes on."""
+    if period is None:
+        clinic.study.write_text(STUDY.replace(", period: {column: day, of: month}", ""))
+    if not looks_first:
+        monkeypatch.setattr("confide.workspace.refuse_again", lambda *_, **__: None)
+    told = []
+
+    def meanwhile(stage):
+        if stage != "read" or told:
+            return
+        told.append("asked")
+        workspace, study = open_study(clinic.study, period=period)
+        with workspace:
+            spent = workspace.spent()
+            try:
+                workspace.release(study.plan(), analyst="bob")
+            except ContractError as refused:
+                told.append(f"{refused} {refused.hint}")
+            told.append(workspace.spent() == spent)
+            workspace.release(study.plan(), analyst="bob", again=True)
+
+    workspace, study = open_study(clinic.study, period=period)
+    with workspace:
+        workspace.release(study.plan(), analyst="ada", progress=meanwhile)
+        states = [each.state.value for each in workspace.ledger.entries("clinic")]
+    _, words, same = told
+    assert "is under way: ledger entry" in words
+    assert "for ada with the key" in words
+    assert "Wait for it to end." in words
+    assert same
+    assert states == ["published", *([] if looks_first else ["cancelled"]), "published"]

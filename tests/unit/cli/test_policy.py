@@ -30,6 +30,16 @@ def test_check_shows_every_cap_as_odds():
     assert len(body["digest"]) == 64
 
 
+def test_the_odds_of_a_cap_count_what_selections_may_spend_beside_it(tmp_path):
+    text = GOOD.read_text("utf-8")
+    assert "measure: pure" in text
+    path = tmp_path / "policy.yaml"
+    path.write_text(text.replace("measure: pure", 'measure: pure, selection-delta: "1e-6"', 1))
+    ran = confide("policy", "explain", path)
+    assert ran.code == 0, ran.err
+    assert "10⁻⁶" in ran.out
+
+
 def test_check_names_the_first_mistake(tmp_path):
     path = tmp_path / "policy.yaml"
     path.write_text(GOOD.read_text("utf-8").replace("window: lifetime", "window: release"))
@@ -117,6 +127,16 @@ def test_simulate_says_what_is_granted_and_refused():
     assert body["runs"][2]["refused-by"] == ["ethics-annual"]
 
 
+def test_simulate_says_that_a_rolling_window_lets_go_on_confirmed_days_alone(tmp_path):
+    path = tmp_path / "policy.yaml"
+    path.write_text(
+        GOOD.read_text("utf-8").replace("window: calendar-year", "window: rolling-365d")
+    )
+    ran = confide("policy", "simulate", path, "--years", 2)
+    assert "ethics-annual is played as if every day were confirmed when it comes" in ran.out
+    assert "as if every day" not in confide("policy", "simulate", GOOD).out
+
+
 def test_simulate_previews_the_bias_of_leaving_patients_out():
     ran = confide("policy", "simulate", DROP, "--visits", FOLDER / "visits.csv")
     assert ran.code == 0
@@ -140,3 +160,15 @@ def test_a_policy_under_zcdp_is_told_as_epsilon_at_delta(tmp_path):
     solved = confide("policy", "solve", path, "--json").json
     assert solved["measure"] == "zcdp"
     assert solved["releases"][0]["floor"] == "0.014216764"  # (0.67449/4)²/2, up
+
+
+def test_exit_codes_of_policy_commands_are_those_of_the_reference(tmp_path):
+    broken = tmp_path / "policy.yaml"
+    broken.write_text(GOOD.read_text("utf-8").replace("window: lifetime", "window: release"))
+    page = (ROOT / "docs" / "reference" / "policy.md").read_text("utf-8")
+    rows = (line for line in page.splitlines() if line.startswith("| `confide policy "))
+    for row in rows:
+        _, command, _, codes, _ = row.split("|")
+        words = command.strip(" `").split()[1:]
+        found = sorted({confide(*words, path).code for path in (GOOD, CONFLICT, broken)})
+        assert found == [int(code) for code in codes.split(",")], command

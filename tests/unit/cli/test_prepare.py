@@ -84,3 +84,17 @@ def test_a_data_set_that_protects_hospitals_has_nothing_to_prepare(tmp_path):
     ran = confide("prepare", tmp_path / "dataset.yaml")
     assert ran.code == 7
     assert "nothing to prepare" in ran.err
+
+
+def test_a_declared_table_that_the_source_lacks_is_told_when_it_is_prepared_and_checked(tmp_path):
+    clinic = make_clinic(tmp_path)
+    text = clinic.dataset.read_text("utf-8")
+    clinic.dataset.write_text(text.replace("from: visits.csv", "from: stays.csv"), "utf-8")
+    for words in ((), ("--check",)):
+        ran = confide("prepare", clinic.dataset, *words)
+        assert ran.code == 0, ran.err
+        assert "No study can read a declared table." in ran.err
+        assert "stays.csv" in ran.err
+        assert list(confide("prepare", clinic.dataset, *words, "--json").json["unread"]) == [
+            "visits"
+        ]

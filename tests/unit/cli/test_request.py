@@ -29,6 +29,9 @@ workflow:
 """
 
 
+THREE = "[steward, privacy-officer, ethics-board]"
+
+
 def write_policy(clinic, *, version=1, life="10"):
     text = POLICY.format(version=version, life=life, **clinic.public)
     (clinic.folder / "policy.yaml").write_text(text)
@@ -229,3 +232,31 @@ def test_a_withheld_answer_is_backed_up_and_stays_withheld_when_it_is_restored(c
     gone = confide("run", clinic.study, "--out", clinic.folder / "other", "--json")
     assert (gone.code, "is withheld" in gone.json["message"]) == (3, True)
     assert confide("ledger", "verify", clinic.dataset).code == 0
+
+
+def test_of_three_roles_of_which_two_must_approve_one_is_waited_for_after_the_first(clinic):
+    path = clinic.folder / "policy.yaml"
+    path.write_text(path.read_text().replace("[steward, privacy-officer]", THREE, 1))
+    asked = confide("request", "submit", clinic.study, "--key", clinic.keys["ada"])
+    assert "approval by 2 of steward, privacy-officer, ethics-board." in " ".join(asked.out.split())
+    (number,) = (
+        each["number"]
+        for each in confide("request", "list", clinic.dataset, "--json").json["requests"]
+    )
+    decided = confide("request", "approve", number, clinic.dataset, "--key", clinic.keys["bo"])
+    assert "waiting for 1 of privacy-officer, ethics-board" in decided.out
+    shown = confide("request", "show", number, clinic.dataset)
+    assert "waiting for 1 of privacy-officer, ethics-board" in shown.out
+    listed = confide("request", "list", clinic.dataset, "--json").json["requests"]
+    assert [each["needed"] for each in listed] == [1]
+    refused = confide("run", clinic.study, "--out", clinic.folder / "out", "--json")
+    assert "lacks approval by 1 of privacy-officer, ethics-board." in refused.json["message"]
+
+
+def test_who_signs_a_policy_and_whose_word_does_not_count_is_told(clinic):
+    assert confide("plan", clinic.study, "--json").code == 0
+    write_policy(clinic, version=2, life="20")
+    told = confide("request", "endorse", clinic.dataset, "--key", clinic.keys["ada"])
+    assert "ada may not approve; may: bo (steward), cy" in " ".join(told.out.split())
+    told = confide("request", "endorse", clinic.dataset, "--key", clinic.keys["cy"], "--json")
+    assert told.json["counts"]

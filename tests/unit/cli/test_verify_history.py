@@ -10,6 +10,7 @@ import pytest
 from command_line import confide
 from confide.budget.anchor import Anchor
 from confide.budget.chain import canonical, sign_head
+from confide.release.against_chain import _is_issuers
 from ledgers import SiteKey
 from small_clinic import DATASET, make_clinic
 
@@ -108,6 +109,24 @@ def test_a_release_delivered_again_after_a_rotation_verifies_by_the_anchor(clini
     for history in (("--chain", clinic.anchor), ("--chain", exported(clinic))):
         assert wrong(release, *history) == []
         assert wrong(clinic.folder / "first", *history) == []
+
+
+def test_a_release_delivered_again_after_rows_were_lost_and_a_rotation_verifies_by_the_anchor(
+    clinic,
+):
+    run(clinic, "first")
+    ledger = clinic.folder / ".confide" / "ledger.sqlite"
+    early = ledger.read_bytes()
+    lost = run(clinic, "lost", "--request", "lost")
+    ledger.write_bytes(early)
+    for act in ("unfreeze", "rotate-keys"):
+        assert confide("ledger", act, clinic.dataset, "--reason", "disk replaced").code == 0
+    again = run(clinic, "again")
+    assert wrong(again, "--chain", clinic.anchor) == []
+    heads = Anchor(clinic.anchor).heads()
+    entry = json.loads((lost / "certificate.json").read_text())["accounting"]["entry"]
+    from_lost = [place for place, each in enumerate(heads) if each.number == entry]
+    assert not _is_issuers(heads[from_lost[0] :], key=heads[-1].key)  # its row is not gone on from
 
 
 @pytest.mark.parametrize("how", ["one line", "all before", "all", "a gap", "no rotation"])

@@ -147,7 +147,7 @@ def test_a_spine_that_does_not_fit_is_refused(folder, old, new, message):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("tract,county\n", "head"), ("tract,tract\n1,2\n", "head"), ("tract,county\n1\n", "row 2")],
+    [("tract,county\n", "head"), ("tract,tract\n1,2\n", "head"), ("tract,county\n1\n", "line 2")],
 )
 def test_a_public_file_without_head_or_with_short_rows_is_refused(folder, content, message):
     (folder / "tracts.csv").write_text(content)

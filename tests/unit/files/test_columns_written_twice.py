@@ -20,6 +20,8 @@ tables:
       age: {{kind: number, lower: 0, upper: 100}}
       days: {{kind: number, lower: 0, upper: 1000, unit: d}}
       falls: {{kind: number, lower: 0, upper: 5}}
+      strict_age: {{kind: number, from: age, lower: 0, upper: 100, outside: drop}}
+      dead_or_unknown: {{from: dead, categories: [no, yes], nulls: no, other: no}}
 derived: {{old: {{of: age, bins: [0, 50, 100]}}}}
 """
 
@@ -52,6 +54,8 @@ CIRCULAR = [
     LOGISTIC | {"covariates": ["age", "dead"]},
     BOTH | {"covariates": ["old"]},
     {"id": "l", "kind": "linear-regression", "outcome": "age", "covariates": ["old"]},
+    {"id": "l", "kind": "linear-regression", "outcome": "age", "covariates": ["strict_age"]},
+    LOGISTIC | {"covariates": ["dead_or_unknown"]},
     {"id": "l", "kind": "poisson-regression", "events": "falls", "covariates": ["falls"]},
     {"id": "l", "kind": "hazard-regression", "time": "days", "edges": [0, 365], "covariates": ["days"]} | OF,
 ]  # fmt: skip

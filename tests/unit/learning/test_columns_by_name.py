@@ -36,7 +36,7 @@ def test_predictions_do_not_depend_on_the_order_of_columns(model, rows):
 def test_a_column_that_is_not_there_is_named(model, rows):
     with pytest.raises(ContractError, match="not here: age"):
         model.predict(rows.rename(columns={"age": "weight"}))
-    with pytest.raises(ContractError, match="Expected 2 columns, got 3"):
+    with pytest.raises(ContractError, match="X has 3 features, but it is expecting 2"):
         model.predict(rows.assign(more=1))
 
 

@@ -182,13 +182,13 @@ def test_missing_values_become_public_constants_or_drop_the_row():
         epsilon="5",
         workspace=TemporaryLedger(),
     ).fit(X, y, patients="rows")
-    (rows,) = [e for e in model.estimates_ if e.quantity == "count"]
+    (rows,) = [e for e in model.estimates_ if e.quantity == "sum of weights"]
     assert rows.value == pytest.approx(N, rel=0.1)
     assert np.isfinite(model.predict_proba(X)).all()
     dropping = DPLogisticRegression(
         bounds=BOUNDS, categories=LEVELS, epsilon="5", workspace=TemporaryLedger()
     ).fit(X, y, patients="rows")
-    (rows,) = [e for e in dropping.estimates_ if e.quantity == "count"]
+    (rows,) = [e for e in dropping.estimates_ if e.quantity == "sum of weights"]
     assert rows.value == pytest.approx(N / 3, rel=0.1)
     with pytest.raises(ContractError, match="lacks values"):
         dropping.predict(X.only(slice(4, 5)))
@@ -200,7 +200,7 @@ def test_several_rows_of_a_patient_are_one_contribution():
     model = DPLogisticRegression(
         bounds=BOUNDS, categories=LEVELS, epsilon="5", workspace=TemporaryLedger()
     ).fit(many, np.tile(y, 8), patients=np.tile(np.arange(500), 8))
-    (rows,) = [e for e in model.estimates_ if e.quantity == "count"]
+    (rows,) = [e for e in model.estimates_ if e.quantity == "sum of weights"]
     assert rows.value == pytest.approx(500, rel=0.3)
 
 
@@ -218,7 +218,7 @@ def test_arrays_take_bounds_in_the_order_of_their_columns():
         bounds=[(0, 100), (0, 10)], epsilon="5", workspace=TemporaryLedger()
     ).fit(array, y, patients="rows")
     assert model.terms_ == ("x0", "x1")
-    with pytest.raises(ContractError, match="2 columns"):
+    with pytest.raises(ContractError, match="2 features"):
         model.predict(array[:, :1])
 
 

@@ -67,7 +67,7 @@ def test_an_epsilon_that_no_certificate_can_state_is_refused_by_every_model(
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("epsilon", ["none", "nan", "-1", 0, None, 0.5])
+@pytest.mark.parametrize("epsilon", ["none", "nan", "-1", 0, None, float("nan"), -0.5])
 def test_an_epsilon_that_is_no_amount_is_named(model, epsilon):
     assert "epsilon" in refused(model, epsilon=epsilon)
 

@@ -235,7 +235,7 @@ def test_the_table_of_noise_in_the_how_to_is_what_feasibility_says():
         ({"aggregation": "confident"}, {}, "threshold"),
         ({"classes": [0]}, {}, "at least two classes"),
         ({"teachers": 1, "epsilon": "12"}, {"public": np.ones((1, 2))}, "2 to"),
-        ({}, {"public": np.ones((9, 3))}, "2 columns"),
+        ({}, {"public": np.ones((9, 3))}, "2 features"),
         ({}, {"public": np.array([[1.0, np.nan]])}, "lacks values"),
         ({}, {"patients": np.arange(99)}, "equally many rows"),
     ],

@@ -5,8 +5,9 @@ from functools import partial
 import numpy as np
 import pytest
 
+from confide import learning
 from confide.errors import ContractError
-from confide.learning import DPLogisticRegression, PATEClassifier, PublicScaler, TemporaryLedger
+from confide.learning import DPLogisticRegression, PublicScaler, TemporaryLedger
 
 sklearn = pytest.importorskip("sklearn", reason="pip install '.[sklearn]'")
 
@@ -121,12 +122,21 @@ def test_a_clone_has_the_parameters_and_spends_from_the_same_ledger():
         checks.check_set_params,
         checks.check_parameters_default_constructible,
         checks.check_estimator_repr,
+        checks.check_estimator_cloneable,
+        checks.check_valid_tag_types,
+        checks.check_estimator_tags_renamed,
+        checks.check_mixin_order,
+        checks.check_estimators_unfitted,
     ],
     ids=lambda check: check.__name__,
 )
 @pytest.mark.parametrize(
     "estimator",
-    [DPLogisticRegression(), PATEClassifier(), PublicScaler()],
+    [
+        getattr(learning, name)()
+        for name in learning.__all__
+        if hasattr(getattr(learning, name), "fit")
+    ],
     ids=lambda e: type(e).__name__,
 )
 def test_the_checks_of_scikit_learn_that_need_no_data_pass(estimator, check):

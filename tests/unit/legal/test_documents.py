@@ -6,11 +6,11 @@ from html.parser import HTMLParser
 import pytest
 
 import legal_papers as papers
+from confide.drawing.words import load_words
 from confide.errors import ContractError
 from confide.report.legal.asked import ASKED, SIGNED
 from confide.report.legal.document import Asked, Gauges, Kind, Picture, Stated, Table
 from confide.report.legal.save import files_of, save_document
-from confide.report.words import load_words
 
 CLAIM = re.compile(r"anonym|de-?identif|匿名|去标识|去识别", re.IGNORECASE)
 TEMPLATE = [

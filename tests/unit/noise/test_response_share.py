@@ -115,3 +115,10 @@ def test_no_share_that_stands_beyond_one_that_is_rejected_is_lost(asked, lie, tr
     assert np.any(np.diff(stands) > 1.5 * (truth - lie) / 3000), "an island"
     assert found.lower <= (stands[0] - lie) / (truth - lie) + 1e-9
     assert found.upper >= (stands[-1] - lie) / (truth - lie) - 1e-9
+
+
+@pytest.mark.parametrize("asked", [3, 50, 1000])
+@pytest.mark.parametrize("lie", [1e-17, 1e-4, 0.25])
+def test_no_interval_begins_above_a_share_of_0_or_more(asked, lie) -> None:
+    for each in estimate_shares([0, asked], asked=asked, truth=0.9, lie=lie, level=0.95):
+        assert each.lower <= max(each.estimate, 0.0)

@@ -6,13 +6,14 @@ import random
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from confide.errors import ContractError, UnsupportedError
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.canonical import LARGEST_JSON, canonical_bytes, decode, digest, encode
 from confide.plans.contribution import Counted, PerPatient
+from confide.plans.empty_cells import can_hold
 from confide.plans.plan import NANO, Plan, Study
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -99,6 +100,7 @@ def shuffled(value: object, *, by: random.Random) -> object:
 def test_a_plan_read_back_is_equal_and_its_digest_does_not_depend_on_order(
     where, measure, adjacency, order
 ):
+    assume(can_hold(where, dataset=dataset()))
     plan = whole_plan(measure=measure, adjacency=adjacency, where=where)
     text = json.dumps(shuffled(plan.to_json(), by=order))
     again = read_plan(json.loads(text))
@@ -109,9 +111,9 @@ def test_a_plan_read_back_is_equal_and_its_digest_does_not_depend_on_order(
 def test_another_predicate_has_another_digest():
     wheres = [
         Everything(),
-        Not(of=Everything()),
+        Not(of=IsIn(of=SEX, values=(0,))),
         All(of=()),
-        AnyOf(of=()),
+        AnyOf(of=(Everything(),)),
         Between(of=AGE),
         Between(of=AGE, lower=0),
         IsIn(of=SEX, values=(0,)),

@@ -16,9 +16,9 @@ from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Study
 from confide.plans.small_cells import FLAG, expectations
 from confide.release.noisy import NoisyAggregates
-from confide.statistics.histogram import Histogram
-from confide.statistics.mean import Mean
-from confide.statistics.proportion import Proportion
+from confide.statistics.histogram.spec import Histogram
+from confide.statistics.mean.spec import Mean
+from confide.statistics.proportion.spec import Proportion
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
 from noisy_answers import dataset

@@ -25,12 +25,12 @@ def test_delta_is_counted_in_attos() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        0.1, math.nan, math.inf, True, None, "nan", "inf", "-1", "0", "", " 1", "1 ", "0x1", "1_000",
+        math.nan, math.inf, True, None, "nan", "inf", "-1", "0", "", "0x1", "1_000",
         "٣", "1e999999999", "1/0", "1/00", "--1", "1.", ".5", "1,5", "1/2/3", "1e-100", -1, 0,
-        Fraction(-1, 2), Fraction(0), b"1", "1\n",
+        Fraction(-1, 2), Fraction(0), b"1",
     ],
 )  # fmt: skip
-def test_floats_nan_negatives_zero_and_other_texts_are_refused(value: Any) -> None:
+def test_nan_negatives_zero_and_other_texts_are_refused(value: Any) -> None:
     with pytest.raises(InvalidParameterError, match="Expected"):
         nano(value)
 

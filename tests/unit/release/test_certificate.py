@@ -1,25 +1,27 @@
 """Full certificates: their form, and that no line of one can be changed without being found."""
 
 import copy
+import hashlib
 import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+from confide.errors import ContractError
 from confide.jobs.kinds import read_spec
 from confide.release import verify as module
 from confide.release.against_chain import chain_checks, read_chain
 from confide.release.checks import signature_check
-from confide.release.columns import BIAS
 from confide.release.form import CertificateForm
 from confide.release.form_check import form_problem, schema
 from confide.release.in_words import in_words
 from confide.release.verify import read_certificate, verify
-from confide.statistics import STATISTICS
+from confide.statistics.registry import KINDS
 from issued import again, edited, issue, leaves, signed
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -85,7 +87,9 @@ def test_what_is_not_known_is_absent_and_never_null(plain):
 
 
 def test_each_kind_of_statistic_says_in_which_direction_its_numbers_err():
-    assert set(BIAS) == set(STATISTICS)
+    assert all(kind.bias for kind in KINDS)
+    with pytest.raises(ContractError, match="lacks bias"):
+        replace(KINDS[0], bias="")
 
 
 def test_every_amount_is_a_text(plain):
@@ -244,6 +248,23 @@ def test_certificates_of_trainings_from_before_programs_were_written_still_verif
     (published,) = (copied / each["path"] for each in certificate["outputs"])
     published.write_bytes(published.read_bytes()[:-1] + b"!")
     assert not verify(certificate, folder=copied, read_spec=read_spec).holds
+
+
+def test_tables_that_another_version_made_otherwise_are_not_called_changed(plain, tmp_path):
+    folder = shutil.copytree(plain.out, tmp_path / "out")
+    body = {name: part for name, part in plain.certificate.items() if name != "signature"}
+    (output, *_) = (each for each in body["outputs"] if each["path"].startswith("tables/"))
+    other = (folder / output["path"]).read_bytes().replace(b"0.95", b"0.90")
+    (folder / output["path"]).write_bytes(other)
+    output["sha256"] = hashlib.sha256(other).hexdigest()
+
+    def said(source):
+        told = body | {"software": body["software"] | {"source-sha256": source}}
+        checks = verify(signed(told, plain.signer), folder=folder).checks
+        return {each.name: each.detail for each in checks if not each.holds}[output["path"]]
+
+    assert "another version issued it" in said("0" * 64)
+    assert "was changed, or is not" in said(body["software"]["source-sha256"])
 
 
 def test_a_full_certificate_cannot_pass_as_an_old_one(plain):

@@ -17,7 +17,7 @@ from confide.budget.sqlite_store import SQLiteStore
 from confide.errors import ContractError, LedgerFrozenError
 from confide.workspace import open_workspace, preparation
 from patients_world import write_hospital
-from unit.release.test_growing_release import plan_of, spent, write
+from unit.release.test_growing_release import board, plan_of, spent, write
 
 CANARY = "canary-0815"
 PEOPLE = {"id": "n", "kind": "count", "table": "people"}
@@ -345,6 +345,31 @@ def test_a_growing_release_goes_on_without_the_person_and_keeps_every_published_
         assert spent(at) == before
     (old,), (new,) = first.noisy.values, second.noisy.values
     assert (new[:10], new[13:23]) == (old[:10], old[10:])
+
+
+def joined_with_a_growing_release(folder, *, withdraw):
+    """Return how many releases answer by area and over time, if one grew over a withdrawal."""
+    write(folder, days=10)
+    areas = {"id": "areas", "kind": "histogram", "table": "cases", "by": ["area"]}
+    with confide.open(folder / "dataset.yaml") as at:
+        at.release(plan_of(at, 10))
+    if withdraw:
+        forget(folder / "dataset.yaml", "100", "1101")
+    with confide.open(folder / "dataset.yaml") as at:
+        at.advance(plan_of(at, 12))
+        at.release(at.plan({**areas, "per-patient": {"cells": 2}}, epsilon="0.5"))
+        both = at.plan(board(12), {**areas, "per-patient": {"cells": 2}}, epsilon="1")
+        return len(at.reuse(both).reused.sources)
+
+
+def test_a_growing_release_with_periods_of_before_and_after_a_withdrawal_is_joined_with_none(
+    tmp_path,
+):
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "withdrawn").mkdir()
+    assert joined_with_a_growing_release(tmp_path / "whole", withdraw=False) == 2
+    with pytest.raises(ContractError, match="patients withdrew consent are not used together"):
+        joined_with_a_growing_release(tmp_path / "withdrawn", withdraw=True)
 
 
 def test_releases_of_before_and_after_verify_against_the_ledger(hospital, tmp_path):

@@ -146,6 +146,30 @@ def test_somebody_else_is_not_charged_for_what_grows_either(folder):
         assert spent(ws) == before
 
 
+@pytest.mark.parametrize("looks_first", [True, False], ids=["while it reads", "at once"])
+@pytest.mark.parametrize("rolling", [None, 3], ids=["the same", "another plan"])
+def test_a_release_that_somebody_opens_is_opened_once(folder, monkeypatch, rolling, looks_first):
+    if not looks_first:
+        monkeypatch.setattr("confide.workspace.refuse_again", lambda *_, **__: None)
+    told = []
+
+    def meanwhile(stage):
+        if stage == "read":
+            with confide.open(folder / "dataset.yaml") as ws:
+                more = {} if rolling is None else {"rolling": rolling}
+                try:
+                    ws.release(plan_of(ws, 10, **more), analyst="bob")
+                except ContractError as refused:
+                    told.append(str(refused))
+
+    write(folder, days=10)
+    with confide.open(folder / "dataset.yaml") as ws:
+        ws.release(plan_of(ws, 10), analyst="ada", progress=meanwhile)
+        states = [each.state.value for each in ws.ledger.entries("board")]
+    assert ["Somebody opens a release" in words for words in told] == [True]
+    assert states == ["published", *([] if looks_first else ["cancelled"])]
+
+
 def test_a_run_of_what_was_released_or_advanced_delivers_the_stored_numbers(folder):
     first, second = grow(folder, steps=(10, 12))
     with confide.open(folder / "dataset.yaml") as ws:

@@ -15,8 +15,8 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.certificate import shown_loss
 from confide.release.hazards import RULES, Stated, Status, hazards
-from confide.statistics.histogram import Histogram
-from confide.statistics.key_selection import KeySelection
+from confide.statistics.histogram.spec import Histogram
+from confide.statistics.key_selection.spec import KeySelection
 from noisy_answers import dataset
 
 DELTA = Fraction(1, 10**7)

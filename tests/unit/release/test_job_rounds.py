@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.growth import part_key
 from confide.budget.ledger import State, Step
-from confide.errors import BurnedError, PolicyError, ReleaseFailedError
+from confide.errors import BurnedError, InvalidParameterError, PolicyError, ReleaseFailedError
 from confide.learning.running import gate_of, planned, run_in_parts
+from confide.release import job_rounds
 from confide.release.job_gate import job_request
 from confide.release.passage import Answer
 from confide.release.verify import verify
@@ -24,9 +26,9 @@ CANARY = "patient 17 has the value 4711"
 CHARGE = 1_500_000_000
 
 
-def run(ws, job=None, **given):
+def run(ws, job=None, request="r", **given):
     job = job or ThreeParts()
-    return run_in_parts(ws, job, plan=planned(ws, job), runner=job, request="r", **given)
+    return run_in_parts(ws, job, plan=planned(ws, job), runner=job, request=request, **given)
 
 
 def entries(ws):
@@ -99,6 +101,44 @@ def test_a_part_that_fails_burns_the_job_and_tells_nothing(tmp_path):
         with pytest.raises(BurnedError):
             run(ws, job)
         assert sum(entry.amount.nano for entry in entries(ws)) == CHARGE
+
+
+KEYS = (["k/1", "k"], ["k", "k/1", "k/2/1"], ["1", "1/1", "2/1"], ["x" * 256, "\u00e9" * 128])
+
+
+@pytest.mark.parametrize("keys", KEYS, ids=["before", "after", "numbers", "longest"])
+def test_a_job_in_parts_ends_under_every_key_whatever_keys_were_used_before(tmp_path, keys):
+    """Keys of parts are nobody's: an opening that was charged can always be gone on from."""
+    with clinic(tmp_path, lifetime="9") as ws:
+        for key in keys:
+            assert len(json.loads(run(ws, request=key).answer.files["counts.json"])) == 3
+        assert [each.amount.nano for each in entries(ws)] == len(keys) * [CHARGE, 0, 0, 0]
+
+
+def test_a_key_that_a_part_may_have_is_refused_before_it_is_charged(tmp_path):
+    with clinic(tmp_path, lifetime="9") as ws:
+        run(ws)
+        opened = entries(ws)[0].number
+        assert entries(ws)[1].request_key == part_key(opened, part=1)
+        head = ws.ledger.head()
+        with pytest.raises(InvalidParameterError, match="which parts of jobs have"):
+            run(ws, request=part_key(opened + 20, part=1))
+        assert ws.ledger.head() == head
+
+
+def test_a_job_that_an_earlier_version_began_goes_on(tmp_path, monkeypatch):
+    """Its parts had the key of the whole, and their number."""
+
+    def stopping(stage, seen=[]):  # noqa: B006 - of one test
+        seen.append(stage)
+        if seen.count("working") == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as earlier:
+        earlier.setattr(job_rounds, "part_key", lambda _, *, part: f"r/{part}")
+        before = interrupted(tmp_path, KeyboardInterrupt, progress=stopping)
+    assert len(before) == 3
+    goes_on(tmp_path, before)
 
 
 class Panic(BaseException):

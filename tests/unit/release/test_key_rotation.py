@@ -1,6 +1,8 @@
 """A new signing key: named by the old one, in force at once, whatever happens in between."""
 
+import contextlib
 import os
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,8 +13,14 @@ from confide.budget.book import Book
 from confide.budget.chain import is_signed, row_hash, sign_head
 from confide.budget.export import check_chain
 from confide.budget.place import SQLitePlace
-from confide.errors import InvalidParameterError, LedgerFrozenError, VerificationError
-from confide.release.keys import read_signing_key, retired_keys
+from confide.errors import (
+    BurnedError,
+    InvalidParameterError,
+    LedgerFrozenError,
+    PolicyError,
+    VerificationError,
+)
+from confide.release.keys import read_pending_key, read_signing_key, retired_keys
 from confide.release.ledger_pin import make_keys
 from confide.release.rotation import rotate_signing_key, signing_key
 from confide.release.site_ledger import site_ledger
@@ -38,10 +46,10 @@ match point:
     case "before it is installed":
         rotation.install_pending_key = end
     case "before the old name is kept":
-        keys._replace = end
+        keys.replace_durable = end
     case "between the old name and the new":
-        real = keys._replace
-        keys._replace = lambda path, text: real(path, text) if path.name == keys.OLD else end()
+        real = keys.replace_durable
+        keys.replace_durable = lambda path, text: real(path, text) if path.name == keys.OLD else end()
     case "before it takes the place":
         real = Path.replace
         Path.replace = lambda path, to: end() if to.name == keys.SIGNING else real(path, to)
@@ -93,6 +101,85 @@ def test_a_crash_at_any_point_of_a_rotation_leaves_one_key_in_force(folder, poin
     ledger.verify_chain()
     ledger.close()
     assert not (folder / "signing.key.new").exists()
+
+
+@pytest.mark.parametrize("how", ["away", "emptied", "a row is changed"])
+def test_a_key_that_the_chain_may_name_is_kept_until_the_ledger_is_back(folder, how):
+    """The rotation was cut off after its row; then commands run while the ledger is not whole."""
+    make_keys(folder)
+    old = read_signing_key(folder)
+    ledger = site_ledger(folder, signer=old)
+    ledger.register(terms())
+    ledger.close()
+    environment = os.environ | {"PYTHONPATH": ":".join(sys.path)}
+    point = "before it is installed"
+    subprocess.run([sys.executable, "-c", CRASH, folder, point], env=environment, check=False)
+    pending = read_pending_key(folder)
+    file, whole = folder / "ledger.sqlite", (folder / "ledger.sqlite").read_bytes()
+    file.unlink()
+    if how == "emptied":
+        file.touch(mode=0o600)
+    elif how == "a row is changed":
+        file.touch(mode=0o600)
+        file.write_bytes(whole)
+        with contextlib.closing(sqlite3.connect(file)) as database:
+            for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type='trigger'"):
+                database.execute(f"DROP TRIGGER {name}")
+            database.execute("UPDATE event SET body = 'no json' WHERE number = 1")
+            database.commit()
+    mine = signing_key(folder, place=SQLitePlace())
+    assert mine.name == old.name
+    ledger = site_ledger(folder, signer=mine)
+    with pytest.raises(LedgerFrozenError, match="Restore a backup"):
+        ledger.head()
+    with pytest.raises(LedgerFrozenError, match="Restore a backup"):
+        rotate_signing_key(folder, ledger, reason="once more")
+    ledger.close()
+    for each in (file, *folder.glob("ledger.sqlite-*")):
+        each.unlink(missing_ok=True)
+    file.touch(mode=0o600)
+    file.write_bytes(whole)
+    mine = signing_key(folder, place=SQLitePlace())
+    assert mine.name == pending.name
+    ledger = site_ledger(folder, signer=mine)
+    ledger.verify_chain()
+    ledger.close()
+
+
+def test_no_key_is_replaced_while_another_process_has_a_release_under_way(folder):
+    """Under another key it could not be committed: its charge would stay, its answer be lost."""
+    mine = open_ledger(folder, clock=HandClock())
+    mine.register(terms())
+    held = mine.reserve(request("a"))
+    theirs = open_ledger(folder, clock=HandClock())
+    for step in (lambda: None, lambda: mine.start_reading(held)):
+        step()
+        with pytest.raises(PolicyError, match=f"Entry {held.entry.number} is under way"):
+            theirs.rotate_key(NEW, reason="yearly")
+    mine.publish(mine.commit(held, payload=b"answer"))
+    mine.close()
+    theirs.rotate_key(NEW, reason="yearly")
+    held = theirs.reserve(request("b"))
+    theirs.start_reading(held)
+    theirs.rotate_key(NEXT, reason="its own release goes on under the key that it made")
+    theirs.publish(theirs.commit(held, payload=b"answer"))
+    theirs.verify_chain()
+    theirs.close()
+
+
+def test_a_release_whose_process_is_gone_holds_no_rotation_up(folder):
+    mine = open_ledger(folder, clock=HandClock())
+    mine.register(terms())
+    mine.start_reading(mine.reserve(request("a")))
+    theirs = open_ledger(folder, clock=HandClock())
+    mine.close()
+    theirs.rotate_key(NEW, reason="its process was stopped")
+    theirs.close()
+    theirs = open_ledger(folder, signer=NEW, clock=HandClock())
+    theirs.verify_chain()
+    with pytest.raises(BurnedError):
+        theirs.reserve(request("a"))
+    theirs.close()
 
 
 def test_a_rotation_that_is_refused_leaves_the_old_key(folder):

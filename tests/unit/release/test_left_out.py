@@ -1,6 +1,7 @@
 """Releases under a policy that leaves patients out, through the workspace and the gate."""
 
 import datetime as dt
+import re
 import shutil
 from dataclasses import replace
 from fractions import Fraction
@@ -9,13 +10,14 @@ import pytest
 
 import models
 import networks
+from command_line import confide
 from confide.errors import ContractError, LedgerFrozenError, PolicyError
 from confide.plans.allocate import Ask, make_plan
+from confide.plans.estimates import MAY_BE_LOW
 from confide.plans.individual import individual_losses
 from confide.plans.plan import Study
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow, PatientCap
-from confide.release.noisy import MAY_BE_LOW
 from confide.release.verify import verify
 from confide.report.save import save
 from confide.statistics import DegreeHistogram, LogisticRegression
@@ -237,6 +239,30 @@ def test_a_growing_release_is_paid_whole_when_it_is_opened_and_goes_on_without_w
         assert len(counts) == 3
         assert counts[:2] == [e.value for e in first.of("r") if e.quantity == "running count"]
         assert abs(counts[2] - 2000) < 100, "those who are new are in, the others are not"
+
+
+@pytest.mark.parametrize("dropped", [True, False], ids=["a cap that ends", "a cap that begins"])
+def test_a_growing_release_says_of_who_is_left_out_what_held_when_it_was_opened(tmp_path, dropped):
+    root = {"id": "r", "kind": "running-counts", "table": "stays", "over": "day", "every": "month",
+            "per-patient": {"cells": 12}}  # fmt: skip
+    path = write_stays(tmp_path, months=3, snapshot="1")
+    policy = (tmp_path / "policy.yaml").read_text()
+    whole = re.sub(r"^.*enforce: drop.*\n", "", policy, flags=re.MULTILINE)
+    assert whole != policy
+    versions = [policy, whole] if dropped else [whole, policy]
+    (tmp_path / "policy.yaml").write_text(versions[0])
+    with open_workspace(path) as at:
+        first = at.release(at.plan(root | {"through": "2026-02-28"}, rho="0.5"))
+    (tmp_path / "policy.yaml").write_text(versions[1].replace("version: 1", "version: 2"))
+    assert confide("ledger", "adopt", path, "--reason", "another board").code == 0
+    with open_workspace(path) as at:
+        plan = at.plan(root | {"through": "2026-03-31"}, rho="0.5")
+        assert plan.dataset.patients != first.plan.dataset.patients
+        after = at.advance(plan)
+        assert after.plan.dataset.patients == first.plan.dataset.patients
+        assert bool(after.plan.dataset.patients) == dropped
+        assert [e.flags for e in after.of("r")][:2] == [e.flags for e in first.of("r")][:2]
+        assert at.advance(plan).of("r") == after.of("r"), "delivered again"
 
 
 def test_events_refuse_to_leave_anybody_out(tmp_path):

@@ -17,10 +17,14 @@ from unit.release.test_consent_withdrawn import IN_MEMORY, PEOPLE, counted, dies
 EVERYBODY = [str(i) for i in range(40)]
 
 
+def capped(folder):
+    """Write forty patients, each with a cap that two releases pass."""
+    return write_hospital(folder, cap='epsilon: "60"', life='epsilon: "90000"')
+
+
 @pytest.fixture
 def hospital(tmp_path):
-    """Forty patients, each with a cap that two releases pass."""
-    return write_hospital(tmp_path, cap='epsilon: "60"', life='epsilon: "90000"')
+    return capped(tmp_path)
 
 
 def beside(path):
@@ -224,6 +228,30 @@ def test_an_id_that_can_be_read_no_way_is_named_by_its_place_alone(tmp_path):
         with pytest.raises(ContractError, match="Id 2 cannot be a person id") as wrong:
             at.forget(["1", ' "three" '])
         assert "three" not in str(wrong.value)
+
+
+def withdrew_in_rows_that_may_be_lost(path, *, kept):
+    """Return how many get a fresh cap whose withdrawal nobody knows of; ``kept`` lines are left."""
+    inside = path.parent / ".confide"
+    anchor, ledger = inside / "anchor.jsonl", inside / "ledger.sqlite"
+    with open_workspace(path) as at:
+        assert counted(at, "1") == 40
+    old = ledger.read_bytes()
+    forget(path, *EVERYBODY)
+    delete_lists(path)
+    ledger.write_bytes(old)
+    lines = anchor.read_bytes().splitlines(keepends=True)[:kept]
+    anchor.write_bytes(b"".join(lines)) if lines else anchor.unlink()
+    ran = run("ledger", "unfreeze", path, "--reason", "a disk")
+    assert (ran.code, "Whether rows are lost is not known" in ran.err) == (0, True), ran.err
+    assert "confide patients forget" in ran.err
+    with open_workspace(path) as at:
+        return counted(at, "2")
+
+
+@pytest.mark.parametrize("kept", [0, 2], ids=["anchor missing", "anchor cut"])
+def test_whoever_withdrew_in_rows_that_may_be_lost_has_no_fresh_cap(hospital, kept):
+    assert withdrew_in_rows_that_may_be_lost(hospital, kept=kept) == 0
 
 
 def test_going_on_after_lost_rows_says_that_withdrawals_among_them_have_to_be_done_again(

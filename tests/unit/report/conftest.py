@@ -1,9 +1,9 @@
 import pytest
 
 import cohorts
-from confide.release.release import Release
+from confide.drawing.words import Words, load_words
+from confide.report.release import Release
 from confide.report.save import contents
-from confide.report.words import Words, load_words
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,7 @@
 import pytest
 
 import cohorts
-from confide.report.characteristics import characteristics
 from confide.report.layouts import laid_out
-from confide.report.quality import quality
 from confide.statistics import DataQuality, TableOne
 
 
@@ -15,7 +13,7 @@ def statistic(release, kind):
 
 @pytest.fixture
 def table(release, words):
-    return characteristics(release, statistic(release, TableOne), words=words)
+    return laid_out(release, statistic(release, TableOne), words=words)
 
 
 def test_a_table_1_has_two_columns_a_group_and_one_of_differences(table):
@@ -51,7 +49,7 @@ def test_footnotes_say_what_percentages_and_intervals_are_of(table):
 
 def test_data_quality_has_a_row_a_field_with_its_three_shares(release, words):
     of = statistic(release, DataQuality)
-    shown = quality(release, of, words=words)
+    shown = laid_out(release, of, words=words)
     assert [row[0] for row in shown.rows] == list(of.fields)
     for row in shown.rows:
         assert sum(float(text) for text in row[1::2]) == pytest.approx(100, abs=0.2)

@@ -1,17 +1,17 @@
+import importlib
 import json
 
 import pytest
 
 import cohorts
+from confide.drawing.charts.by_group import MOST_CELLS
+from confide.drawing.charts.render import draw, inline
 from confide.report.chart import figure
-from confide.report.choice import CHOICES
-from confide.report.describe import kind_of
-from confide.report.drawing import draw, inline
-from confide.report.group_chart import MOST_CELLS
-from confide.statistics import STATISTICS
-from confide.statistics.histogram import Histogram
-from confide.statistics.mean import Mean
-from confide.statistics.quantiles import Quantiles
+from confide.statistics.histogram.spec import Histogram
+from confide.statistics.mean.spec import Mean
+from confide.statistics.quantiles.spec import Quantiles
+from confide.statistics.registry import KINDS, kind_of
+from valid_charts import valid
 
 
 def _figure(statistic, words, **options):
@@ -20,7 +20,7 @@ def _figure(statistic, words, **options):
 
 
 def _rows(built):
-    datasets = built.chart.to_dict(validate=False)
+    datasets = built.chart.to_dict()
     found = []
 
     def walk(node):
@@ -40,9 +40,9 @@ def _rows(built):
 @pytest.mark.parametrize("statistic", cohorts.every_statistic(), ids=lambda s: s.id)
 def test_every_kind_has_a_valid_figure_with_title_and_intervals(statistic, words):
     built = _figure(statistic, words)
-    spec = built.chart.to_dict()  # validated by Altair's schema
+    spec = valid(built.chart)
     assert spec["title"]["text"] == built.title
-    if kind_of(statistic) in CHOICES:  # names, and the chance that a lead is enough
+    if kind_of(statistic).chooses:  # names, and the chance that a lead is enough
         assert spec["title"]["subtitle"].startswith("Chosen of")
         assert any("lead" in row and "chance" in row for row in _rows(built))
     else:
@@ -51,10 +51,11 @@ def test_every_kind_has_a_valid_figure_with_title_and_intervals(statistic, words
     assert "http" not in json.dumps({k: v for k, v in spec.items() if k != "$schema"})
 
 
-def test_every_kind_has_a_figure():
-    from confide.report.chart import _BUILDERS
-
-    assert _BUILDERS.keys() == STATISTICS.keys()
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_kind_has_a_figure(kind):
+    for reference in filter(None, (kind.figure, kind.subtitle)):
+        module, _, name = reference.partition(":")
+        assert callable(getattr(importlib.import_module(module), name))
 
 
 def test_more_than_forty_cells_show_the_largest_with_a_note(words):
@@ -96,7 +97,7 @@ def test_many_groups_of_quantiles_have_a_panel_each(words):
         bins=6,
         per_patient=cohorts.PerPatient(rows=1),
     )
-    assert "hconcat" in _figure(wards, words).chart.to_dict(validate=False)
+    assert "hconcat" in _figure(wards, words).chart.to_dict()
 
 
 def test_labels_that_look_alike_stay_apart(words):

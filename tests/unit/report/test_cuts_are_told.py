@@ -10,7 +10,7 @@ import pytest
 from command_line import confide
 from confide.plans.contribution import question
 from confide.plans.cuts import may_cut
-from confide.release.cuts import CUT as FLAG
+from confide.plans.estimates import CUT as FLAG
 from confide.release.cuts import LIMITED, fields_told
 from confide.release.verify import read_certificate, verify
 from confide.rows.duckdb import open_engine

@@ -13,7 +13,7 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.report.guarantee import guarantee
 from confide.report.odds_words import meaning_of, odds_sentences
-from confide.statistics.count import Count
+from confide.statistics.count.spec import Count
 
 COUNT = Count(id="diabetes", table="person")
 

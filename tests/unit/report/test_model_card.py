@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from confide.drawing.words import load_words
 from confide.errors import ContractError
 from confide.report.model_card import ITEMS, model_card
 from confide.report.save import save
-from confide.report.words import load_words
 from confide.workspace import open_workspace
 
 N = 3_000

@@ -5,6 +5,7 @@ import re
 from fractions import Fraction
 
 import cohorts
+from confide.drawing.population import about
 from confide.files.dataset import declare
 from confide.files.yaml_text import parse_yaml
 from confide.plans.allocate import Ask, make_plan
@@ -13,15 +14,14 @@ from confide.report.chart import figure
 from confide.report.describe import title_of
 from confide.report.methods import methods
 from confide.report.page_parts import table_part
-from confide.report.population import about
 from confide.report.section import section
 from confide.report.table import shown
-from confide.statistics.count import Count
-from confide.statistics.histogram import Histogram
-from confide.statistics.mean import Mean
-from confide.statistics.proportion import Proportion
-from confide.statistics.quantiles import Quantiles
-from confide.statistics.total import Sum
+from confide.statistics.count.spec import Count
+from confide.statistics.histogram.spec import Histogram
+from confide.statistics.mean.spec import Mean
+from confide.statistics.proportion.spec import Proportion
+from confide.statistics.quantiles.spec import Quantiles
+from confide.statistics.sum.spec import Sum
 from confide.tables.expression import BinOf, ColumnOf, ValueOf
 from confide.tables.filter import Between, IsIn
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
@@ -78,7 +78,7 @@ def test_a_number_without_a_unit_is_called_a_share_only_where_it_is_one(words):
     for statistic, called in ((stays, "stays"), (share, "share")):
         release, said = told(statistic, words)
         built = figure(release, statistic, words=words)
-        titles = str(built.chart.to_dict(validate=False))
+        titles = str(built.chart.to_dict())
         assert f"'title': '{called}'" in titles
         assert "share" not in said.headline
         assert "()" not in " ".join(said.bounded)
@@ -173,7 +173,7 @@ def test_default_titles_name_the_condition_and_differ(words):
 
 def spec_of(statistic, words, *, dataset=None):
     release, _ = told(statistic, words, dataset=dataset)
-    return figure(release, statistic, words=words).chart.to_dict(validate=False)
+    return figure(release, statistic, words=words).chart.to_dict()
 
 
 def test_long_labels_have_room_in_a_wider_font_than_the_measured_one(words):

@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from confide.report.numbers import clean, decimals_for, epsilon_text, fixed, percent, power_text
+from confide.drawing.numbers import clean, decimals_for, epsilon_text, fixed, percent, power_text
 
 LOSSES = st.fractions(min_value=Fraction(1, 10**9), max_value=50)
 

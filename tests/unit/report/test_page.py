@@ -4,14 +4,14 @@ import re
 from html.parser import HTMLParser
 
 import cohorts
+from confide.drawing.charts.figure import Plate
+from confide.drawing.charts.render import draw
 from confide.noise.threshold import KeyThreshold
 from confide.report.chart import figure
-from confide.report.drawing import draw
-from confide.report.figure import Plate
 from confide.report.page import page
 from confide.report.save import contents
-from confide.statistics.histogram import Histogram
-from confide.statistics.key_selection import KeySelection
+from confide.statistics.histogram.spec import Histogram
+from confide.statistics.key_selection.spec import KeySelection
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -108,7 +108,7 @@ def test_every_statistic_has_its_headline_bounds_cost_and_fitness(html, words, r
 def test_forty_of_sixty_cells_are_drawn_and_all_of_them_tabulated(html):
     assert "40 largest of 60 cells" in html
     wards = html[html.index(">Patients by ward<") :]
-    assert "Ward 60" in wards[wards.index("gt_table") :]
+    assert "Ward 60" in wards[wards.index('class="table shown') :]
 
 
 def test_the_public_key_the_caps_and_the_digest_of_the_software_are_printed(html, release):

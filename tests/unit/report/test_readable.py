@@ -1,19 +1,20 @@
 """What readers of real releases stumbled over: units, long tables, notes about nothing."""
 
+import json
 import re
 
 import cohorts
 from command_line import confide
+from confide.drawing.cells import cells_of
+from confide.drawing.charts.style import PAPER
 from confide.plans.contribution import Counted, PerPatient
-from confide.report.cells import cells_of
 from confide.report.chart import figure
 from confide.report.describe import group_titles, total_of
 from confide.report.section import section
-from confide.report.style import PAPER
-from confide.report.survival_chart import few_times
 from confide.report.table import shown
-from confide.statistics.histogram import Histogram
-from confide.statistics.proportion import Proportion
+from confide.statistics.histogram.spec import Histogram
+from confide.statistics.proportion.spec import Proportion
+from confide.statistics.survival.figure import few_times
 from small_clinic import make_clinic
 
 
@@ -28,7 +29,7 @@ def told(statistic, *, words):
 
 
 def test_a_survival_axis_of_many_days_is_in_years(release, words):
-    drawn = figure(release, of(release, "survival"), words=words).chart.to_json()
+    drawn = json.dumps(figure(release, of(release, "survival"), words=words).chart.to_dict())
     assert "time, years" in drawn
     assert "datum.value / 365.25" in drawn
 
@@ -61,7 +62,9 @@ def test_a_headline_of_a_test_or_regression_reads_as_a_sentence(release, words):
     assert section(release, of(release, "sexes"), words=words).headline.startswith("Difference, ")
     assert section(release, of(release, "ages"), words=words).headline.startswith("Slope per unit")
     line = section(release, of(release, "line"), words=words).headline
-    assert "coefficient" not in line
+    assert line.startswith("Largest effect")
+    assert line.endswith(words.say("assumes.equal-spread"))
+    assert "coefficient" not in line.removesuffix(words.say("assumes.equal-spread"))
     assert words.unit("mm[Hg]/(a)") == "mmHg per year"
 
 
@@ -105,7 +108,7 @@ def test_hollow_dots_are_explained_only_where_one_is_drawn(release, words):
         drawn = figure(release, statistic, words=words)
         if any(note in said for said in drawn.notes):
             explained += 1
-            made = drawn.chart.to_json()
+            made = json.dumps(drawn.chart.to_dict())
             assert '"flagged": true' in made or f'"fill": "{PAPER}"' in made  # of a funnel
     assert explained
 

@@ -6,14 +6,14 @@ import pyarrow.parquet
 import pytest
 
 import cohorts
+from confide.drawing.words import load_words
 from confide.errors import ContractError
 from confide.plans.canonical import canonical_bytes
-from confide.release.release import Release
 from confide.release.verify import read_certificate, verify
 from confide.report import folder as saving
+from confide.report.release import Release
 from confide.report.save import contents, save
-from confide.report.words import load_words
-from confide.statistics.count import Count
+from confide.statistics.count.spec import Count
 
 COUNT = Count(id="diabetes", table="person")
 

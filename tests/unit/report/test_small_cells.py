@@ -10,9 +10,9 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.house_rule import HouseRule, SmallCells
 from confide.plans.small_cells import COUNTED, FLAG
 from confide.release.noisy import NoisyAggregates
-from confide.release.release import Release
 from confide.report.chart import figure
 from confide.report.describe import total_of
+from confide.report.release import Release
 from confide.report.section import section
 
 

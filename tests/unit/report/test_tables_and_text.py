@@ -7,19 +7,19 @@ import pytest
 
 import cohorts
 from confide.budget.ledger import Scope, ScopeSpent, Spent
+from confide.drawing.cells import cells_of
+from confide.drawing.conditions import condition_text
 from confide.errors import ContractError, VerificationError
 from confide.plans.estimates import Covers
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.release.export import csv_bytes
 from confide.report.bounding import bounded
-from confide.report.cells import cells_of
-from confide.report.conditions import condition_text
 from confide.report.explain import explain, explain_certificate, explain_loss, explain_plan
 from confide.report.section import section
 from confide.report.table import frame, shown
-from confide.statistics.count import Count
-from confide.statistics.histogram import Histogram
+from confide.statistics.count.spec import Count
+from confide.statistics.histogram.spec import Histogram
 from confide.tables.filter import All, AnyOf, Between, IsIn, Not
 
 

@@ -13,6 +13,7 @@ from confide.files.dataset import declare
 from confide.files.yaml_text import parse_yaml
 from confide.rows.duckdb import open_engine
 from confide.rows.physical import TYPES, Physical, physical
+from confide.rows.sources import arrow_cells
 from confide.tables.aggregate import Aggregate, KeyedAggregate, Ones, Plain
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.expression import ColumnOf, QualityOf
@@ -305,3 +306,17 @@ def test_csv_parts_with_two_separators_are_refused_before_a_charge(tmp_path):
     (tmp_path / "v" / "3.tsv").write_text("pid\tx\n3\t3\n")
     with pytest.raises(ContractError, match=r"both \.csv and \.tsv"):
         exact(tmp_path, "number", source=source)
+
+
+@pytest.mark.parametrize("text", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+def test_one_long_text_at_many_places_has_room_beyond_2_gib(text):
+    """Else whether a frame is refused, free of charge, would hang on how long the text is."""
+    places, ends = pa.array([0, 1, 1], pa.int32()), pa.array([1, 3], pa.int32())
+    values = pa.array(["yes", "long"], text)
+    columns = {
+        "dictionary": pa.DictionaryArray.from_arrays(places, values),
+        "runs": pa.RunEndEncodedArray.from_arrays(ends, values),
+    }
+    read = arrow_cells.plain(pa.table(columns))
+    assert {column.type for column in read.columns} == {pa.large_string()}
+    assert read["runs"].to_pylist() == ["yes", "long", "long"]

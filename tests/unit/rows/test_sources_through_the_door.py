@@ -4,6 +4,7 @@ Noise at these ε is 0 but once in more than 10⁸ times, so published numbers a
 """
 
 import datetime as dt
+import itertools
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -284,20 +285,65 @@ WRITTEN = {
     "2026-01-05 00:30:00 Europe/Berlin": "5",
     "2026-01-05 23:30:00-05:00 and more": "",
     "05.01.2026": "",
+    "2026-01-05 11:30:00 PM": "5",
+    "2026-01-05T24:00:00 Europe/Berlin": "6",
+    "2026-01-05 23:30:00 Etc/GMT+5": "5",
+    "2026\\01\\05": "",
+    "2026-01/05": "",
+    "02026-01-05": "",
+    "26-01-05": "",
+    "-2026-01-05": "",
+    "2026-01-05 (BC)": "",
+    "2026-01-05-05:00": "",
+    "2026-01-05T23:30:00Z+01:00": "",
+    "2026-01-05T23:59:60Z": "",
+    "2026-01-32": "",
+    **dict.fromkeys(("epoch", "EPOCH", "infinity", "-infinity", "today", "now"), ""),
 }
+OFFSETS = {
+    **dict.fromkeys(("", "Z", " Z", "+00", "-00:00", " +0000"), 0),
+    "+05": 300,
+    "-05:30": -330,
+    " +0530": 330,
+    "-15:59": -959,
+    "+15:59": 959,
+    "+10:00:30": 600.5,
+    **dict.fromkeys(
+        ("+16:00", "-16", "+24:00", "+99:00", "-99", "+05:60", "+5", "+005:00", "-05:00:60")
+    ),
+}
+"""Minutes; nothing for what no zone has."""
+HOURS = {"00:30": 30, "0:30:59.25": 30, "12:00:00": 720, "23:59:59": 1439, "24:00": 1440,
+         "24:00:00.000": 1440, "24:00:01": None, "24:30": None, "25:00": None, "12:60": None, "-1:00": None}  # fmt: skip
+DAYS = ("2026-01-05", "2026/1/5", "2026 01 05", " 2026-1-05")
+
+
+def moments():
+    """Yield texts of dates with times, and the days of January that they are in UTC."""
+    for day, between, (hour, minutes), (offset, east) in itertools.product(
+        DAYS, ("T", " ", "  "), HOURS.items(), OFFSETS.items()
+    ):
+        when = None
+        if minutes is not None and east is not None:
+            seconds = int(minutes * 60) + (59 if hour.endswith(("59", "59.25")) else 0)
+            when = dt.datetime(2026, 1, 5, tzinfo=dt.UTC) + dt.timedelta(
+                seconds=seconds - int(east * 60)
+            )
+        yield f"{day}{between}{hour}{offset}", str(when.day) if when else ""
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Pacific/Kiritimati"])
-def test_times_with_an_offset_have_their_utc_date_as_text_too(tmp_path, monkeypatch, zone):
+@pytest.mark.parametrize("written", [WRITTEN, dict(moments())], ids=["odd", "moments"])
+def test_times_with_an_offset_have_their_utc_date_as_text_too(tmp_path, monkeypatch, zone, written):
     monkeypatch.setenv("TZ", zone)
-    rows = [f"{pid},{text}" for pid, text in enumerate(WRITTEN)]
+    rows = [f"{pid},{text}" for pid, text in enumerate(written)]
     (tmp_path / "visits.csv").write_text("\n".join(["pid,day", *rows]) + "\n")
     days = "day: {kind: date, lower: 2026-01-01, upper: 2026-01-31}"
     source = "{kind: csv, path: .}"
     path = declared(tmp_path, source=source, columns=days, table="visits.csv")
     path.write_text(path.read_text() + "derived: {which: {of: day, part: day}}\n")
     found = {key[0]: n for (_, key), n in published(path, BY_DAY).items() if n}
-    assert found == {f"2026-01-0{day}": n for day, n in Counter(WRITTEN.values()).items() if day}
+    assert found == {f"2026-01-0{day}": n for day, n in Counter(written.values()).items() if day}
 
 
 @pytest.mark.parametrize("column", [X, "x: {kind: text}", "x: {categories: [a]}"])

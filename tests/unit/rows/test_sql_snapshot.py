@@ -89,7 +89,12 @@ HISTOGRAM = (
     '"r"."g1") THEN 30 ELSE TRY_CAST("r"."g1" AS BIGINT) END AS BIGINT) AS "c1" FROM '
     '(SELECT *, CASE WHEN (("r1" - "f1") < 0.5) THEN "f1" ELSE ("f1" + 1) END AS "g1" FROM '
     '(SELECT *, FLOOR("r1") AS "f1" FROM (SELECT TRY_CAST("s"."pid" AS BIGINT) AS "p", '
-    'NULLIF(NFC_NORMALIZE(CAST((CAST("s"."ward" AS TEXT) COLLATE "binary") AS TEXT)), \'\') AS "r0", TRY_CAST("s"."stay" AS '
+    'NULLIF(CASE WHEN CONTAINS(CAST(TRY(DECODE(ENCODE(CAST("s"."ward" AS TEXT)))) AS TEXT), '
+    "CHR(0)) THEN ARRAY_TO_STRING(LIST_TRANSFORM(STRING_SPLIT("
+    'CAST(TRY(DECODE(ENCODE(CAST("s"."ward" AS TEXT)))) AS TEXT), '
+    'CHR(0)), LAMBDA "piece" : NFC_NORMALIZE("piece")), '
+    'CHR(0)) ELSE NFC_NORMALIZE(CAST(TRY(DECODE(ENCODE(CAST("s"."ward" AS TEXT)))) AS TEXT)) '
+    'END, \'\') AS "r0", TRY_CAST("s"."stay" AS '
     'DOUBLE) AS "r1" FROM "frame0" AS "s") AS "q") AS "q") AS "r" WHERE (NOT ("r"."p" IS '
     'NULL))) SELECT CASE WHEN BOOL_OR(CAST((("p" <= "before") OR (("a0" < "last a0") OR '
     '(("a0" = "last a0") AND (("a1" < "last a1") OR (("a1" = "last a1") AND ("cell" <= '

@@ -174,6 +174,8 @@ def test_rows_in_no_known_unit_are_counted_for_the_steward_and_change_no_plan(re
     (glucose,) = (each for each in facts if each["table"] == "glucose")
     assert (glucose["other-units"], glucose["without-person"]) == (1200, 0)
     assert glucose["other-codes"] == 5 * PATIENTS
+    (drugs,) = (each for each in facts if each["table"] == "drug_exposure")
+    assert (drugs["rows"], drugs["other-codes"]) == (2 * PATIENTS, PATIENTS)  # without: [0]
     assert glucose["patients"] == PATIENTS
     assert confide("prepare", folder / "dataset.yaml", "--check", "--json").json["same"]
     clean = warehouse(tmp_path / "clean")

@@ -61,6 +61,7 @@ def answered(plan, frames, *, seed=1):
             entropy=SeededEntropy(seed),
             report_incident=lambda *_: None,
             require_consent=lambda: None,
+            rehearse=lambda _: None,
         )
         asked = tuple(p for m in plan.measurements for p in parts_of(m))
         return gate._randomize(plan, engine.aggregate(asked, dataset=plan.dataset))

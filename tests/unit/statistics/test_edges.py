@@ -15,7 +15,7 @@ from confide.plans.plan import Mechanism, Statistic
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.statistics import Count, Histogram, Mean, Proportion, Quantiles, Sum, Variance
-from confide.statistics.count import _posterior
+from confide.statistics.count.spec import _posterior
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
 from noisy_answers import dataset, estimate, mechanisms, moments

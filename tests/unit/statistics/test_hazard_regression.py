@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from cohorts import release_of
+from confide.drawing.words import load_words
 from confide.errors import ContractError
 from confide.plans.allocate import Ask, make_plan
 from confide.plans.plan import NANO, Study
 from confide.plans.simulation import Simulation
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.report.model_figures import model_figures
-from confide.report.words import load_words
 from confide.rows.descent import DescentRows
 from confide.statistics import HazardRegression, read_plan
 from confide.statistics.person_time.concordance import held_out_concordance

@@ -68,22 +68,10 @@ def coverage(*, runs, n, noise):
         noisy = counts + rng.normal(0, noise, counts.shape)
         whole, *groups = judged(noisy, noise=noise, number=number)
         held.append(whole.lower <= risk.mean() <= whole.upper)
-        sizes = bins_of(groups)
-        for (first, last), group in zip(sizes, groups, strict=True):
-            true = risk[(bins >= first) & (bins <= last)].mean()
+        for group in groups:
+            true = risk[(bins >= group.first) & (bins <= group.last)].mean()
             held.append(group.lower <= true <= group.upper)
     return float(np.mean(held))
-
-
-def bins_of(groups):
-    """Return first and last bin of groups by their predicted risks."""
-    risks = [g.predicted for g in judged(followed(50_000, np.random.default_rng(5))[0])[1:]]
-    places = [
-        (risks.index(min(risks, key=lambda r, x=x: abs(r - x))))
-        for g in groups
-        for x in (g.first, g.last)
-    ]
-    return list(zip(places[::2], places[1::2], strict=True))
 
 
 WORLDS = {"quiet": {"n": 3_000, "noise": 0.5}, "loud": {"n": 6_000, "noise": 5.0}}

@@ -8,10 +8,10 @@ import pytest
 
 import confide
 from areas import land
+from confide.drawing.population import about
+from confide.drawing.words import load_words
 from confide.plans.estimates import Covers
 from confide.report.bounding import bounded
-from confide.report.population import about
-from confide.report.words import load_words
 from confide.statistics import STATISTICS, AreaRate
 from confide.statistics.area_rate.spec import Denominator
 from confide.tables.aggregate import Aggregate, Ones

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from confide.plans.score_bins import stretch_of
-from confide.statistics.logistic.evaluation import ordered, predicted
+from confide.statistics.logistic.evaluation import ordered
+from confide.statistics.logistic.predictions import predicted
 from confide.tables.descent import SCORE_BINS, SCORE_CUTS
 from held_out_scores import LENGTH, THETA, auc_of, edges_of, judged, scored, with_noise
 
@@ -72,7 +73,7 @@ def test_an_open_bin_is_stretched_by_how_many_it_holds_and_noise_does_not_stretc
 def test_net_benefit_is_true_positives_less_weighted_false_ones():
     counts, eta, ill = scored(50_000, np.random.default_rng(4))
     found = judged(counts)
-    for risk, benefit in zip(found.thresholds, found.benefits, strict=True):
+    for risk, benefit in zip(found.thresholds, found.benefits.values(), strict=True):
         treated = 1 / (1 + np.exp(-eta)) >= risk
         expected = (treated & ill).mean() - (treated & ~ill).mean() * risk / (1 - risk)
         assert benefit.value == pytest.approx(expected, abs=0.002)
@@ -92,6 +93,46 @@ def test_neighbouring_bins_are_joined_until_each_group_drowns_the_noise():
         assert len(found.groups) == groups
         ends = [(g.first, g.last) for g in found.groups]
         assert [b for a, z in ends for b in range(a, z + 1)] == list(range(SCORE_BINS))
+
+
+def test_predictions_that_are_all_alike_have_no_slope_no_rank_and_no_ranges():
+    for theta in (np.array([-0.3, 0.0, 0.0]), np.array([-4.0, 0.001, 0.0])):
+        found = judged(scored(5_000, np.random.default_rng(9), theta=theta)[0], theta=theta)
+        assert found.alike
+        assert (found.slope, found.auc, found.groups, found.benefits) == (None, None, (), {})
+        assert found.intercept.value == pytest.approx(0, abs=0.3)
+        assert found.brier.lower < found.brier.value < found.brier.upper
+
+
+def test_predictions_that_hardly_differ_have_a_slope_as_uncertain_as_it_is():
+    rng, held = np.random.default_rng(10), []
+    theta = np.array([-0.4, 0.005, 0.0])
+    for number in range(80):
+        counts, _, _ = scored(2_500, rng, slope=0.0, theta=theta)
+        slope = judged(with_noise(counts, 4.0, rng), number=number, theta=theta).slope
+        assert slope.error > 5
+        held.append(slope.lower <= 0 <= slope.upper)
+    assert np.mean(held) > 0.87  # three standard deviations below 0.95
+
+
+def test_ranges_and_thresholds_have_labels_of_their_own_at_any_risk():
+    for first in (-9.0, -0.3, 9.0):
+        for length in (0.01, 1.0, 7.0):
+            theta = np.array([first, length, 0.0])
+            counts, _, _ = scored(50_000, np.random.default_rng(11), theta=theta)
+            found = judged(counts, theta=theta)
+            ranges = [(found.ends[g.first], found.ends[g.last + 1]) for g in found.groups]
+            assert all(float(low) < float(high) for low, high in ranges)
+            assert all(0 < float(label) < 1 for label in found.benefits)
+
+
+def test_a_perfect_separation_has_a_slope_without_bounds():
+    counts = np.zeros((2, SCORE_BINS))
+    counts[0, :5] = counts[1, 5:] = 200
+    found = judged(with_noise(counts, 1.0, np.random.default_rng(12)))
+    assert found.slope is None
+    assert not found.alike
+    assert found.auc.value > 0.95
 
 
 NAMES = ("auc", "slope", "intercept", "brier")
@@ -127,7 +168,7 @@ def coverage(*, runs, n, noise, slope=1.0, shift=0.0, theta=THETA):
         for g in found.groups:
             ill_in, all_in = (part[g.first : g.last + 1].sum() for part in having)
             held["shares"].append(g.observed.lower <= ill_in / all_in <= g.observed.upper)
-        for one, true in zip(found.benefits, truth.benefits, strict=True):
+        for one, true in zip(found.benefits.values(), truth.benefits.values(), strict=True):
             held["benefits"].append(one.lower <= true.value <= one.upper)
     return {name: float(np.mean(each)) for name, each in held.items()}
 

@@ -13,8 +13,9 @@ from confide.plans.descent import next_ask
 from confide.plans.model_fit import fitted
 from confide.plans.plan import NANO, Study
 from confide.rows.descent import DescentRows
-from confide.statistics.logistic.evaluation import Histogram, concordance, predicted
+from confide.statistics.logistic.evaluation import Histogram, concordance
 from confide.statistics.logistic.feasibility import Planned, feasibility, planned
+from confide.statistics.logistic.predictions import predicted
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.tables.descent_scale import scale_of
 from confide.tables.expression import ColumnOf

@@ -3,9 +3,9 @@
 import pytest
 
 import confide
+from confide.drawing.words import load_words
 from confide.plans.estimates import Covers
 from confide.report.bounding import bounded
-from confide.report.words import load_words
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 

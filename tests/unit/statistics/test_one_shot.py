@@ -155,6 +155,7 @@ def test_a_release_of_one_look_predicts_and_publishes_no_odds_ratio():
     by = {(e.quantity, e.key[0]): e for e in found.estimates()}
     assert {quantity for quantity, _ in by} == {
         "prediction coefficient",
+        "sum of weights",
         "count",
         "auc",
         "calibration slope",

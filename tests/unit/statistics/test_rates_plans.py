@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import cohorts
+from confide.drawing.words import load_words
 from confide.errors import ContractError, UnboundedError, UnknownNameError
 from confide.files.private_places import PrivatePlaces
 from confide.files.public_tables import with_public_files
@@ -21,7 +22,6 @@ from confide.plans.weighted_sums import weight_sums
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.report.section import section
-from confide.report.words import load_words
 from confide.statistics import (
     SMR,
     Incidence,
@@ -355,9 +355,9 @@ def test_one_reference_rate_needs_no_strata_and_a_population_may_stand_in_a_file
     [
         ("male,1200\nmale,1300\n", "twice"),
         ("male\nfemale\n", "labels and a number"),
-        ("male,0-39,12\nfemale,13\n", "labels and a number"),
-        ("", "labels and a number"),
-        (None, "no file"),
+        ("male,0-39,12\nfemale,13\n", "line 2 has 2 columns"),
+        ("", "is empty"),
+        (None, "can be read"),
     ],
 )
 def test_a_file_of_public_numbers_that_cannot_be_read_is_refused(tmp_path, text, message):

@@ -7,13 +7,9 @@ import pytest
 
 from confide.errors import ContractError
 from confide.plans.link import mean
-from confide.statistics.logistic.evaluation import (
-    AS_PREDICTED,
-    Histogram,
-    Line,
-    calibration_line,
-    predicted,
-)
+from confide.statistics.logistic.calibration import calibration_line
+from confide.statistics.logistic.evaluation import Histogram
+from confide.statistics.logistic.predictions import AS_PREDICTED, Line, predicted
 from confide.statistics.logistic.recalibration import Recalibration, recalibrated
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.tables.descent import Family

@@ -8,12 +8,12 @@ import pytest
 
 from confide.attacks.audit.generate import neighbours
 from confide.attacks.audit.sensitivity_search import search
+from confide.drawing.grid import Grid, grid_of
+from confide.drawing.words import load_words
 from confide.errors import ContractError, InvalidParameterError
 from confide.plans.canonical import decode, encode
 from confide.plans.contribution import question
 from confide.privacy.unit import Entity
-from confide.report.grid import Grid, grid_of
-from confide.report.words import load_words
 from confide.tables.aggregate import (
     Aggregate,
     Centred,

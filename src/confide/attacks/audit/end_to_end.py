@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from confide.attacks.audit.black_box import judged, with_presence
 from confide.attacks.audit.generated_schema import base, database_axes, schema
 from confide.attacks.audit.outcome import AuditCheck, Layer
+from confide.attacks.audit.searched import worst_of
 from confide.attacks.audit.sensitivity_search import HASH_KEY
 from confide.budget.ledger import Caps, LedgerTerms
 from confide.noise.entropy import Entropy
@@ -44,6 +45,7 @@ from confide.release.noisy import NoisyAggregates, read_values
 from confide.release.site_ledger import site_ledger
 from confide.rows.duckdb import open_engine
 from confide.statistics import Histogram, KeySelection, Mean, Sum
+from confide.statistics.audited import Worst
 from confide.tables.schema import Dataset, Derived
 from confide.tables.source import Source, SourceKind
 
@@ -93,7 +95,7 @@ def audit_trial(
         release: How a plan is released; through a gate, ledger and engine of its own when None.
     """
     dataset = _dataset(trial, copies=copies)
-    keyed = isinstance(trial.statistic, KeySelection)
+    keyed = worst_of(trial.statistic) is Worst.KEYS
     plan = make_plan(
         [Ask(statistic=trial.statistic, delta=DELTA if keyed else None)],
         study=Study(id="audit"),
@@ -167,6 +169,7 @@ def passing_the_gate(
                 entropy=entropy,
                 report_incident=lambda *_: None,
                 require_consent=lambda: None,
+                rehearse=lambda _: None,  # many databases in one, of which no report is made
             )
             key = f"{len(ledger.entries(dataset.lineage))}"
             stored = gate.release(plan, analyst="audit", request_key=key)

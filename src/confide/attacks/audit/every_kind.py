@@ -36,9 +36,10 @@ from confide.attacks.audit.lower_bound import Bound, mu_bound
 from confide.attacks.audit.networks import contacts, network
 from confide.attacks.audit.outcome import AuditCheck, Layer
 from confide.attacks.audit.searched import (
-    TOO_WIDE,
     statistics_of_events,
     statistics_of_patients,
+    too_wide,
+    worst_of,
 )
 from confide.attacks.audit.sensitivity_search import exact_vectors
 from confide.attacks.audit.worst_pair import (
@@ -58,7 +59,6 @@ from confide.attacks.audit.worst_pair import (
 )
 from confide.errors import UnsupportedError
 from confide.noise.entropy import Entropy
-from confide.plans.contribution import PerPatient
 from confide.plans.descent import AskMoments
 from confide.plans.plan import Noisy, Plan
 from confide.privacy.adjacency import Adjacency
@@ -66,15 +66,7 @@ from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentrated
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.rows.descent import DescentRows
-from confide.statistics import (
-    DegreeHistogram,
-    KeySelection,
-    LogisticRegression,
-    TopCategory,
-    TopFeatures,
-)
-from confide.tables.expression import ColumnOf
-from confide.tables.filter import Between
+from confide.statistics.audited import Worst
 from confide.tables.schema import Dataset
 
 _AT_ONCE = 250
@@ -84,35 +76,21 @@ Release: TypeAlias = Callable[[Plan, Mapping[str, Any]], Sequence[Noisy]]
 Opening: TypeAlias = Callable[[Path, Dataset, Entropy], Release]
 
 
-_OF_A_MODEL = KindTrial(
-    statistic=LogisticRegression(
-        id="odds",
-        table="events",
-        of=Between(of=ColumnOf(table="events", column="amount"), lower=50),
-        covariates=("change", "whole"),
-        per_patient=PerPatient(rows=1),
-    ),
-    measure=Measure.ZCDP,
-    adjacency=Adjacency.ADD_REMOVE,
-)
-
-
 def kind_trials(*, full: bool) -> tuple[KindTrial, ...]:
     """Return a trial of every kind of statistic; all statistics and settings when ``full``.
 
     Models, which are fitted once an answer, are in the full list only.  Selections of unknown keys
     have a trial of their own in :mod:`.end_to_end`.
     """
-    people = [
-        s
-        for s in statistics_of_patients()
-        if not isinstance(s, KeySelection) and s.id not in TOO_WIDE
-    ]
+    wide, in_trials = too_wide(), {Worst.SEARCHED, Worst.CHOICE}
+    people = [s for s in statistics_of_patients(in_trials.__contains__) if s.id not in wide]
     settings: dict[str, tuple[tuple[Measure, Adjacency], ...]]
     if not full:
         people = list({type(s): s for s in reversed(people)}.values())[::-1]
         pairs = ((Measure.PURE, Adjacency.ADD_REMOVE), (Measure.ZCDP, Adjacency.SUBSTITUTE))
-        settings = {s.id: pairs[place % 2 :: 2] for place, s in enumerate(people)}
+        # Of categories a replaced patient is told apart with fewer answers than a missing one.
+        turns = [place + (worst_of(s) is Worst.CHOICE) for place, s in enumerate(people)]
+        settings = {s.id: pairs[turn % 2 :: 2] for s, turn in zip(people, turns, strict=True)}
     else:
         every = tuple((measure, adjacency) for measure in Measure for adjacency in Adjacency)
         settings = dict.fromkeys((s.id for s in people), every)
@@ -122,7 +100,6 @@ def kind_trials(*, full: bool) -> tuple[KindTrial, ...]:
         for measure, adjacency in ((Measure.PURE, Adjacency.SUBSTITUTE),)
         if full
     ]
-    degrees = DegreeHistogram(id="degrees", table="contacts", at_most=2, persons="people")
     found = [
         KindTrial(statistic=s, measure=measure, adjacency=adjacency)
         for s in people
@@ -130,16 +107,17 @@ def kind_trials(*, full: bool) -> tuple[KindTrial, ...]:
     ]
     found += events
     if full:  # each answer is a fit of its own
-        found.append(_OF_A_MODEL)
+        found += [
+            KindTrial(statistic=s, measure=Measure.ZCDP, adjacency=Adjacency.ADD_REMOVE)
+            for s in statistics_of_patients(lambda worst: worst is Worst.CORNER)
+        ]
     found += [
-        KindTrial(
-            statistic=degrees, measure=Measure.PURE, adjacency=Adjacency.ADD_REMOVE, entity=entity
-        )
+        KindTrial(statistic=s, measure=Measure.PURE, adjacency=Adjacency.ADD_REMOVE, entity=entity)
+        for s in statistics_of_patients(lambda worst: worst is Worst.NETWORK)
         for entity in ((Entity.PATIENT, Entity.EDGE) if full else (Entity.PATIENT,))
     ]
-    choices = TopCategory | TopFeatures
     return tuple(
-        replace(trial, measure=Measure.PURE) if isinstance(trial.statistic, choices) else trial
+        replace(trial, measure=Measure.PURE) if trial.worst is Worst.CHOICE else trial
         for trial in found
     )
 
@@ -152,7 +130,7 @@ def on_worst_pairs(
     for trial in trials:
         groups.setdefault(_accounting(trial), []).append(trial)
     for group in groups.values():
-        if group[0].asked_again:
+        if group[0].worst.asked_again:
             for trial in group:
                 yield trial, _pair_of(trial, entropy=entropy)
         else:
@@ -161,17 +139,17 @@ def on_worst_pairs(
 
 def _pair_of(trial: KindTrial, *, entropy: Entropy) -> Neighbours:
     """Return the worst pair for a statistic that has one of its own."""
-    match trial.statistic:
-        case DegreeHistogram():
+    match trial.worst:
+        case Worst.NETWORK:
             return contacts(trial.entity)
-        case LogisticRegression():
+        case Worst.CORNER:
             return corner(entropy=entropy)
         case _:
             return worst_choice(trial, entropy=entropy)
 
 
 def _accounting(trial: KindTrial) -> object:
-    return trial.asked_again, trial.entity, trial.adjacency, trial.measure
+    return trial.worst.asked_again, trial.entity, trial.adjacency, trial.measure
 
 
 def audit_kind(
@@ -193,7 +171,7 @@ def audit_kind(
     """
     with tempfile.TemporaryDirectory() as folder:
         through = opening or _through_the_gate
-        if trial.asked_again:
+        if trial.worst.asked_again:
             bounds = _asked_again(
                 trial,
                 pair,
@@ -313,12 +291,11 @@ def _asked_again(
 ) -> Bounds:
     """Return the bounds from many answers to one question about a pair of small databases."""
     statistic: Any = trial.statistic
-    graph = isinstance(statistic, DegreeHistogram)
+    graph = trial.worst is Worst.NETWORK
     dataset = network(trial.entity) if graph else audited_dataset(trial, databases=1)
     many = min(samples, _AT_ONCE)
     again = [replace(statistic, id=f"{statistic.id}-{i}") for i in range(many)]
-    chosen = isinstance(statistic, TopCategory | TopFeatures)
-    epsilon = EPSILON_OF_CHOICES if chosen else EPSILON
+    epsilon = EPSILON_OF_CHOICES if trial.worst is Worst.CHOICE else EPSILON
     plan = audited_plan(again, dataset=dataset, epsilon=epsilon)
     release = opening(folder, dataset, entropy)
     first, second = (

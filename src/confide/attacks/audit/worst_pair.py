@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from confide.attacks.audit.exact_loss import log_chance_of_set
 from confide.attacks.audit.generate import Neighbours, neighbours
 from confide.attacks.audit.generated_schema import ALPHABETS, base, schema
+from confide.attacks.audit.searched import worst_of
 from confide.attacks.audit.sensitivity_search import batched, by_database, exact_vectors
 from confide.errors import UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -35,7 +36,7 @@ from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.rows.engine import Exact
-from confide.statistics import DegreeHistogram, LogisticRegression, TopCategory, TopFeatures
+from confide.statistics.audited import Worst
 from confide.tables.schema import Dataset
 
 SEARCHED = 200
@@ -49,7 +50,6 @@ _RENAMED, _RENAMED_CHOICES = 2, 6
 _FOR_CHOICES = 2_000
 
 Numbers: TypeAlias = NDArray[np.float64]
-ASKED_AGAIN = (TopCategory, TopFeatures, DegreeHistogram, LogisticRegression)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +75,9 @@ class KindTrial:
         return f"{type(self.statistic).__name__} {self.statistic.id}, {how}"
 
     @property
-    def asked_again(self) -> bool:
-        """Whether samples are answers to repeated questions, not copies in one table."""
-        return isinstance(self.statistic, ASKED_AGAIN)
+    def worst(self) -> Worst:
+        """Where its worst neighbours are."""
+        return worst_of(self.statistic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

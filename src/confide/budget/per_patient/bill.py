@@ -1,6 +1,6 @@
 """What a release would charge patients, up to what, and who is left out of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -58,3 +58,16 @@ def exhausted(bound: Bound, *, everybody: int, left: int) -> BudgetExhaustedErro
         hint="Selections and releases without individual accounting charge everybody; "
         "ask for counts, or in the next window.",
     )
+
+
+def without(
+    losses: NDArray[np.int64], out: NDArray[np.bool_], *, afters: Sequence[NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Return what is paid once some are left out, and take theirs off ``afters``.
+
+    In place, since a copy of a million numbers takes longer than all of this.
+    """
+    for after in afters:
+        after[out] -= losses[out]
+    losses[out] = 0
+    return losses

@@ -14,7 +14,8 @@ patient paid:
 - charged by a row that was lost, which an officer accepted: everybody is charged the whole loss;
 - charged before lists of withdrawn patients ended: whoever is met after that is charged the whole
   loss (:mod:`.met_anew`);
-- a file that no entry explains, or a committed entry without its file: nothing more is granted.
+- a file that no entry explains, a committed entry without its file, or one that is being read and
+  not noted here (:mod:`.admitted`): nothing more is granted.
 
 *Privacy:* the decision reads what others wrote, and is written, under one lock: two releases cannot
 both take what is left.  Nothing that leaves this module depends on anyone's spend but the numbers
@@ -39,7 +40,8 @@ from numpy.typing import NDArray
 
 from confide.budget.entry import Entry
 from confide.budget.ledger import Ledger
-from confide.budget.per_patient.bill import Bill, Bound, Charged, exhausted
+from confide.budget.per_patient.admitted import Admitted
+from confide.budget.per_patient.bill import Bill, Bound, Charged, exhausted, without
 from confide.budget.per_patient.members import Members, write_members
 from confide.budget.per_patient.met_anew import met_anew, paid_before
 from confide.budget.per_patient.people import People, Roster, roster_of
@@ -69,6 +71,7 @@ class PatientStore:
         self._key = store_key(hash_key)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._records = Records(folder=self._folder / "members", key=self._key)
+        self._admitted = Admitted(folder=self._records.folder, key=self._key)
         with alone(self._folder):
             self._found()
             self._records.folder.mkdir(mode=0o700, exist_ok=True)
@@ -87,7 +90,7 @@ class PatientStore:
         """Refuse, before a row is read, what the files or the plans so far do not allow.
 
         Raises:
-            LedgerFrozenError: If a file is missing, was changed, or belongs to no entry.
+            LedgerFrozenError: If the files do not allow it, or an entry is decided elsewhere.
             BudgetExhaustedError: If what *everybody* paid and would pay passes a cap: a public sum.
         """
         with alone(self._folder):
@@ -97,6 +100,16 @@ class PatientStore:
                 left = bound.femto - tally.everybody
                 if max(everybody, 1) > left:
                     raise exhausted(bound, everybody=everybody, left=max(0, left))
+            self._admitted.note(entry, under_way=ledger.under_way(self._lineage))
+
+    def require_here(self, ledger: Ledger, *, bounds: Sequence[Bound]) -> None:
+        """Refuse to read rows beside an entry that is decided in another folder.
+
+        Raises:
+            LedgerFrozenError: If there is one.
+        """
+        if any(bound.window is not CapWindow.RELEASE for bound in bounds):
+            self._admitted.require_all(ledger.under_way(self._lineage))
 
     def charge(
         self, ledger: Ledger, *, entry: Entry, bounds: Sequence[Bound], bill: Bill, nonce: bytes
@@ -125,11 +138,11 @@ class PatientStore:
                 most = tally.most(bound.femto, everybody=bill.everybody)
                 out |= (after > most) if before is None else (after + before.take(mine) > most)
                 afters.append(after)
-            left_out, without = mine[out], bill.who[out]
+            left_out, gone = mine[out], bill.who[out]
             if bill.everybody:  # they would pay, even without rows of their own
                 everywhere = self._over(tallies, begun, everybody=bill.everybody)
                 everywhere[left_out] = True
-                left_out, without = (
+                left_out, gone = (
                     np.flatnonzero(e) for e in (everywhere, everywhere[roster.numbers])
                 )
                 out = everywhere[mine]
@@ -137,7 +150,7 @@ class PatientStore:
                 everybody=bill.everybody,
                 people=self._people.count,
                 paid=mine,
-                spends=_without(bill.losses, out, afters=afters),
+                spends=without(bill.losses, out, afters=afters),
                 left_out=left_out,
                 rolled=self._people.rolled(self._people.count),
             )
@@ -149,7 +162,7 @@ class PatientStore:
                 if entry.number not in tally.counted:  # two caps may read one window
                     tally.settle(entry.number, counted, members, after=after)
                 self._changed.add(bound.window)
-            return Charged(left_out=without, tag=tag)
+            return Charged(left_out=gone, tag=tag)
 
     def _over(
         self,
@@ -285,6 +298,7 @@ class PatientStore:
         """Return the vector of a window as it is when an entry is charged."""
         if window is CapWindow.RELEASE:  # nothing stands beside it
             return Tally(own=np.zeros(self._people.count, dtype=np.int64))
+        self._admitted.require_all(ledger.under_way(self._lineage))
         self._people.refresh()
         entries = ledger.entries(self._lineage)
         self._records.require_explained(entries)
@@ -381,18 +395,6 @@ class PatientStore:
             raise LedgerFrozenError(
                 "The patients' records were made under another hash.key: every patient would look "
                 "new, with a budget of their own.",
-                hint="Restore hash.key from its backup.",
+                hint="Restore hash.key from its backup. If it is lost for good, nobody can tell "
+                "who paid what: adopt the next version of the policy without `enforce: drop`.",
             ) from None
-
-
-def _without(
-    losses: NDArray[np.int64], out: NDArray[np.bool_], *, afters: Sequence[NDArray[np.int64]]
-) -> NDArray[np.int64]:
-    """Return what is paid once some are left out, and take theirs off ``afters``.
-
-    In place, since a copy of a million numbers takes longer than all of this.
-    """
-    for after in afters:
-        after[out] -= losses[out]
-    losses[out] = 0
-    return losses

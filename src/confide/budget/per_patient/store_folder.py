@@ -6,6 +6,7 @@
 import contextlib
 import hashlib
 import hmac
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from confide.budget.per_patient.people import People
 from confide.budget.per_patient.sealed import read_sealed
+from confide.errors import LedgerFrozenError
 from confide.regular_file import locked
 
 KIND = "store"
@@ -29,23 +31,53 @@ def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
     return locked(folder / "lock")
 
 
-def forget_people(folder: Path, identities: NDArray[np.uint64], *, hash_key: bytes) -> None:
+def stores_of(
+    folder: Path, *, hash_key: bytes, replaced: Callable[[], bool]
+) -> tuple[tuple[People, ...], int]:
+    """Return the patients of every store, all of them whole, and how many stores tell of nobody.
+
+    Those were made under a hash key in whose place an officer accepted another: nobody can tell any
+    more which number is whose.
+
+    Args:
+        folder: Of all stores.
+        hash_key: Of the site.
+        replaced: Whether an officer ever did.
+
+    Raises:
+        LedgerFrozenError: If a store is not whole, or under another hash key and none was replaced.
+    """
+    key, found, lost = store_key(hash_key), [], 0
+    for people in sorted(folder.glob("*/people")):
+        mark = people.parent / MARK
+        with alone(people.parent):
+            try:
+                lineage = read_sealed(mark, key=key, kind=KIND).fields["lineage"]
+            except LedgerFrozenError:
+                if not mark.exists() or not replaced():
+                    raise
+                lost += 1
+            else:
+                found.append(People(people, lineage=lineage, key=key))
+    return tuple(found), lost
+
+
+def forget_people(stores: Iterable[People], identities: NDArray[np.uint64]) -> None:
     """Break the link between some patients and their numbers, in the stores of every lineage.
 
     What was charged stands, under numbers that are nobody's: a charge is never taken back.
 
     Args:
-        folder: Of all stores.
+        stores: Of every lineage.
         identities: Shape (persons, 2).
-        hash_key: Of the site.
 
     Raises:
-        LedgerFrozenError: If a store was made under another hash key, or is not whole.
+        LedgerFrozenError: If a store is not whole.
     """
-    key = store_key(hash_key)
-    for people in sorted(folder.glob("*/people")):
-        with alone(people.parent):
-            lineage = read_sealed(people.parent / MARK, key=key, kind=KIND).fields["lineage"]
-            People(people, lineage=lineage, key=key).forget(identities)
-            for cache in people.parent.glob("*.roster"):
+    for people in stores:
+        store = people.folder.parent
+        with alone(store):
+            people.refresh()
+            people.forget(identities)
+            for cache in store.glob("*.roster"):
                 cache.unlink()

@@ -8,7 +8,7 @@ from typing import assert_never
 from confide.budget.policy.policy import CapScope, Enforce, Policy, PolicyCap, Profile, Window
 from confide.budget.policy.windows import YEAR
 
-_LENGTH = dt.timedelta(days=YEAR)
+_NOW, _LENGTH = dt.timedelta(), dt.timedelta(days=YEAR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ class Charged:
         return Use(cap=self.cap.id, whom=self.whom, window=window, limit=self.limit, spent=spent)
 
     def _amounts(self, day: dt.date) -> list[int]:
-        """Return what was granted in the window of a day, the largest first."""
+        """Return what was granted in the window that ends on a day, the largest first."""
         match self.cap.window:
             case Window.RELEASE:
                 found = []
@@ -108,7 +108,7 @@ class Charged:
             case Window.CALENDAR_YEAR:
                 found = [units for at, units in self.granted if at.year == day.year]
             case Window.ROLLING:
-                found = [units for at, units in self.granted if day - at < _LENGTH]
+                found = [units for at, units in self.granted if _NOW <= day - at < _LENGTH]
             case _:
                 assert_never(self.cap.window)
         return sorted(found, reverse=True)
@@ -177,6 +177,18 @@ def profile_accounts(
                 for p in profiles
             ]
     return tuple(found)
+
+
+def analyst_accounts(
+    policy: Policy, *, spent: Mapping[str, int], first: dt.date
+) -> tuple[Charged, ...]:
+    """Return the accounts of one analyst who asks for everything, which refuse nothing."""
+    everything = frozenset(release.id for release in policy.releases)
+    return tuple(
+        _account(cap, whom="", releases=everything, policy=policy, spent=spent, first=first)
+        for cap in policy.caps
+        if cap.scope is CapScope.ANALYST
+    )
 
 
 def _account(

@@ -12,7 +12,6 @@ sensitivity pay less and stay longer, so the preview errs towards more loss.  Fr
 come in bursts are left out later in some runs and earlier in others than this says.
 """
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +19,7 @@ from pathlib import Path
 
 from confide.errors import ContractError, InvalidParameterError, UnsupportedError
 from confide.privacy.amount import amount
-from confide.regular_file import reading_text
+from confide.public_csv import csv_lines
 
 _MOST_STATES = 200_000
 
@@ -52,24 +51,19 @@ def read_frequencies(path: Path) -> dict[int, Fraction]:
         ContractError: If it is not such a table.
     """
     hint = "Write a header appearances,share and lines such as 1,0.62; shares add up to 1."
-    try:
-        with reading_text(path) as file:
-            table = csv.DictReader(file)
-            columns = table.fieldnames or []
-            named = [name for name in ("share", "patients") if name in columns]
-            if "appearances" not in columns or len(named) != 1:
-                raise ContractError(f"{path.name} has no such columns.", hint=hint)
-            given = [(row["appearances"], row[named[0]]) for row in table]
-    except (UnicodeDecodeError, csv.Error):
-        raise ContractError(f"{path.name} cannot be read as CSV.", hint=hint) from None
+    columns, *lines = csv_lines(path)
+    named = [name for name in ("share", "patients") if name in columns]
+    if "appearances" not in columns or len(named) != 1 or len(set(columns)) != len(columns):
+        raise ContractError(f"{path.name} has no such columns.", hint=hint)
+    place, share = columns.index("appearances"), columns.index(named[0])
     found: dict[int, Fraction] = {}
-    for times, weight in given:
-        if not (times or "").isascii() or not (times or "").isdigit() or int(times) in found:
+    for times, weight in ((line[place], line[share]) for line in lines):
+        if not times.isascii() or not times.isdigit() or int(times) in found:
             raise ContractError(
                 f"{path.name}: expected each number of appearances once.", hint=hint
             )
         try:
-            found[int(times)] = amount(weight or "")
+            found[int(times)] = amount(weight)
         except InvalidParameterError:
             message = f"{path.name}: expected {named[0]} > 0 at {int(times)} appearances."
             raise ContractError(message, hint=hint) from None

@@ -6,14 +6,22 @@ Each run asks for its spend; a cap that would be passed refuses it, and nothing 
 
 *Privacy:* like the ledger, a patient's cap with ``enforce: plan`` charges everyone for every run;
 profiles are shown beside it and decide nothing.  A cap with ``enforce: drop`` refuses nothing: it
-leaves patients out.  Days, spends and caps are public; no data are read.
+leaves patients out.  A cap on each analyst decides nothing, as no plan says who will ask; it is
+told what it would hold if one asked for everything.  Days, spends and caps are public; no data are
+read.
 """
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from confide.budget.policy.charged import Charged, Use, deciding_accounts, profile_accounts
+from confide.budget.policy.charged import (
+    Charged,
+    Use,
+    analyst_accounts,
+    deciding_accounts,
+    profile_accounts,
+)
 from confide.budget.policy.policy import (
     CapScope,
     Enforce,
@@ -70,11 +78,13 @@ class Simulation:
         played: Every run, in order.
         uses: Every cap, window by window.
         any_year: The most that a cap by calendar years holds in any 365 days, by cap.
+        one_analyst: What a cap on each analyst would hold at most, if one asked for all, by cap.
     """
 
     played: tuple[Played, ...]
     uses: tuple[Use, ...]
     any_year: Mapping[str, int]
+    one_analyst: Mapping[str, int]
 
 
 def runs_of(policy: Policy, *, spends: Mapping[str, int], years: int = 1) -> tuple[Run, ...]:
@@ -131,6 +141,7 @@ def simulate(
     first = runs[0].day if runs else dt.date.fromisoformat(policy.effective)
     deciding = deciding_accounts(policy, spent=spent, first=first)
     shown = profile_accounts(policy, spent=spent, first=first)
+    analysts = analyst_accounts(policy, spent=spent, first=first)
     played = []
     for run in runs:
         refused = [
@@ -142,7 +153,7 @@ def simulate(
         refused += [a.cap.id for a in held if a.after(run.day, run.units) > a.limit]
         left_out = []
         if not refused:
-            for account in held:
+            for account in (*held, *analysts):
                 account.granted.append((run.day, run.units))
             left_out = _charge_profiles(shown, run=run)
         room = min(((a.limit - a.spent(run.day), a.cap.id) for a in held), default=(None, ""))
@@ -164,6 +175,7 @@ def simulate(
             for account in reversed(accounts)
             if account.cap.window is Window.CALENDAR_YEAR
         },
+        one_analyst={a.cap.id: max(use.spent for use in a.uses()) for a in analysts},
     )
 
 

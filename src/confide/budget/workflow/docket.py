@@ -53,10 +53,12 @@ class Docket:
         submissions: By number.
         endorsed: Keys that signed a policy, by lineage and its digest; with the number of the last
             row in which they did, and what the clock showed.
+        withheld: Who decided that an answer is not delivered, and why, by the number of its entry.
     """
 
     submissions: Submissions = field(default_factory=Submissions)
     endorsed: dict[tuple[str, str], dict[str, tuple[int, str]]] = field(default_factory=dict)
+    withheld: dict[int, Decision] = field(default_factory=dict)
 
     def of(self, lineage: str) -> Iterator[Submission]:
         """Yield the requests of a lineage, oldest first."""
@@ -153,15 +155,7 @@ class Docket:
         )
         message = in_its_place(message, fields, number=number)
         require(_signature(person, message=message, fields=fields, number=number))
-        made = Decision(
-            person=person.name,
-            role=role,
-            verdict=verdict,
-            reason=reason,
-            at=now.at,
-            clock=now.reading,
-            number=number,
-        )
+        made = _decision(person, verdict=verdict, fields=fields, number=number, now=now)
         self.submissions[submission.number] = replace(
             submission, decisions=(*submission.decisions, made)
         )
@@ -173,9 +167,10 @@ class Docket:
         number: int,
         adopted: Adopted,
         entry: Entry,
+        now: Moment,
         require: Require,
     ) -> None:
-        """Check a decision not to deliver an answer."""
+        """Take in a decision not to deliver an answer."""
         person = _person(adopted, fields["key"])
         if may_withhold(adopted.policy, person) != fields["role"] or not fields["role"]:
             raise LedgerFrozenError(f"Row {number}: {person.name} may not withhold.")
@@ -184,6 +179,9 @@ class Docket:
         )
         message = in_its_place(message, fields, number=number)
         require(_signature(person, message=message, fields=fields, number=number))
+        self.withheld[entry.number] = _decision(
+            person, verdict=Verdict.WITHHOLD, fields=fields, number=number, now=now
+        )
 
     def endorse(
         self, fields: Mapping[str, Any], event: Event, *, adopted: Adopted, now: Moment
@@ -257,6 +255,21 @@ def withhold_message(entry: Entry, *, person: Person, role: str, reason: str) ->
         person=person.name,
         role=role,
         reason=reason,
+    )
+
+
+def _decision(
+    person: Person, *, verdict: Verdict, fields: Mapping[str, Any], number: int, now: Moment
+) -> Decision:
+    """Return what a row decides."""
+    return Decision(
+        person=person.name,
+        role=fields["role"],
+        verdict=verdict,
+        reason=fields["reason"],
+        at=now.at,
+        clock=now.reading,
+        number=number,
     )
 
 

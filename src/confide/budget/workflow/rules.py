@@ -3,13 +3,15 @@
 An approval counts while the policy under which it was given is in force, its request has the
 digest of the plan that is run, and it is no older than the workflow allows.  With separation of
 duties nobody approves what they asked for, and nobody fills two of the roles.  One approved
-request admits one charge; fresh noise is a new question and needs a new request.
+request admits one charge; fresh noise is a new question and needs a new request.  Rows
+that are lost may have used an approval, so those that were given before count no more once an
+officer goes on without them.
 
 *Privacy:* decided from the chain alone, in the transaction that charges, so nothing is read before
 those who answer for the data have agreed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from confide.budget.ledger import ChargeRequest, Entry, State
@@ -77,14 +79,18 @@ def claim_of(request: ChargeRequest | Entry, *, planned: str, audience: str) -> 
 def person_of(policy: Policy, key: str) -> Person | None:
     """Return who has a public key, in hex; None when nobody does."""
     wanted = key.removeprefix("ed25519:")
-    return next(
-        (p for p in policy.workflow.people if p.key.removeprefix("ed25519:") == wanted), None
-    )
+    for person in policy.workflow.people:
+        if person.key.removeprefix("ed25519:") == wanted:
+            return person
+    return None
 
 
 def tier_of(policy: Policy, name: str) -> Tier | None:
     """Return a tier by name."""
-    return next((tier for tier in policy.tiers if tier.id == name), None)
+    for tier in policy.tiers:  # asked eight times a release, when a ledger is verified
+        if tier.id == name:
+            return tier
+    return None
 
 
 def demands_a_tier(policy: Policy) -> bool:
@@ -99,6 +105,11 @@ def approvals(submission: Submission, *, policy: Policy, now: Moment) -> dict[st
         if decision.verdict is Verdict.APPROVE and not _is_expired(decision, policy, now):
             found.setdefault(decision.role, decision)
     return found
+
+
+def is_lapsed(decision: Decision, row: int) -> bool:
+    """Return whether rows that ``row`` goes on without, if any, may have used an approval."""
+    return decision.verdict is Verdict.APPROVE and decision.number < row
 
 
 def missing(submission: Submission, *, policy: Policy, now: Moment) -> tuple[str, ...]:
@@ -312,6 +323,9 @@ def _why_not(
 ) -> Refused:
     number = submission.number
     left = missing(submission, policy=policy, now=now)
+    tier = tier_of(policy, submission.asked.tier)
+    given = 0 if tier is None else len(tier.approvals) - len(left)
+    needed = len(left) if tier is None else (tier.needed or len(tier.approvals)) - given
     match stands:
         case Standing.APPROVED:
             return Refused(
@@ -321,8 +335,11 @@ def _why_not(
             )
         case Standing.SUBMITTED | Standing.EXPIRED:
             expired = "; what was approved has expired" if stands is Standing.EXPIRED else ""
+            if any(is_lapsed(each, now.readings.lapsed) for each in submission.decisions):
+                expired = "; rows that are lost may have used what was approved before"
             return Refused(
-                message=f"Request {number} lacks approval by {', '.join(left)}{expired}.",
+                message=f"Request {number} lacks approval by "
+                f"{of_roles(left, needed=needed)}{expired}.",
                 hint=f"They run: confide request approve {number} --key THEIRS.key",
                 missing=left,
             )
@@ -335,12 +352,23 @@ def _why_not(
             )
 
 
+def of_roles(roles: Sequence[str], *, needed: int) -> str:
+    """Return roles, and how many of them must approve where not all must.
+
+    Example:
+        >>> of_roles(("steward", "ethics-board"), needed=1)
+        '1 of steward, ethics-board'
+    """
+    names = ", ".join(roles)
+    return names if needed == len(roles) else f"{needed} of {names}"
+
+
 def _of(tier: Tier) -> str:
-    names = ", ".join(tier.approvals)
-    needed = tier.needed or len(tier.approvals)
-    return names if needed == len(tier.approvals) else f"{needed} of {names}"
+    return of_roles(tier.approvals, needed=tier.needed or len(tier.approvals))
 
 
 def _is_expired(decision: Decision, policy: Policy, now: Moment) -> bool:
     days = policy.workflow.expires_after_days
-    return now.is_past(number=decision.number, given=decision.clock, days=days)
+    return is_lapsed(decision, now.readings.lapsed) or now.is_past(
+        number=decision.number, given=decision.clock, days=days
+    )

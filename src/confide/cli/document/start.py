@@ -60,8 +60,8 @@ def start(
 
 def empty_legal(*, private: bool) -> str:
     """Return the text of a legal.yaml with one site and no answers."""
+    from confide.drawing.words import load_words
     from confide.report.legal.asked import ASKED
-    from confide.report.words import load_words
 
     words = load_words("en", part="legal")
     lines = []

@@ -1,7 +1,7 @@
 """From a study, a release or a year of the ledger to a document in a folder."""
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,8 @@ from confide.errors import ContractError, VerificationError
 from confide.regular_file import read_bytes
 
 if TYPE_CHECKING:
+    from confide.budget.ledger import Entry, Ledger
+    from confide.plans.plan import Plan
     from confide.report.legal.audited import AuditResults
     from confide.report.legal.document import Kind, LegalDocument
     from confide.report.legal.subject import LegalSubject
@@ -148,12 +150,7 @@ def _release(wanted: Wanted, *, audit: "AuditResults | None") -> "LegalSubject":
     folder = wanted.what if wanted.what.is_dir() else wanted.what.parent
     certificate = read_certificate(folder / "certificate.json")
     checked = verify(certificate, folder=folder)
-    if not checked.holds:
-        failed = ", ".join(check.name for check in checked.checks if not check.holds)
-        raise VerificationError(
-            f"{folder.name} does not verify ({failed}); no document is made of it.",
-            hint=f"Run: confide verify {folder}",
-        )
+    checked.require(folder, refused="no document is made of it")
     if is_reuse(certificate):
         raise ContractError(
             "This release is made of others and was charged nothing.",
@@ -168,7 +165,7 @@ def _release(wanted: Wanted, *, audit: "AuditResults | None") -> "LegalSubject":
     asks: Any = ()
     if wanted.study is not None:
         declared = read_study(wanted.study, period=wanted.period)
-        if declared.plan().digest() != plan.digest():
+        if not _is_same(declared.plan(), plan):
             raise ContractError(
                 f"{wanted.study.name} is not the study of this release: the plans differ.",
                 hint="Give the file as it was when the study ran, or leave --study out.",
@@ -184,31 +181,41 @@ def _release(wanted: Wanted, *, audit: "AuditResults | None") -> "LegalSubject":
     )
 
 
+def _is_same(declared: "Plan", released: "Plan") -> bool:
+    """Return whether a study is that of a release, of whatever snapshot it would be today."""
+    of = replace(declared.dataset, snapshot=released.dataset.snapshot)
+    return replace(declared, dataset=of).digest() == released.digest()
+
+
 def _year(dataset: Path, *, year: int, audit: "AuditResults | None") -> "LegalSubject":
-    from confide.budget.ledger import State
-    from confide.release.job_answer import stored_study
     from confide.report.legal.subject import YearEntry, of_year
     from confide.workspace import open_ledger
 
-    stored = (State.COMMITTED, State.PUBLISHED)
     with open_ledger(dataset) as (ledger, declared):
         lineage = declared.dataset.lineage
-        entries = []
-        for entry in ledger.entries(lineage):
-            title = entry.study
-            if entry.state in stored and entry.at.startswith(f"{year:04d}-"):
-                study = stored_study(ledger.stored(entry.number).payload)
-                title = study.title or study.id
-            entries.append(YearEntry(entry=entry, title=title))
+        within = (e for e in ledger.entries(lineage) if e.at.startswith(f"{year:04d}-"))
         return of_year(
             year,
             dataset=declared.dataset,
-            entries=entries,
+            entries=[YearEntry(entry=e, title=_title(e, ledger=ledger)) for e in within],
             spent=ledger.spent(lineage),
             organisation=declared.organisation,
             file=dataset.name,
             audit=audit,
         )
+
+
+def _title(entry: "Entry", *, ledger: "Ledger") -> str:
+    """Return the title of a request's study; its id where no answer that can be read is there."""
+    from confide.release.job_answer import stored_study
+
+    if not entry.payload_sha256 or entry.withheld:
+        return entry.study
+    try:
+        study = stored_study(ledger.stored(entry.number).payload)
+    except VerificationError:  # of a format that is read no more
+        return entry.study
+    return study.title or study.id
 
 
 def _body(made: "LegalDocument", *, files: tuple[Path, ...]) -> dict[str, Any]:

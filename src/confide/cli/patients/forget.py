@@ -13,6 +13,10 @@ NOT_UNDONE = (
     "Not undone: what was published, models that were trained, backups, and the source itself. "
     "See docs/how-to/consent-withdrawn.md."
 )
+KEY_LOST = (
+    "Per-patient budgets of {lost} data set(s) were kept under a hash.key that is lost: nobody can "
+    "tell any more whose they are, so there is nothing in them to take out."
+)
 ENDS = (
     "This ends every list of before ({lists} in the ledger): whoever is not listed now is counted "
     "again. Under caps that leave patients out, whoever is met from now on counts as charged the "
@@ -54,10 +58,17 @@ def forget_patients(
     if done.copies:
         with output.stages({}) as progress:
             preparation(dataset).prepare(progress=progress)
-    body = {"patients": done.patients, "copies-made-anew": done.copies, "ledger-row": done.row}
+    body = {
+        "patients": done.patients,
+        "copies-made-anew": done.copies,
+        "ledger-row": done.row,
+        "budgets-of-a-lost-key": done.lost,
+    }
     shown = f"Taken out of every later release: {done.patients}, whether or not the data hold them."
     output.result("patients-forget", body, show=lambda: say(shown))
     output.note(f"Row {done.row} of the ledger says that it was done, and not who.")
+    if done.lost:
+        output.note(KEY_LOST.format(lost=done.lost))
     if incidents:
         output.note("incidents.log may hold values of anybody: read it, then delete it.")
     if ids is not None:

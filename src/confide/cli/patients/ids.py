@@ -4,6 +4,7 @@
 every user of the machine can read.  What is typed at the prompt is not shown.
 """
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +16,8 @@ from confide.regular_file import read_bytes
 
 STANDARD_INPUT = Path("-")
 LONGEST = 10_000
+_NO_ID = re.compile("[\0\r\ufeff\ufffd]")
+"""Of UTF-16, of lines that end in carriage returns alone, of a second mark, of damaged bytes."""
 
 Ids = Annotated[
     Path | None,
@@ -54,6 +57,6 @@ def read_ids(path: Path | None) -> list[str]:
     if text is None:
         raise ContractError(f"{name} is no text in UTF-8.", hint="Write one id on each line.")
     found = [line for line in text.replace("\r\n", "\n").split("\n") if line]
-    if any(len(each) > LONGEST for each in found):
+    if any(len(each) > LONGEST or _NO_ID.search(each) for each in found):
         raise ContractError(f"{name} holds a line that is no id.", hint="Write one on each line.")
     return found

@@ -3,7 +3,6 @@
 *Privacy:* reads the table that is named and nothing else; never the data.
 """
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,8 @@ import typer
 
 from confide.cli.output import Json, Output, Quiet, say, table
 from confide.errors import ContractError
-from confide.regular_file import reading_text, write_text
+from confide.public_csv import csv_lines
+from confide.regular_file import write_text
 
 if TYPE_CHECKING:
     from confide.budget.per_patient.preview import Outcome, Year
@@ -44,9 +44,9 @@ def preview(
     )
     found, worst = outcomes(year), worst_case(year)
     if figure is not None:
-        from confide.report.drawing import draw
+        from confide.drawing.charts.render import draw
+        from confide.drawing.words import load_words
         from confide.report.left_out_chart import left_out_chart
-        from confide.report.words import load_words
 
         chart = left_out_chart(year, found, worst=worst, words=load_words("en"))
         write_text(figure, draw(chart).svg)
@@ -61,10 +61,11 @@ def _read(path: Path) -> dict[int, int]:
     Raises:
         ContractError: If the table is not one.
     """
+    head, *lines = csv_lines(path)
     try:
-        with reading_text(path, encoding="utf-8-sig") as file:
-            rows = [(int(row["releases"]), int(row["patients"])) for row in csv.DictReader(file)]
-    except (OSError, ValueError, KeyError, TypeError):
+        releases, patients = head.index("releases"), head.index("patients")
+        rows = [(int(line[releases]), int(line[patients])) for line in lines]
+    except ValueError:
         raise ContractError(
             f"{path.name} cannot be read as a table of visits.",
             hint="Write a line releases,patients and then lines such as 12,300.",

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 def check(path: File = HERE, *, as_json: Json = False, quiet: Quiet = False) -> None:
     """Read a policy, name its first mistake, show its caps as odds, and say if it can be met."""
     from confide.budget.policy.solve import solve
+    from confide.drawing.words import load_words
     from confide.files.policy import read_policy
     from confide.report.policy_board import acts_text, caps_part, open_tiers, open_tiers_part
     from confide.report.policy_words import Part, title
-    from confide.report.words import load_words
 
     policy, words = read_policy(path), load_words("en")
     solution = solve(policy)

@@ -36,8 +36,8 @@ def spent_from(given: list[str] | None) -> dict[str, int]:
         >>> spent_from(["annual@2027=0.12"])
         {'annual@2027': 120000000}
     """
-    from confide.files.texts import exact
     from confide.privacy.amount import NANO
+    from confide.statistics.section import exact
 
     found: dict[str, int] = {}
     for text in given or []:

@@ -12,8 +12,8 @@ from confide.errors import ContractError
 if TYPE_CHECKING:
     from confide.budget.policy.policy import Policy, PolicyCap
     from confide.budget.policy.simulate import Run, Simulation
+    from confide.drawing.words import Words
     from confide.report.policy_words import Part
-    from confide.report.words import Words
 
 MOST_YEARS = 50
 
@@ -35,10 +35,10 @@ def simulate(
     """Play the planned releases against the caps: what is granted, what refused, what is left."""
     from confide.budget.policy.simulate import simulate as play
     from confide.budget.policy.solve import solve
+    from confide.drawing.words import load_words
     from confide.files.policy import read_policy
     from confide.report.policy_play import play_parts
     from confide.report.policy_words import title
-    from confide.report.words import load_words
 
     if not 1 <= years <= MOST_YEARS:
         raise ContractError(f"Expected 1 to {MOST_YEARS} years, got {years}.")
@@ -122,4 +122,5 @@ def _body(played: "Simulation") -> dict[str, Any]:
             for use in played.uses
         ],
         "any-365-days": {cap: exactly(units) for cap, units in played.any_year.items()},
+        "one-analyst": {cap: exactly(units) for cap, units in played.one_analyst.items()},
     }

@@ -13,8 +13,8 @@ from confide.regular_file import write_bytes
 if TYPE_CHECKING:
     from confide.budget.policy.conflict import Conflict
     from confide.budget.policy.solve import Solution
+    from confide.drawing.words import Words
     from confide.report.policy_words import Part
-    from confide.report.words import Words
 
 ENDINGS = (".svg", ".png", ".html")
 
@@ -31,9 +31,9 @@ def solve(
 ) -> None:
     """Divide the budget over the releases, or show what contradicts and what would repair it."""
     from confide.budget.policy.solve import solve as solved
+    from confide.drawing.words import load_words
     from confide.files.policy import read_policy
     from confide.report.policy_words import title
-    from confide.report.words import load_words
 
     if figure is not None and figure.suffix not in ENDINGS:
         raise ContractError(

@@ -29,5 +29,5 @@ def decide(
         submission = held.desk.decide(
             number, verdict=verdict, signer=signer, role=role, reason=reason
         )
-        body = request_body(submission, standing=held.desk.stands(number))
+        body = request_body(submission, ledger=held)
     output.result("request", body, show=lambda: show_decisions(body))

@@ -1,19 +1,26 @@
 """``confide request list``: every request and where it stands."""
 
-from confide.cli.output import Json, Output, Quiet, table
+from confide.cli.output import Json, Output, Quiet, say, table
 from confide.cli.request.options import HERE, Dataset
 
 
 def list_requests(dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet = False) -> None:
-    """List every request, where it stands, and whose approval is missing."""
-    from confide.cli.request.words import request_body
+    """List every request, where it stands, whose approval is missing, and what is withheld."""
+    from confide.cli.request.words import (
+        request_body,
+        waiting_text,
+        withheld_body,
+        withheld_text,
+    )
     from confide.workspace import open_ledger
 
     with open_ledger(dataset) as (held, declared):
-        desk = held.desk
-        bodies = [
-            request_body(each, standing=desk.stands(each.number))
-            for each in desk.submissions(declared.dataset.lineage)
+        lineage = declared.dataset.lineage
+        bodies = [request_body(each, ledger=held) for each in held.desk.submissions(lineage)]
+        withheld = [
+            {"entry": each.number, **(withheld_body(each.number, ledger=held) or {})}
+            for each in held.entries(lineage)
+            if each.withheld
         ]
 
     def show() -> None:
@@ -26,12 +33,15 @@ def list_requests(dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quie
                     body["requester"],
                     body["tier"],
                     body["state"],
-                    ", ".join(body["missing"]),
+                    waiting_text(body),
                     str(body["entry"] or ""),
                 )
                 for body in bodies
             ],
             title="Requests",
         )
+        for each in withheld:
+            say(withheld_text(each["entry"], each))
 
-    Output(json=as_json, quiet=quiet).result("requests", {"requests": bodies}, show=show)
+    body = {"requests": bodies, "withheld": withheld}
+    Output(json=as_json, quiet=quiet).result("requests", body, show=show)

@@ -10,7 +10,7 @@ def show(
     """Show a request as those who decide see it: plan, errors, charges; reads no data."""
     from confide.budget.plan_text import plan_in
     from confide.cli.plan import preview_plan, show_plan
-    from confide.cli.request.words import request_body, show_decisions
+    from confide.cli.request.words import charged_to, request_body, show_decisions
     from confide.errors import UnknownNameError
     from confide.statistics import read_plan
     from confide.workspace import open_workspace
@@ -21,8 +21,9 @@ def show(
         if number not in found:
             raise UnknownNameError("request", str(number), known=map(str, found))
         plan = read_plan(plan_in(found[number].asked.plan_json))
-        preview = preview_plan(plan, workspace=workspace)
-        body = request_body(found[number], standing=desk.stands(number))
+        who = charged_to(found[number], desk=desk)
+        preview = preview_plan(plan, workspace=workspace, analyst=who)
+        body = request_body(found[number], ledger=workspace.ledger)
 
     def print_all() -> None:
         show_plan(preview)

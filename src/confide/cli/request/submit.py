@@ -20,8 +20,9 @@ def submit(
     quiet: Quiet = False,
 ) -> None:
     """Ask those whom the study's tier names to approve it; shows what they will see."""
+    from confide.cli.left_out import told_refusal
     from confide.cli.plan import preview_plan, show_plan
-    from confide.cli.request.words import request_body
+    from confide.cli.request.words import charged_to, request_body, waiting_text
     from confide.errors import BudgetExhaustedError
     from confide.release.asking import asked_for
     from confide.release.keys import read_person_key
@@ -32,19 +33,20 @@ def submit(
     workspace, declared = open_study(study, period=period)
     with workspace:
         plan = declared.plan()
+        told_refusal(plan, ledger=workspace.ledger)  # one that can never run asks nobody
         asked = asked_for(plan, note=note, revises=revises)
         try:
             submission = workspace.ledger.desk.submit(asked, signer=signer)
         except BudgetExhaustedError as refusal:
             raise told_in_epsilon(refusal, plan=plan) from None
-        standing = workspace.ledger.desk.stands(submission.number)
-        preview = preview_plan(plan, workspace=workspace)
-    body = {**request_body(submission, standing=standing), "preview": preview}
+        who = charged_to(submission, desk=workspace.ledger.desk)
+        preview = preview_plan(plan, workspace=workspace, analyst=who)
+        body = {**request_body(submission, ledger=workspace.ledger), "preview": preview}
 
     def show() -> None:
         show_plan(preview)
         say(f"Request {submission.number} is submitted.", style="bold")
-        if standing[1]:
-            say(f"Waiting for approval by {', '.join(standing[1])}.")
+        if body["missing"]:
+            say(f"Waiting for approval by {waiting_text(body)}.")
 
     output.result("request", body, show=show)

@@ -42,6 +42,7 @@ from confide.privacy.accounting.sampled_gaussian import (
     sampled_rho,
 )
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.exact import takes_numbers
 from confide.privacy.measure import Measure
 from confide.tables.records import Records, check_records
 from confide.tables.relation import domain
@@ -61,6 +62,7 @@ class Optimizer(enum.Enum):
     ADAM = "adam"
 
 
+@takes_numbers
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPSGD:
     """A training by noisy gradients.

@@ -25,6 +25,7 @@ from typing import assert_never
 from confide.budget.ledger import Scope
 from confide.errors import InvalidParameterError
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO
 from confide.privacy.group import group_loss
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.odds import posterior_bound
@@ -50,8 +51,9 @@ class Window:
     """A loss over some span: this release, its year, the lifetime of the ledger.
 
     Attributes:
-        name: "release", "year", "year-cap" or "lifetime-cap".
-        period: Year, where it is one.
+        name: "release", "year", "year-cap", "lifetime-cap", or "patient-cap": up to it each patient
+            counts, and is then left out.
+        period: Year, where it is one; of a patient's cap its window.
         loss: Its bound.
     """
 
@@ -61,7 +63,7 @@ class Window:
 
 
 def windows(subject: LegalSubject) -> tuple[Window, ...]:
-    """Return what a subject costs, and the caps of its year and lifetime where they are set."""
+    """Return what a subject costs, and the caps of its year, its lifetime and of each patient."""
     found = []
     if subject.loss is not None:
         name = "year" if subject.stage is Stage.YEAR else "release"
@@ -69,8 +71,11 @@ def windows(subject: LegalSubject) -> tuple[Window, ...]:
     for line in subject.lines:
         if line.scope in (Scope.CALENDAR_YEAR, Scope.LIFETIME):
             name = "year-cap" if line.scope is Scope.CALENDAR_YEAR else "lifetime-cap"
-            loss = cap_loss(line.cap, dataset=subject.dataset)
+            loss = cap_loss(line.cap, of=subject.dataset)
             found.append(Window(name=name, period=line.period, loss=loss))
+    for own in subject.dataset.patients:
+        loss = cap_loss(Fraction(own.nano, NANO), of=subject.dataset)
+        found.append(Window(name="patient-cap", period=own.window.value, loss=loss))
     return tuple(found)
 
 

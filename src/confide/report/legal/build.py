@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from confide.drawing.words import load_words
 from confide.report.legal.declared import LegalDeclaration
 from confide.report.legal.document import Kind, LegalDocument
 from confide.report.legal.dpia import dpia
@@ -11,7 +12,6 @@ from confide.report.legal.identifiability import identifiability
 from confide.report.legal.legal_basis import legal_basis
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.subject import LegalSubject
-from confide.report.words import load_words
 
 
 def build(

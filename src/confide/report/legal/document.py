@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from confide.report.markup import Html
+from confide.drawing.markup import Html
 
 
 class Kind(enum.Enum):

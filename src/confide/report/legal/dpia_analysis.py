@@ -4,13 +4,13 @@ References:
     [EDPB26] EDPB. Template for data protection impact assessment. Version 1.0, 2026, part 2.
 """
 
-from confide.report.columns_read import columns_read
+from confide.drawing.columns_read import columns_read, undeclared_columns
+from confide.drawing.numbers import clean
 from confide.report.legal.asked import Who
 from confide.report.legal.declared import Site
 from confide.report.legal.document import Asked, Item, Part, Stated
 from confide.report.legal.exhibits import mechanisms_table, sites_table
 from confide.report.legal.scribe import Scribe
-from confide.report.numbers import clean
 
 PRINCIPLES = (
     "fairness",
@@ -72,7 +72,9 @@ def _minimisation(scribe: Scribe) -> Part:
     plan = scribe.subject.plan
     items: list[Item] = []
     if plan is not None:
-        declared = sum(len(table.columns) for table in plan.dataset.tables)
+        declared = sum(
+            len(table.columns) + len(undeclared_columns(table)) for table in plan.dataset.tables
+        )
         text = scribe.say("columns-read", read=str(len(columns_read(plan))), of=str(declared))
         items = [
             scribe.stated("columns-read", text, source=scribe.computed(scribe.from_plan())),

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import assert_never
 
+from confide.budget.entry import Entry
+from confide.drawing.columns_read import columns_read, undeclared_columns
+from confide.drawing.conditions import label
+from confide.drawing.grid import error_at, grid_of, moved_text
+from confide.drawing.numbers import MINUS, clean, epsilon_text, percent, power_text
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.privacy.amount import NANO
 from confide.privacy.loss import PrivacyLoss
 from confide.report.bounding import kept_text, law_text, measured_text
-from confide.report.columns_read import columns_read
-from confide.report.conditions import label
 from confide.report.describe import title_of
-from confide.report.grid import error_at, grid_of, moved_text
 from confide.report.legal.beliefs import (
     GROUPS,
     PRIORS,
@@ -29,7 +31,6 @@ from confide.report.legal.document import Table
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.small_cells import small_cells
 from confide.report.legal.subject import NOT_CHARGED, loss_of
-from confide.report.numbers import MINUS, clean, epsilon_text, percent, power_text
 from confide.report.odds_words import Meaning, loss_text, meaning_of, shown_at
 from confide.tables.relation import date_of
 from confide.tables.schema import Column, Kind
@@ -49,6 +50,9 @@ def window_text(window: Window, *, scribe: Scribe) -> str:
     match window.name:
         case "year" | "year-cap":
             return scribe.say(f"window.{window.name}", period=period)
+        case "patient-cap":
+            named = scribe.words.say(f"guarantee.patients-{window.period}")
+            return scribe.say("window.patient-cap", window=named)
         case name:
             return scribe.say(f"window.{name}")
 
@@ -63,22 +67,26 @@ def columns_table(scribe: Scribe) -> Table:
     subject = scribe.subject
     read = None if subject.plan is None else columns_read(subject.plan)
     rows = []
+
+    def used(table: str, column: str) -> str:
+        return NONE if read is None else scribe.say(f"read.{_yes((table, column) in read)}")
+
     for table in subject.dataset.tables:
-        for column in table.columns:
-            used = (
-                NONE
-                if read is None
-                else scribe.say(f"read.{_yes((table.name, column.name) in read)}")
+        rows += [
+            (
+                f"{clean(table.name)}.{clean(column.name)}",
+                scribe.say(f"kind.{column.kind.value}"),
+                _range(column, scribe=scribe),
+                clean(column.because, most=200) or scribe.say("not-stated"),
+                used(table.name, column.name),
             )
-            rows.append(
-                (
-                    f"{clean(table.name)}.{clean(column.name)}",
-                    scribe.say(f"kind.{column.kind.value}"),
-                    _range(column, scribe=scribe),
-                    clean(column.because, most=200) or scribe.say("not-stated"),
-                    used,
-                )
-            )
+            for column in table.columns
+        ]
+        code = scribe.say("kind.code")
+        rows += [
+            (f"{clean(table.name)}.{clean(source)}", code, NONE, NONE, used(table.name, source))
+            for source in undeclared_columns(table)
+        ]
     columns = ("column", "kind", "range", "range-from", "read")
     return scribe.table("columns", columns, rows, source=scribe.from_dataset(), labels=5)
 
@@ -244,12 +252,16 @@ def entries_table(scribe: Scribe) -> Table:
                 str(each.entry.number),
                 clean(each.entry.at[:10]),
                 clean(each.title, most=120),
-                scribe.say(f"state.{each.entry.state.value}"),
+                scribe.say(f"state.{_state(each.entry)}"),
                 scribe.say("row.free") if loss is None else shown(loss, scribe=scribe),
             )
         )
     columns = ("entry", "date", "study", "state", "loss")
     return scribe.table("entries", columns, rows, source=scribe.from_ledger(), labels=4)
+
+
+def _state(entry: Entry) -> str:
+    return "withheld" if entry.withheld else entry.state.value
 
 
 def sites_table(scribe: Scribe) -> Table:

@@ -6,6 +6,7 @@ References:
         Version for public consultation, 2024: three cumulative conditions.
 """
 
+from confide.drawing.numbers import clean
 from confide.report.legal.asked import Who
 from confide.report.legal.declared import Site
 from confide.report.legal.document import Item, Kind, LegalDocument, Part
@@ -14,7 +15,6 @@ from confide.report.legal.exhibits import beliefs_table, sites_table
 from confide.report.legal.heading import facts_of, sources_of
 from confide.report.legal.pictures import belief_picture
 from confide.report.legal.scribe import Scribe
-from confide.report.numbers import clean
 
 STEPS = ("interest", "necessity", "balance", "outcome")
 

@@ -6,6 +6,7 @@
 import re
 from collections.abc import Iterator
 
+from confide.drawing.words import Words
 from confide.report.legal.document import (
     Asked,
     Gauges,
@@ -18,7 +19,6 @@ from confide.report.legal.document import (
     Table,
 )
 from confide.report.legal.status import Status, status_of
-from confide.report.words import Words
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!&])")
 _BLANK = "_" * 40

@@ -5,6 +5,7 @@
 
 from typing import assert_never
 
+from confide.drawing.numbers import percent, significant
 from confide.errors import ConfideError
 from confide.plans.allocate import Ask, forecast, least_nano
 from confide.plans.calibrate_to_error import (
@@ -22,7 +23,6 @@ from confide.report.legal.document import Note, Stated, Table
 from confide.report.legal.exhibits import NONE, shown, statistic_title
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.subject import loss_of
-from confide.report.numbers import percent, significant
 from confide.report.odds_words import meaning_of
 
 

@@ -4,21 +4,21 @@
 """
 
 import math
-from typing import Any
 
 from confide.budget.ledger import Scope
+from confide.drawing.charts.render import inline, svg_of
+from confide.drawing.charts.style import MUTED, PAPER, SERIES, WIDTH, theme
+from confide.drawing.charts.vega import Chart, field, layer, mark
+from confide.drawing.markup import trusted
+from confide.drawing.numbers import percent
 from confide.privacy.loss import PureDP
-from confide.report.drawing import inline, svg_of
-from confide.report.gauges import amount_text, gauge, scope_text
+from confide.report.gauges import gauge, line_texts, scope_text
 from confide.report.guarantee import ChargeLine
 from confide.report.legal.beliefs import PRIORS, posterior, windows
 from confide.report.legal.document import Gauges, Picture
 from confide.report.legal.exhibits import window_text
 from confide.report.legal.scribe import Scribe
-from confide.report.markup import trusted
-from confide.report.numbers import percent
 from confide.report.odds_words import meaning_of
-from confide.report.style import MUTED, PAPER, SERIES, WIDTH, theme
 
 _STEPS = 100
 _DASHES = ([1, 0], [7, 4], [2, 3])
@@ -33,7 +33,7 @@ def belief_picture(scribe: Scribe) -> Picture | None:
     delta = scribe.subject.dataset.delta
     pointwise = [meaning_of(span.loss, delta=delta).pointwise for span in spans]
     names = [window_text(span, scribe=scribe) for span in spans]
-    chart = _curves(pointwise, names=names, scribe=scribe).configure(**theme())
+    chart = _curves(pointwise, names=names, scribe=scribe).properties(config=theme())
     first = meaning_of(spans[0].loss, delta=delta)
     caption = scribe.say(
         "caption.beliefs",
@@ -49,56 +49,46 @@ def belief_picture(scribe: Scribe) -> Picture | None:
     )
 
 
-def _curves(losses: list[PureDP], *, names: list[str], scribe: Scribe) -> Any:
-    import altair as alt
-
+def _curves(losses: list[PureDP], *, names: list[str], scribe: Scribe) -> Chart:
     rows = [
         {"prior": 100 * prior, "posterior": 100 * _posterior(loss, prior), "name": name}
         for loss, name in zip(losses, names, strict=True)
         for prior in (step / _STEPS for step in range(_STEPS + 1))
     ]
-    scale = alt.Scale(domain=[0, 100])
+    scale = {"domain": [0, 100]}
     axes = {
-        "x": alt.X("prior:Q", title=scribe.say("axis.prior"), scale=scale),
-        "y": alt.Y(
+        "x": field("prior:Q", title=scribe.say("axis.prior"), scale=scale),
+        "y": field(
             "posterior:Q",
             title=scribe.say("axis.posterior"),
             scale=scale,
-            axis=alt.Axis(grid=True, tickCount=6),
+            axis={"grid": True, "tickCount": 6},
         ),
     }
-    colours = alt.Scale(domain=names, range=list(SERIES[: len(names)]))
-    dashes = alt.Scale(domain=names, range=[_DASHES[i % len(_DASHES)] for i in range(len(names))])
-    legend = alt.Legend(
-        title=None,
-        orient="top",
-        labelLimit=400,
-        columnPadding=40,
-        symbolStrokeWidth=2.4,
-        symbolFillColor=PAPER,
-    )
-    lines = (
-        alt.Chart(alt.Data(values=rows))
-        .mark_line(strokeWidth=2.4)
-        .encode(
-            **axes,
-            color=alt.Color("name:N", scale=colours, sort=names, legend=legend),
-            strokeDash=alt.StrokeDash("name:N", scale=dashes, sort=names, legend=legend),
-        )
+    colours = {"domain": names, "range": list(SERIES[: len(names)])}
+    dashes = {"domain": names, "range": [_DASHES[i % len(_DASHES)] for i in range(len(names))]}
+    legend = {
+        "title": None,
+        "orient": "top",
+        "labelLimit": 400,
+        "columnPadding": 40,
+        "symbolStrokeWidth": 2.4,
+        "symbolFillColor": PAPER,
+    }
+    lines = mark("line", rows, strokeWidth=2.4).encode(
+        **axes,
+        color=field("name:N", scale=colours, sort=names, legend=legend),
+        strokeDash=field("name:N", scale=dashes, sort=names, legend=legend),
     )
     none = [{"prior": 0, "posterior": 0}, {"prior": 100, "posterior": 100}]
-    diagonal = (
-        alt.Chart(alt.Data(values=none))
-        .mark_line(strokeWidth=1, color=MUTED)
-        .encode(x=alt.X("prior:Q"), y=alt.Y("posterior:Q"))
+    diagonal = mark("line", none, strokeWidth=1, color=MUTED).encode(
+        x=field("prior:Q"), y=field("posterior:Q")
     )
     said = [{"prior": 62, "posterior": 55, "text": scribe.say("axis.unchanged")}]
-    text = (
-        alt.Chart(alt.Data(values=said))
-        .mark_text(align="left", fontSize=11, color=MUTED, dx=4)
-        .encode(x=alt.X("prior:Q"), y=alt.Y("posterior:Q"), text=alt.Text("text:N"))
+    text = mark("text", said, align="left", fontSize=11, color=MUTED, dx=4).encode(
+        x=field("prior:Q"), y=field("posterior:Q"), text=field("text:N")
     )
-    return alt.layer(diagonal, text, lines).properties(width=WIDTH, height=_HEIGHT)
+    return layer(diagonal, text, lines).properties(width=WIDTH, height=_HEIGHT)
 
 
 def _posterior(loss: PureDP, prior: float) -> float:
@@ -118,11 +108,12 @@ def cap_gauges(scribe: Scribe) -> Gauges | None:
     words = scribe.words
     rows = []
     for line in scribe.subject.lines:
+        _, _, after, cap = line_texts(line)
         text = words.say(
             "legal.gauge",
             letter=_letter(line, scribe=scribe),
-            after=amount_text(line.after, scope=line.scope),
-            cap=amount_text(line.cap, scope=line.scope),
+            after=after,
+            cap=cap,
         )
         rows.append((scope_text(line, words=words), gauge(line, words=words), text))
     if not rows:

@@ -5,12 +5,12 @@
 
 from pathlib import Path
 
+from confide.drawing.words import load_words
 from confide.errors import ContractError
 from confide.regular_file import read_bytes, write_bytes
 from confide.report.legal.document import LegalDocument
 from confide.report.legal.markdown import markdown
 from confide.report.legal.web_page import web_page
-from confide.report.words import load_words
 
 
 def files_of(document: LegalDocument) -> dict[str, str]:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from confide.drawing.numbers import clean
+from confide.drawing.words import Words
 from confide.report.legal.asked import ASKED, CHOICES, SIGNED, Who
 from confide.report.legal.declared import LegalDeclaration
 from confide.report.legal.document import Asked, Item, Note, Part, Stated, Table
 from confide.report.legal.subject import LegalSubject, Stage
-from confide.report.numbers import clean
-from confide.report.words import Words
 
 LONGEST = 4000
 _DIGITS = 12

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from confide.drawing.words import Words
 from confide.report.legal.document import Asked, LegalDocument, Part
-from confide.report.words import Words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ class YearEntry:
 
     Attributes:
         entry: As the ledger has it.
-        title: Of its study, from the stored answer; its id where none is stored.
+        title: Of its study, from the stored answer; its id where none is stored or delivered.
     """
 
     entry: Entry
@@ -171,7 +171,7 @@ def of_year(
     Args:
         year: Calendar year, UTC.
         dataset: Description of the data as it stands.
-        entries: Every request of the lineage, of any year.
+        entries: Requests of the lineage; those of other years are left out.
         spent: Use of the caps as they stand.
         organisation: Who issues.
         file: Name of the description.

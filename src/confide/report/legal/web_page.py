@@ -3,12 +3,14 @@
 No script, no request to anywhere.  A field for a person is a dashed box that says who fills it, in
 print as on the screen.
 
-*Privacy:* every text from files goes through :mod:`confide.report.markup`.
+*Privacy:* every text from files goes through :mod:`confide.drawing.markup`.
 """
 
 from collections.abc import Iterator
 from typing import assert_never
 
+from confide.drawing.markup import Html, isolated, tag
+from confide.drawing.words import Words
 from confide.report.document import document as whole_document
 from confide.report.legal.document import (
     Asked,
@@ -22,9 +24,7 @@ from confide.report.legal.document import (
     Table,
 )
 from confide.report.legal.status import Group, status_of
-from confide.report.markup import Html, isolated, tag
 from confide.report.page_parts import plain_table
-from confide.report.words import Words
 
 
 def web_page(document: LegalDocument, *, words: Words) -> str:

@@ -16,7 +16,7 @@ References:
 import contextlib
 import fcntl
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -130,6 +130,15 @@ class Preparation:
         ):
             unread = tuple(source.problems())
             return differing(source, copies=copies, dataset=self.dataset, unread=unread)
+
+    def problems(self) -> Mapping[str, str]:
+        """Return why a declared table cannot be read, by its name; reads no rows.
+
+        Raises:
+            ContractError: If the source cannot be opened.
+        """
+        with _engine(self) as engine:
+            return engine.problems()
 
     def _state(self) -> SourceState:
         return state_of(self.source, base=self.base, dataset=self.dataset)

@@ -25,20 +25,27 @@ def met_elsewhere(
 ) -> tuple[TableFacts, ...]:
     """Return facts with how many patients of a table have a row in another one too.
 
-    Nobody, where two tables write the ids of the same patients differently.
+    Nobody, where two tables write the ids of the same patients differently.  Tables that are made
+    of the same table of the source are no other ones: they hold the same ids.
 
     Raises:
         EngineError: If reading failed.
     """
-    if engine.scope.per_event or len(facts) == 1:
+    if engine.scope.per_event:
         return tuple(facts)
 
     def patients(table: str) -> exp.Select:
         return select(own("p"), of=parquet(copies[table].clustered), by=[own("p")])
 
+    sources = {table.name: table.source for table in engine.scope.dataset.tables}
     found = []
     for each in facts:
-        first, *rest = (patients(other.table) for other in facts if other is not each)
+        source = sources[each.table]
+        elsewhere = [other for other in facts if sources[other.table] != source]
+        if not elsewhere:
+            found.append(each)
+            continue
+        first, *rest = (patients(other.table) for other in elsewhere)
         others: exp.Query = first
         for other in rest:
             others = exp.Union(this=others, expression=other)

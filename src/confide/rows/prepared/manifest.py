@@ -30,7 +30,7 @@ from confide.rows.prepared.copies import Copies, TableCopy
 from confide.rows.sources.fingerprint import SourceState
 from confide.tables.schema import Dataset
 
-FORMAT = 10
+FORMAT = 11
 MANIFEST = "manifest.json"
 LEAST_FREE = 2**26
 
@@ -57,7 +57,8 @@ class TableFacts:
         most_rows: Most rows of one patient.
         repeated: Rows left out beyond the one a patient that the table declares.
         complete: Patients whose rows have no NULL in a declared column.
-        elsewhere: Patients who have a row in another of the tables too.
+        elsewhere: Patients who have a row in another table of the source too; None where there is
+            no other.
         unread_lines: Lines of CSV files that are no rows: too few or too many fields.
         unreadable_rows: Rows of CSV files that hold bytes of no text in a declared column.
     """
@@ -71,7 +72,7 @@ class TableFacts:
     most_rows: int
     repeated: int
     complete: int
-    elsewhere: int = 0
+    elsewhere: int | None = None
     unread_lines: int = 0
     unreadable_rows: int = 0
 

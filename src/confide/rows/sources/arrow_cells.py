@@ -94,8 +94,10 @@ def _taken(values: Any, *, places: Any) -> Any:
     from pyarrow import compute
 
     values = _plain_array(values)
-    if pa.types.is_string_view(values.type):
-        values = values.cast(pa.large_string())  # views cannot be taken by place
+    if values.type in (pa.string(), pa.string_view()):  # views cannot be taken by place, and
+        values = values.cast(pa.large_string())  # one long text at many places passes 2 GiB
+    if values.type in (pa.binary(), pa.binary_view()):
+        values = values.cast(pa.large_binary())
     places = places.cast(pa.int64(), safe=False)  # the largest without a sign become negative
     first, end = pa.scalar(0, pa.int64()), pa.scalar(len(values), pa.int64())
     there = compute.and_(compute.less_equal(first, places), compute.less(places, end))

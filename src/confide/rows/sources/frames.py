@@ -3,14 +3,12 @@
 A frame is copied to Arrow once, when the engine opens; Python variables are never visible to SQL.
 
 *Privacy:* pandas columns of Python objects have no type but what their cells suggest, so one cell
-could change how all others are read, or refuse the frame.  They become text, cell by cell, and a
-cell that cannot be written is NULL, whatever it is.  The index is no column: it is not looked at.
+could change how all others are read, or refuse the frame.  They become text, cell by cell
+(:mod:`confide.rows.sources.object_cells`).  The index is no column: it is not looked at.
 A frame without rows has the types of one with rows.
 """
 
 import contextlib
-import datetime as dt
-import decimal
 import sys
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -21,8 +19,9 @@ from confide.errors import ContractError
 from confide.rows.build import own_table
 from confide.rows.layout import id_column, source_names
 from confide.rows.sources.arrow_cells import plain
+from confide.rows.sources.object_cells import object_id, object_text
 from confide.rows.sources.prepare import Opened
-from confide.tables.schema import LARGEST_VALUE, Dataset, Kind, Table
+from confide.tables.schema import Dataset, Kind, Table
 
 
 def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
@@ -115,8 +114,11 @@ def _with_types(
     for name in names:
         column = given[name].reset_index(drop=True)
         if _of_objects(column.dtype):
-            number, one_id = name in numbers, name in ids
-            cells = [_object_text(cell, number=number, one_id=one_id) for cell in column]
+            if name in ids:
+                cells = [object_id(cell) for cell in column]
+            else:
+                flags = name in numbers
+                cells = [object_text(cell, flags_are_numbers=flags) for cell in column]
             column = pd.Series(cells, dtype="string")
         typed[name] = column
     return pd.DataFrame(typed)
@@ -126,39 +128,3 @@ def _of_objects(dtype: Any) -> bool:
     """Return whether a column, or its categories, holds Python objects: any, or texts that are."""
     of = dtype.categories.dtype if dtype.name == "category" else dtype
     return bool(of == "object") or getattr(of, "storage", "") == "python"
-
-
-def _object_text(cell: Any, *, number: bool, one_id: bool) -> str | None:
-    """Return one Python object as the text that a typed column would be read as.
-
-    What an object does when it is asked is its own affair: it may refuse, or hold 5,000 digits.
-    """
-    try:
-        return _text_of(cell, number=number, one_id=one_id)
-    except Exception:  # noqa: BLE001 - a patient's cell may refuse nothing
-        return None
-
-
-def _text_of(cell: Any, *, number: bool, one_id: bool) -> str | None:
-    if hasattr(cell, "item"):  # a NumPy scalar
-        cell = cell.item()
-    match cell:
-        case bool():
-            return str(int(cell)) if number else str(cell).lower()
-        case float() if cell.is_integer() and abs(cell) < LARGEST_VALUE:
-            return str(int(cell))
-        case float() if one_id:  # two long ids may be one such number
-            return None
-        case bytes():
-            return _text(cell)
-        case str() | int() | float() | decimal.Decimal() | dt.date():
-            return _text(str(cell).encode("utf-8", "surrogatepass"))
-        case _:
-            return None
-
-
-def _text(octets: Any) -> str | None:
-    try:
-        return str(octets, "utf-8")
-    except UnicodeDecodeError:
-        return None

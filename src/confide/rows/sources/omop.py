@@ -1,8 +1,9 @@
 """OMOP CDM 5.3 and 5.4, in a DuckDB file or a folder of Parquet or CSV files.
 
-Names of tables and columns are matched without regard to case, and person ids are integers by
-specification, so a text that is no integer identifies nobody.  :func:`omop_tables` declares the
-CDM's clinical tables from its public specification and vocabulary alone: no row is read.
+Names of tables and columns are matched without regard to case.  Person ids are integers by
+specification, yet warehouses hash or pad them: they are read as the type of their column is, text
+as text.  :func:`omop_tables` declares the CDM's clinical tables from its public specification and
+vocabulary alone: no row is read.
 
 *Privacy:* source values, free text, exact birth dates, addresses and device or provider numbers are
 blocked by default: they identify people, and nothing about them is public.
@@ -95,7 +96,7 @@ def from_omop(found: Found, *, attach: Path | None, dataset: Dataset) -> Opened:
     if attach is not None:
         for table in dataset.tables:
             _refuse_encoding(table)
-        return Opened(attach=attach, fold_case=True, integer_ids=True)
+        return Opened(attach=attach, fold_case=True)
     scans: dict[str, Scan] = {}
     missing: dict[str, str] = {}
     for table in dataset.tables:
@@ -111,7 +112,7 @@ def from_omop(found: Found, *, attach: Path | None, dataset: Dataset) -> Opened:
         else:
             declared = source_names(table, dataset=dataset)
             scans[table.name] = csv_scan(parts, table=table, declared=declared)
-    return replace(from_scans(scans, missing=missing), fold_case=True, integer_ids=True)
+    return replace(from_scans(scans, missing=missing), fold_case=True)
 
 
 def _refuse_blocked(dataset: Dataset) -> None:

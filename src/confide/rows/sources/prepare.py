@@ -62,7 +62,6 @@ class Opened:
         scans: How the files of a declared table are read, by declared name.
         missing: Why a declared table was not found, by declared name.
         fold_case: Whether names of tables and columns are matched without regard to case.
-        integer_ids: Whether person ids are integers by specification.
     """
 
     state: SourceState = field(default_factory=SourceState)
@@ -72,7 +71,6 @@ class Opened:
     scans: Mapping[str, Scan] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     fold_case: bool = False
-    integer_ids: bool = False
 
     @property
     def files(self) -> tuple[Path, ...]:

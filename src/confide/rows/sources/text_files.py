@@ -3,8 +3,9 @@
 An engine that reads UTF-8 leaves out the rows in which it meets other bytes: in an export in
 Latin-1 everybody with an umlaut.  So each file is read under a name of our own in the private spill
 folder.  That name is a link to the file.  Before the first rows are read through it, the file is
-gone through in chunks; where it is not UTF-8 already, a copy that is takes the place of the link.
-Bytes are decoded as declared; those that cannot be become U+FFFD.
+gone through in chunks; where it is not UTF-8 already, or has a cell that is longer than the engine
+can pass over (:mod:`.long_cells`), a copy that is takes the place of the link.  Bytes are decoded
+as declared; those that cannot be become U+FFFD.
 
 *Lemma* (nobody else's row).  Each cell of the copy is a function of the bytes of that cell.  In
 every :class:`~confide.tables.encoding.Encoding` an ASCII byte stands for itself and is part of no
@@ -38,6 +39,8 @@ from sqlglot import exp
 from confide.errors import ContractError, EngineError
 from confide.regular_file import descriptor, reading
 from confide.rows.sources.fingerprint import SourceState, fingerprints
+from confide.rows.sources.header import separator
+from confide.rows.sources.long_cells import QuotedCells
 from confide.rows.sources.prepare import PATTERN, Opened, Scan
 from confide.tables.encoding import Encoding
 
@@ -140,7 +143,7 @@ def _settle(text: _Text) -> None:
     part = text.link.with_suffix(".part")
     failed = ""
     try:
-        if not _is_utf8(text):
+        if not _is_readable(text):
             _copy(text, to=part)
             part.replace(text.link)
         elif not text.link.is_symlink():  # the copy of a file that is another one by now
@@ -156,11 +159,15 @@ def _settle(text: _Text) -> None:
         raise EngineError(failed)
 
 
-def _is_utf8(text: _Text) -> bool:
-    """Return whether the bytes of a file are UTF-8 that says what they say in its own encoding."""
+def _is_readable(text: _Text) -> bool:
+    """Return whether a file has no cell that is too long, and its bytes say the same as UTF-8."""
     decoder = codecs.getincrementaldecoder(Encoding.UTF_8.value)()
+    cells = QuotedCells(separator(text.file))
     begun = False
     for chunk in _chunks(text):
+        cells.shortened(chunk)
+        if cells.cut:
+            return False
         if chunk.isascii() and not begun:
             continue
         if text.encoding is not Encoding.UTF_8:
@@ -180,8 +187,9 @@ def _copy(text: _Text, *, to: Path) -> None:
     with os.fdopen(descriptor(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
         packer = gzip.GzipFile("", "wb", 1, file, 0) if text.packed else None
         out = packer or file
+        cells = QuotedCells(separator(text.file))
         for chunk in _chunks(text):
-            out.write(decoder.decode(chunk).encode())
+            out.write(decoder.decode(cells.shortened(chunk)).encode())
         out.write(decoder.decode(b"", final=True).encode())
         if packer is not None:
             packer.close()

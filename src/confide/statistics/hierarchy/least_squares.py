@@ -80,10 +80,11 @@ class Spread:
         exp(−2π²·that/step²), and so is the step.
         """
         variance = float(self.variance[area])
+        square = variance**2  # 0 where the noise is all but none, and its tails matter no more
         blur = max(0.0, float(self.whole[area]) - variance)
         return Component(
             variance=variance,
-            excess_kurtosis=float(self.cumulant[area]) / variance**2,
+            excess_kurtosis=float(self.cumulant[area]) / square if square > 0 else 0.0,
             step=step * math.exp(-2 * math.pi**2 * blur / step**2),
         )
 

@@ -23,39 +23,35 @@ References:
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
-from confide.plans.descent import Array, score_edges
+from confide.plans.descent import Array
 from confide.plans.intervals import Component, Share, share
-from confide.plans.link import FARTHEST, STEPS, mean
-from confide.plans.score_bins import NORMAL, SHARES, Stretch, deviates, stretch_of
+from confide.plans.score_bins import SHARES, Stretch, may_end, stretch_of
 from confide.plans.simulation import Simulation
-from confide.tables.descent import SCORE_BINS, Family
+from confide.statistics.logistic.calibration import (
+    bounded,
+    calibration_in_the_large,
+    calibration_line,
+)
+from confide.statistics.logistic.predictions import (
+    AS_PREDICTED,
+    Line,
+    Predicted,
+    predicted,
+    risk_of,
+)
+from confide.tables.descent import SCORE_BINS
 
 RUNS = 400
 FEWEST = 5
 """Each outcome needs this many standard deviations of the noise of its total."""
 _LEAST_IN_A_GROUP = 20  # patients
 _OVER_NOISE = 10  # standard deviations of the noise of a group
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """Log odds that were predicted, moved to a + b·η.
-
-    Attributes:
-        intercept: a.
-        slope: b, above 0.
-    """
-
-    intercept: float = 0.0
-    slope: float = 1.0
-
-
-AS_PREDICTED = Line()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,29 +76,6 @@ class Histogram:
         """Whether there are enough patients of either outcome."""
         least = FEWEST * self.noise * math.sqrt(SCORE_BINS)
         return bool((self.counts.sum(axis=1) > least).all())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Predicted:
-    """What a model predicts inside the bins, and at their edges.
-
-    Attributes:
-        eta: Log odds at evenly filled places; shape (bins, places).
-        edges: Log odds between the bins; shape (bins − 1,).
-    """
-
-    eta: Array
-    edges: Array
-
-    @property
-    def risk(self) -> Array:
-        """Mean risk of each bin; shape (bins,)."""
-        return np.asarray(_risk(self.eta).mean(axis=1))
-
-    @property
-    def thresholds(self) -> Array:
-        """Risk at each edge; shape (bins − 1,)."""
-        return _risk(self.edges)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,25 +121,31 @@ class Evaluation:
     """How a model does on held-out patients.
 
     Attributes:
-        auc: C-statistic.
-        slope: Of the calibration line; 1 where risks are neither too far apart nor too close.
+        auc: C-statistic; None where nobody is ranked.
+        slope: Of the calibration line; 1 where risks are neither too far apart nor too close; None
+            where risks are alike, or where patients do not say how far it may reach.
         intercept: Log odds observed less predicted; 0 where risks are right on the whole.
         brier: Mean squared error of the risks.
         whole: All of the patients.
-        groups: By predicted risk.
+        groups: By predicted risk; none where nobody is ranked.
+        ends: Labels of the ends of all bins.
         thresholds: Edges of the bins as risks; shape (bins − 1,).
-        benefits: Net benefit of treating from each edge on.
+        benefits: Net benefit of treating from an edge on, by label of its risk; none where risks
+            are alike.
+        alike: Whether risks are.
         usable: Whether there are enough held-out patients of either outcome.
     """
 
-    auc: Measure
-    slope: Measure
+    auc: Measure | None
+    slope: Measure | None
     intercept: Measure
     brier: Measure
     whole: RiskGroup
     groups: tuple[RiskGroup, ...]
+    ends: tuple[str, ...]
     thresholds: Array
-    benefits: tuple[Measure, ...]
+    benefits: Mapping[str, Measure]
+    alike: bool
     usable: bool
 
 
@@ -223,87 +202,32 @@ def judged(
     normal = NormalDist().inv_cdf((1 + level) / 2)
 
     def measure(values: Array, *, least: float = -math.inf, most: float = math.inf) -> Measure:
-        value, error = float(values[0]), float(np.std(values[1:]))
+        value, error = float(values[0]), float(np.nanstd(values[1:]))
         low, high = max(least, value - normal * error), min(most, value + normal * error)
         return Measure(value=value, error=error, lower=low, upper=high)
 
-    _, slope = calibration_line(whole, told=told, noise=found.noise)
-    intercept = calibration_in_the_large(whole, told=told)
+    slope = None if told.alike else calibration_line(whole, told=told, noise=found.noise)
+    ranges = [] if ranked.alike else _groups(found, ends=ranked.labels)
     benefits = _benefits(whole, thresholds=told.thresholds)
     return Evaluation(
-        auc=measure(concordance(whole, told=ranked), least=0, most=1),
-        slope=measure(slope),
-        intercept=measure(intercept),
+        auc=None if ranked.alike else measure(concordance(whole, told=ranked), least=0, most=1),
+        slope=None if slope is None or not bounded(slope[1]) else measure(slope[1]),
+        intercept=measure(calibration_in_the_large(whole, told=told)),
         brier=measure(_brier(whole, told=told), least=0, most=1),
         whole=_group(found, told=told, first=0, last=SCORE_BINS - 1, level=level),
         groups=tuple(
-            _group(found, told=told, first=first, last=last, level=level)
-            for first, last in _groups(found)
+            _group(found, told=told, first=first, last=last, level=level) for first, last in ranges
         ),
+        ends=ranked.labels,
         thresholds=told.thresholds,
-        benefits=tuple(measure(benefits[:, i]) for i in range(SCORE_BINS - 1)),
+        benefits={
+            label: measure(benefits[:, place])
+            for place, label in enumerate(told.labels[1:-1])
+            if not told.alike and label not in told.labels[: place + 1] + told.labels[-1:]
+        },
+        alike=told.alike,
         usable=found.usable,
     )
-
-
-def predicted(theta: Array, *, line: Line = AS_PREDICTED, stretch: Stretch = NORMAL) -> Predicted:
-    """Return what a model predicts in the bins and at their edges."""
-    inside = float(theta[0]) + float(np.linalg.norm(theta[1:])) * deviates(stretch)
-    edges = np.array(score_edges(theta)) / STEPS - FARTHEST
-    return Predicted(
-        eta=line.intercept + line.slope * inside,
-        edges=line.intercept + line.slope * edges,
-    )
-
-
-def calibration_in_the_large(counts: Array, *, told: Predicted) -> Array:
-    """Return log odds observed less predicted, on the whole; shape (runs,).
-
-    Args:
-        counts: Shape (runs, 2, bins).
-        told: What was predicted.
-    """
-    number, having = counts.sum(axis=1), counts[:, 1]
-    large = np.zeros(len(counts))
-    for _ in range(25):
-        p = _risk(large[:, None, None] + told.eta)
-        v, r = number * (p * (1 - p)).mean(axis=2), having - number * p.mean(axis=2)
-        large += np.clip(r.sum(axis=1) / _positive(v.sum(axis=1)), -1, 1)
-    return large
-
-
-def calibration_line(counts: Array, *, told: Predicted, noise: float) -> tuple[Array, Array]:
-    """Return a and b of the line a + b·η that fits best; each of shape (runs,).
-
-    Numbers with the outcome have the mean risk p of their bin, and weigh by their variance, which
-    is n·p(1 − p) of n patients and noise of them and of the others.
-
-    Args:
-        counts: Shape (runs, 2, bins).
-        told: What was predicted.
-        noise: Standard deviation of the noise of a count.
-    """
-    number, having = counts.sum(axis=1), counts[:, 1]
-    centre = float(told.eta.mean())
-    x = told.eta - centre
-    each = np.maximum(1.0, float(number[0].sum()) * SHARES)
-    p, q = told.risk, 1 - told.risk
-    weight = each / (each * p * q + noise**2 * (p**2 + q**2))
-    a, b = np.full(len(counts), centre), np.ones(len(counts))
-    for _ in range(25):
-        inside = _risk(a[:, None, None] + b[:, None, None] * x)
-        slope = inside * (1 - inside)
-        off = weight * (having - number * inside.mean(axis=2))
-        by_a, by_b = slope.mean(axis=2), (slope * x).mean(axis=2)
-        s0, s1, s2 = (
-            (each * weight * first * second).sum(axis=1)
-            for first, second in ((by_a, by_a), (by_a, by_b), (by_b, by_b))
-        )
-        g0, g1 = (off * by_a).sum(axis=1), (off * by_b).sum(axis=1)
-        apart = _positive(s0 * s2 - s1**2)
-        a += np.clip((s2 * g0 - s1 * g1) / apart, -1, 1)
-        b += np.clip((s0 * g1 - s1 * g0) / apart, -1, 1)
-    return a - b * centre, b
 
 
 def with_draws(found: Histogram, *, simulation: Simulation, purpose: str) -> Array:
@@ -319,15 +243,17 @@ def with_draws(found: Histogram, *, simulation: Simulation, purpose: str) -> Arr
     return np.concatenate([found.counts[None], noisy.reshape(RUNS, *found.counts.shape)])
 
 
-def _groups(found: Histogram) -> list[tuple[int, int]]:
+def _groups(found: Histogram, *, ends: Sequence[str]) -> list[tuple[int, int]]:
     """Return first and last bin of each group: as few as have many more patients than noise.
 
     By the shares of patients that bins would have were scores normal, not by those that they have.
+    Groups end where labels of risk differ.
     """
     total, start, groups = float(found.counts.sum()), 0, []
     for last in range(SCORE_BINS):
         noise = _OVER_NOISE * found.noise * math.sqrt(2 * (last + 1 - start))
-        if total * float(SHARES[start : last + 1].sum()) >= max(_LEAST_IN_A_GROUP, noise):
+        many = total * float(SHARES[start : last + 1].sum()) >= max(_LEAST_IN_A_GROUP, noise)
+        if many and may_end(ends, start=start, last=last):
             groups.append((start, last))
             start = last + 1
     if not groups:
@@ -367,14 +293,14 @@ def concordance(counts: Array, *, told: Predicted) -> Array:
 
 def ordered(told: Predicted) -> Array:
     """Return the chance that of a pair of one bin the one with the outcome has the higher risk."""
-    ill = _risk(told.eta)
+    ill = risk_of(told.eta)
     well = 1 - ill
     below = np.cumsum(well, axis=1) - well / 2
     return np.asarray((ill * below).sum(axis=1) / (ill.sum(axis=1) * well.sum(axis=1)))
 
 
 def _brier(counts: Array, *, told: Predicted) -> Array:
-    ill = _risk(told.eta)
+    ill = risk_of(told.eta)
     well = 1 - ill
     wrong = (well * ill**2).sum(axis=1) / well.sum(axis=1)
     short = (ill * well**2).sum(axis=1) / ill.sum(axis=1)
@@ -387,10 +313,6 @@ def _benefits(counts: Array, *, thresholds: Array) -> Array:
     above = np.cumsum(counts[:, :, ::-1], axis=2)[:, :, ::-1][:, :, 1:]
     total = _positive(counts.sum(axis=(1, 2)))[:, None]
     return np.asarray((above[:, 1] - above[:, 0] * thresholds / (1 - thresholds)) / total)
-
-
-def _risk(eta: Array) -> Array:
-    return mean(Family.LOGISTIC, eta)
 
 
 def _positive(value: Array) -> Array:

@@ -38,7 +38,8 @@ import numpy as np
 from confide.plans.descent import Array, weight_of
 from confide.plans.marginal import gaussian_curvature
 from confide.plans.score_bins import SHARES
-from confide.statistics.logistic.evaluation import FEWEST, concordance, ordered, predicted
+from confide.statistics.logistic.evaluation import FEWEST, concordance, ordered
+from confide.statistics.logistic.predictions import predicted
 from confide.tables.descent import RESIDUAL, SCORE_BINS, UNIT, Family
 from confide.tables.descent_scale import Scale
 

@@ -18,16 +18,16 @@ import numpy as np
 from confide.plans.descent import Array
 from confide.plans.estimates import Covers, Estimate
 from confide.plans.intervals import Share
+from confide.plans.score_bins import ALIKE, UNBOUNDED
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.evaluation import (
-    AS_PREDICTED,
     Evaluation,
     Histogram,
-    Line,
     Measure,
     RiskGroup,
     evaluated,
 )
+from confide.statistics.logistic.predictions import AS_PREDICTED, Line
 from confide.statistics.logistic.recalibration import Recalibration, recalibrated
 from confide.tables.descent import SCORE_BINS, DescentAggregate
 from confide.tables.relation import domain
@@ -93,22 +93,36 @@ def scores_of(
 
 
 def measured(
-    quantity: str, key: tuple[str, ...], one: Measure, *, statistic: str, level: float, usable: bool
+    quantity: str,
+    key: tuple[str, ...],
+    one: Measure | None,
+    *,
+    statistic: str,
+    level: float,
+    of: Evaluation,
 ) -> Estimate:
-    """Return what is published of one measure, without a number where too few are held out."""
+    """Return what is published of one measure, or why it has no number."""
+    shown = one if of.usable else None
+    missing = TOO_FEW if not of.usable else ALIKE if of.alike else UNBOUNDED
     return Estimate(
         statistic=statistic,
         quantity=quantity,
         key=key,
-        value=one.value if usable else None,
-        standard_error=one.error if usable else None,
-        lower=one.lower if usable else None,
-        upper=one.upper if usable else None,
+        value=None if shown is None else shown.value,
+        standard_error=None if shown is None else shown.error,
+        lower=None if shown is None else shown.lower,
+        upper=None if shown is None else shown.upper,
         level=level,
         covers=Covers.SAMPLING_AND_NOISE,
         unit="1",
-        flags=() if usable else (TOO_FEW,),
+        flags=() if shown is not None else (missing,),
     )
+
+
+def _flags(*, usable: bool, alike: bool) -> tuple[str, ...]:
+    if not usable:
+        return (TOO_FEW,)
+    return (ALIKE,) if alike else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,17 +157,18 @@ class HeldOut:
                 scores.calibrating, theta=self.theta, kind=self.kind, simulation=self.simulation
             )
             moved = self._evaluated(scores.evaluating, line=line)
-            yield from self._line(line, scores.calibrating, predicting=predicting)
-        yield self._count(HELD_OUT, found.whole, usable=True)
-        yield self._share(HELD_OUT, found.whole.observed, usable=found.usable)
-        yield self._measure("auc", HELD_OUT, found.auc, usable=found.usable)
+            flags = _flags(usable=scores.calibrating.usable, alike=found.alike)
+            yield from self._line(line, scores.calibrating, predicting=predicting, flags=flags)
+        yield self._count(HELD_OUT, found.whole, flags=())
+        yield self._share(HELD_OUT, found.whole.observed, of=found)
+        if found.alike:
+            yield self._bare("predicted risk", HELD_OUT, found.whole.predicted, of=found)
+        yield self._measure("auc", HELD_OUT, found.auc, of=found)
         for key, each in ((HELD_OUT, found), (RECALIBRATED, moved)):
             if each is not None:
-                yield self._measure("calibration slope", key, each.slope, usable=found.usable)
-                yield self._measure(
-                    "calibration intercept", key, each.intercept, usable=found.usable
-                )
-                yield self._measure("brier score", key, each.brier, usable=found.usable)
+                yield self._measure("calibration slope", key, each.slope, of=each)
+                yield self._measure("calibration intercept", key, each.intercept, of=each)
+                yield self._measure("brier score", key, each.brier, of=each)
         yield from self._by_risk(found, moved)
         for label, histogram in scores.subgroups:
             yield from self._subgroup(label, histogram, line=line)
@@ -171,14 +186,26 @@ class HeldOut:
         )
 
     def _line(
-        self, line: Line, found: Histogram, *, predicting: Sequence[Estimate]
+        self,
+        line: Line,
+        found: Histogram,
+        *,
+        predicting: Sequence[Estimate],
+        flags: tuple[str, ...],
     ) -> Iterator[Estimate]:
         """Yield how log odds were put right, and the coefficients that follow."""
         whole = float(found.counts.sum())
         yield self._counted(CALIBRATING, whole, deviation=found.noise * math.sqrt(2 * SCORE_BINS))
-        usable = found.usable
-        yield self._bare("recalibration intercept", RECALIBRATED, line.intercept, usable=usable)
-        yield self._bare("recalibration slope", RECALIBRATED, line.slope, usable=usable)
+        moved = None if TOO_FEW in flags else line
+        yield self._alone(
+            "recalibration intercept",
+            RECALIBRATED,
+            None if moved is None else moved.intercept,
+            flags=() if moved is not None else flags,
+        )
+        yield self._alone(
+            "recalibration slope", RECALIBRATED, None if moved is None else moved.slope, flags=flags
+        )
         for place, each in enumerate(predicting):
             value = None if each.value is None else line.slope * each.value
             if value is not None and place == 0:
@@ -186,50 +213,62 @@ class HeldOut:
             yield replace(each, quantity="recalibrated coefficient", value=value)
 
     def _by_risk(self, found: Evaluation, moved: Evaluation | None) -> Iterator[Estimate]:
-        edges = ["0", *(f"{risk:.3g}" for risk in found.thresholds), "1"]
         for place, group in enumerate(found.groups):
-            key = f"{BY_RISK}{edges[group.first]} to {edges[group.last + 1]}"
-            yield self._count(key, group, usable=found.usable)
-            yield self._bare("predicted risk", key, group.predicted, usable=found.usable)
+            key = f"{BY_RISK}{found.ends[group.first]} to {found.ends[group.last + 1]}"
+            yield self._count(key, group, flags=() if found.usable else (TOO_FEW,))
+            yield self._bare("predicted risk", key, group.predicted, of=found)
             if moved is not None:
                 after = moved.groups[place].predicted
-                yield self._bare("recalibrated risk", key, after, usable=found.usable)
-            yield self._share(key, group.observed, usable=found.usable)
+                yield self._bare("recalibrated risk", key, after, of=found)
+            yield self._share(key, group.observed, of=found)
         yield from self._benefits("net benefit", found)
         if moved is not None:
             yield from self._benefits("recalibrated net benefit", moved)
 
     def _benefits(self, quantity: str, found: Evaluation) -> Iterator[Estimate]:
-        for risk, one in zip(found.thresholds, found.benefits, strict=True):
-            yield self._measure(quantity, f"{BY_RISK}{risk:.3g}", one, usable=found.usable)
+        for risk, one in found.benefits.items():
+            yield self._measure(quantity, f"{BY_RISK}{risk}", one, of=found)
 
     def _subgroup(self, label: str, histogram: Histogram, *, line: Line) -> Iterator[Estimate]:
         found = self._evaluated(histogram, line=line, purpose=f"evaluation/{label}")
-        yield self._count(label, found.whole, usable=True)
-        yield self._share(label, found.whole.observed, usable=found.usable)
-        yield self._measure("auc", label, found.auc, usable=found.usable)
-        yield self._measure("calibration intercept", label, found.intercept, usable=found.usable)
+        yield self._count(label, found.whole, flags=())
+        yield self._share(label, found.whole.observed, of=found)
+        yield self._measure("auc", label, found.auc, of=found)
+        yield self._measure("calibration intercept", label, found.intercept, of=found)
 
-    def _measure(self, quantity: str, key: str, one: Measure, *, usable: bool) -> Estimate:
-        return measured(
-            quantity, (key,), one, statistic=self.statistic, level=self.level, usable=usable
+    def _measure(self, quantity: str, key: str, one: Measure | None, *, of: Evaluation) -> Estimate:
+        return measured(quantity, (key,), one, statistic=self.statistic, level=self.level, of=of)
+
+    def _share(self, key: str, one: Share, *, of: Evaluation) -> Estimate:
+        if one.value is None or one.standard_error is None:
+            return self._alone("observed share", key, None, flags=(TOO_FEW,))
+        told = Measure(value=one.value, error=one.standard_error, lower=one.lower, upper=one.upper)
+        return self._measure("observed share", key, told, of=of)
+
+    def _bare(self, quantity: str, key: str, value: float, *, of: Evaluation) -> Estimate:
+        flags = _flags(usable=of.usable, alike=of.alike and key == HELD_OUT)
+        return self._alone(quantity, key, value if of.usable else None, flags=flags)
+
+    def _alone(
+        self, quantity: str, key: str, value: float | None, *, flags: tuple[str, ...]
+    ) -> Estimate:
+        """Return a number that follows from others and has no interval of its own."""
+        return Estimate(
+            statistic=self.statistic,
+            quantity=quantity,
+            key=(key,),
+            value=value,
+            standard_error=None,
+            lower=None,
+            upper=None,
+            level=self.level,
+            covers=Covers.SAMPLING_AND_NOISE,
+            unit="1",
+            flags=flags,
         )
 
-    def _share(self, key: str, one: Share, *, usable: bool) -> Estimate:
-        if one.value is None or one.standard_error is None:
-            return self._bare("observed share", key, 0.0, usable=False)
-        told = Measure(value=one.value, error=one.standard_error, lower=one.lower, upper=one.upper)
-        return self._measure("observed share", key, told, usable=usable)
-
-    def _bare(self, quantity: str, key: str, value: float, *, usable: bool) -> Estimate:
-        """Return a number that follows from others and has no interval of its own."""
-        alone = Measure(value=value, error=0.0, lower=value, upper=value)
-        found = self._measure(quantity, key, alone, usable=usable)
-        return replace(found, standard_error=None, lower=None, upper=None)
-
-    def _count(self, key: str, group: RiskGroup, *, usable: bool) -> Estimate:
-        found = self._counted(key, group.count, deviation=group.deviation)
-        return found if usable else replace(found, flags=(TOO_FEW,))
+    def _count(self, key: str, group: RiskGroup, *, flags: tuple[str, ...]) -> Estimate:
+        return replace(self._counted(key, group.count, deviation=group.deviation), flags=flags)
 
     def _counted(self, key: str, value: float, *, deviation: float) -> Estimate:
         width = NormalDist().inv_cdf((1 + self.level) / 2) * deviation
@@ -240,7 +279,7 @@ class HeldOut:
             value=max(value, 0.0),
             standard_error=deviation,
             lower=max(value - width, 0.0),
-            upper=max(value + width, 0.0),
+            upper=max(value, 0.0) + width,  # of a count below zero, not a point at zero
             level=self.level,
             covers=Covers.NOISE,
             unit="persons",

@@ -34,10 +34,11 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.model_estimates import Published, forecast_of, label_of, step_of
 from confide.plans.model_fit import fitted_classes
 from confide.plans.plan import Mechanism, Noisy, Question
-from confide.plans.score_bins import PLACES
+from confide.plans.score_bins import PLACES, alike
 from confide.plans.simulation import Simulation
-from confide.statistics.logistic.evaluation import Evaluation, Histogram, Predicted, judged
+from confide.statistics.logistic.evaluation import Evaluation, Histogram, judged
 from confide.statistics.logistic.held_out import HELD_OUT, measured
+from confide.statistics.logistic.predictions import Predicted
 from confide.tables.descent import (
     PARTS,
     RESIDUAL,
@@ -193,9 +194,9 @@ class MultinomialRegression:
         scale = scale_of(aggregate, dataset=dataset)
         width = 1.96 * sigma / (scale.moments * UNIT**2)
         key = ("all", "all classes")
-        rows = say.rows(found, unit=aggregate.counted, width=width, key=key)
+        weights = say.weighed(found, width=width, key=key)
         if not scale.scores:
-            return (*estimates, rows)
+            return (*estimates, weights)
         theta = by_class(
             walk(aggregate, answers, sigma=sigma, dataset=dataset).theta, classes=len(classes)
         )
@@ -209,7 +210,7 @@ class MultinomialRegression:
                 one,
                 statistic=self.id,
                 level=float(self.level),
-                usable=each.usable,
+                of=each,
             )
             for name, each in zip(classes, held, strict=True)
             for quantity, one in (
@@ -219,7 +220,7 @@ class MultinomialRegression:
                 ("brier score", each.brier),
             )
         ]
-        return (*estimates, rows, *named)
+        return (*estimates, weights, *named)
 
     def _evaluation(
         self, counts: Sequence[float], *, theta: Array, noise: float, simulation: Simulation
@@ -231,7 +232,11 @@ class MultinomialRegression:
         each = np.asarray(counts).reshape(len(theta), 2, SCORE_BINS)
         found = []
         for c in range(len(theta)):
-            told = Predicted(eta=inside[c], edges=np.log(edges[c] / (1 - edges[c])))
+            told = Predicted(
+                eta=inside[c],
+                edges=np.log(edges[c] / (1 - edges[c])),
+                alike=alike((edges[c] * RESIDUAL).tolist()),
+            )
             found.append(
                 judged(
                     Histogram(counts=each[c], noise=noise),

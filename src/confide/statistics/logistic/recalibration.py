@@ -23,15 +23,13 @@ import numpy as np
 
 from confide.plans.descent import Array
 from confide.plans.simulation import Simulation
-from confide.statistics.logistic.evaluation import (
-    AS_PREDICTED,
-    Histogram,
-    Line,
+from confide.statistics.logistic.calibration import (
+    bounded,
     calibration_in_the_large,
     calibration_line,
-    predicted,
-    with_draws,
 )
+from confide.statistics.logistic.evaluation import Histogram, with_draws
+from confide.statistics.logistic.predictions import AS_PREDICTED, Line, Predicted, predicted
 
 _LEAST_SLOPE = 0.01
 
@@ -63,15 +61,28 @@ def recalibrated(
         case Recalibration.NONE:
             return AS_PREDICTED
         case Recalibration.INTERCEPT:
-            moved = calibration_in_the_large(whole, told=told)
-            (intercept,) = _drawn(moved[:, None])
-            return Line(intercept=intercept)
+            return _moved(whole, told=told)
         case Recalibration.LINE:
-            moved, slopes = calibration_line(whole, told=told, noise=found.noise)
-            intercept, turned = _drawn(np.column_stack([moved, slopes - 1]))
-            return Line(intercept=intercept, slope=max(_LEAST_SLOPE, 1 + turned))
+            return _turned(whole, told=told, noise=found.noise)
         case _:
             assert_never(kind)
+
+
+def _moved(whole: Array, *, told: Predicted) -> Line:
+    (intercept,) = _drawn(calibration_in_the_large(whole, told=told)[:, None])
+    return Line(intercept=intercept)
+
+
+def _turned(whole: Array, *, told: Predicted, noise: float) -> Line:
+    """Return a line; one of slope 1 where risks or patients tell no other."""
+    if told.alike:
+        return _moved(whole, told=told)
+    line = np.column_stack(calibration_line(whole, told=told, noise=noise))
+    if not bounded(line[:, 1]):
+        return _moved(whole, told=told)
+    known = line[~np.isnan(line[:, 1])]
+    intercept, turned = _drawn(known - np.array([0.0, 1.0]))
+    return Line(intercept=intercept, slope=max(_LEAST_SLOPE, 1 + turned))
 
 
 def _drawn(whole: Array) -> list[float]:

@@ -227,9 +227,9 @@ class LogisticRegression:
                 estimates += say.of_term(found, place, key=(label,), step=step, slope=place > 0)
         scale = scale_of(aggregate, dataset=dataset)
         width = 1.96 * sigma / (scale.moments * UNIT**2)
-        rows = say.rows(found, unit=aggregate.counted, width=width)
+        weights = say.weighed(found, width=width)
         if not scale.scores:
-            return (*estimates, rows)
+            return (*estimates, weights)
         scores = scores_of(
             [value / scale.scores for value in answers[-scale.scored :]],
             noise=sigma / scale.scores,
@@ -245,7 +245,7 @@ class LogisticRegression:
             simulation=simulation,
         )
         predicting = [each for each in estimates if each.quantity == "prediction coefficient"]
-        return (*estimates, rows, *held.published(scores, predicting=predicting))
+        return (*estimates, weights, *held.published(scores, predicting=predicting))
 
 
 def _expected(found: Feasibility, *, values: Planned) -> Iterator[str]:

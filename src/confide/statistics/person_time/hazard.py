@@ -46,6 +46,7 @@ from confide.plans.model_estimates import (
 )
 from confide.plans.model_fit import Fit, fitted
 from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.score_bins import ALIKE
 from confide.plans.simulation import Simulation
 from confide.statistics.person_time.concordance import held_out_concordance
 from confide.statistics.person_time.horizon import HorizonGroup, horizon_groups
@@ -186,7 +187,7 @@ class HazardRegression:
         dataset: Dataset,
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
-        """Return hazard ratios, coefficients, baseline log hazards, rows and the C-statistic."""
+        """Return hazard ratios, coefficients, baseline log hazards, weights and the C-statistic."""
         aggregate, answers = self.aggregate(dataset), vector(noisy[MODEL])
         scale = scale_of(aggregate, dataset=dataset)
         sigma = math.sqrt(additive(mechanisms[MODEL]).variance())
@@ -203,30 +204,14 @@ class HazardRegression:
             label = label_of(term, self.covariates, aggregate=aggregate, dataset=dataset)
             step = step_of(term, aggregate=aggregate, dataset=dataset)
             estimates += say.of_term(found, place, key=(label,), step=step, slope=True)
-        rows = say.rows(
-            found, unit=aggregate.counted, width=1.96 * sigma / (scale.moments * UNIT**2)
-        )
+        weights = say.weighed(found, width=1.96 * sigma / (scale.moments * UNIT**2))
         if not scale.scores:
-            return (*estimates, rows)
+            return (*estimates, weights)
         held = held_out_concordance(
             [value / scale.scores for value in answers[-scale.scored :]],
             intervals=aggregate.intercepts,
             noise=sigma / scale.scores,
             simulation=simulation,
-        )
-        width = held.width(float(self.level))
-        c = Estimate(
-            statistic=self.id,
-            quantity="concordance",
-            key=("held out",),
-            value=held.value if held.usable else None,
-            standard_error=held.error if held.usable else None,
-            lower=max(0.0, held.value - width) if held.usable else None,
-            upper=min(1.0, held.value + width) if held.usable else None,
-            level=float(self.level),
-            covers=Covers.SAMPLING_AND_NOISE,
-            unit="1",
-            flags=() if held.usable else (TOO_FEW,),
         )
         theta = walk(aggregate, answers, sigma=sigma, dataset=dataset).theta
         widths = np.diff(np.array(aggregate.edges)) / aggregate.edges[-1]
@@ -238,12 +223,27 @@ class HazardRegression:
             level=float(self.level),
             simulation=simulation,
         )
-        return (*estimates, rows, c, *self._risks(groups, usable=held.usable))
+        shown = held.usable and len(groups) > 1  # none but the whole where risks are alike
+        width = held.width(float(self.level))
+        c = Estimate(
+            statistic=self.id,
+            quantity="concordance",
+            key=("held out",),
+            value=held.value if shown else None,
+            standard_error=held.error if shown else None,
+            lower=max(0.0, held.value - width) if shown else None,
+            upper=min(1.0, held.value + width) if shown else None,
+            level=float(self.level),
+            covers=Covers.SAMPLING_AND_NOISE,
+            unit="1",
+            flags=() if shown else (ALIKE,) if held.usable else (TOO_FEW,),
+        )
+        return (*estimates, weights, c, *self._risks(groups, usable=held.usable))
 
     def _risks(self, groups: Sequence[HorizonGroup], *, usable: bool) -> Iterator[Estimate]:
         """Yield predicted and observed risks by the last edge, of all and by predicted risk."""
         for place, group in enumerate(groups):
-            key = f"risk {group.first:.3g} to {group.last:.3g}" if place else "held out"
+            key = group.label if place else "held out"
             observed = Estimate(
                 statistic=self.id,
                 quantity="observed risk",

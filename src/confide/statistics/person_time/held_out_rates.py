@@ -28,9 +28,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from confide.plans.descent import Array
+from confide.plans.descent import Array, score_edges
 from confide.plans.intervals import ratio_interval
-from confide.plans.score_bins import SHARES, deviates, stretch_of
+from confide.plans.score_bins import SHARES, alike, deviates, stretch_of
 from confide.plans.simulation import Simulation
 from confide.tables.descent import SCORE_BINS
 
@@ -39,7 +39,9 @@ FEWEST = 5
 """Expected events need this many standard deviations of the noise of their sum."""
 _OVER_NOISE = 6  # of a group
 _LEAST_IN_A_GROUP = 20  # events
-_FARTHEST = 3.0  # a slope, and log rates off its line
+_OFF = 5.0  # log rates off those predicted
+_FARTHEST = 3.0  # a slope, of log rates or of their standard deviation
+_MOST_AT_THE_END = 0.01  # share of draws whose slope is as far
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,16 +94,19 @@ class RateEvaluation:
 
     Attributes:
         ratio: Observed over expected events.
-        slope: Of observed over predicted log rates.
-        concordance: C-statistic.
-        groups: By predicted rate.
+        slope: Of observed over predicted log rates; None where rates are alike, or where patients
+            do not say how far it may reach.
+        concordance: C-statistic; None where rates are alike.
+        groups: By predicted rate; none where rates are alike.
+        alike: Whether the same is predicted of everybody, all but.
         usable: Whether there are enough events.
     """
 
     ratio: Measure
-    slope: Measure
-    concordance: Measure
+    slope: Measure | None
+    concordance: Measure | None
     groups: tuple[RateGroup, ...]
+    alike: bool
     usable: bool
 
 
@@ -120,8 +125,8 @@ def evaluated_rates(
     eta = float(theta[0]) + float(np.linalg.norm(theta[1:])) * deviates(stretch)
     normal = NormalDist().inv_cdf((1 + level) / 2)
     events, time = _with_draws(found, simulation=simulation)
-    slope = _slope(events, time, eta=eta, found=found)
-    ranked = _concordance(events, time, eta=eta)
+    same = alike(score_edges(theta))
+    slope = None if same else _slope(events, time, eta=eta, found=found)
     rate = np.exp(eta).mean(axis=1)
     expected = float(np.maximum(found.time, 0) @ rate)
 
@@ -132,8 +137,8 @@ def evaluated_rates(
 
     return RateEvaluation(
         ratio=_ratio(found, rate=rate, first=0, last=SCORE_BINS - 1, normal=normal),
-        slope=measure(slope),
-        concordance=measure(ranked, least=0, most=1),
+        slope=None if slope is None else measure(slope),
+        concordance=None if same else measure(_concordance(events, time, eta=eta), least=0, most=1),
         groups=tuple(
             RateGroup(
                 first=first,
@@ -146,8 +151,9 @@ def evaluated_rates(
                 ),
                 ratio=_ratio(found, rate=rate, first=first, last=last, normal=normal),
             )
-            for first, last in _groups(found, rate=rate)
+            for first, last in ([] if same else _groups(found, rate=rate))
         ),
+        alike=same,
         usable=expected > FEWEST * found.noise * math.sqrt(SCORE_BINS),
     )
 
@@ -201,14 +207,19 @@ def _with_draws(found: Sums, *, simulation: Simulation) -> tuple[Array, Array]:
     return drawn(found.events, found.dispersion), drawn(found.time, 1.0)
 
 
-def _slope(events: Array, time: Array, *, eta: Array, found: Sums) -> Array:
-    """Return the slope of observed over predicted log rates; shape (runs,)."""
+def _slope(events: Array, time: Array, *, eta: Array, found: Sums) -> Array | None:
+    """Return the slope of observed over predicted log rates; shape (runs,).
+
+    It is sought in standard deviations of the log rates.  None where it, or that of more than a few
+    draws, is as far as it may go.
+    """
     centre = float((SHARES[:, None] * eta).sum() / eta.shape[1])
-    x = eta - centre
+    spread = float(np.sqrt(SHARES @ ((eta - centre) ** 2).mean(axis=1)))
+    x, most = (eta - centre) / spread, _FARTHEST * max(1.0, spread)
     rate = np.exp(eta).mean(axis=1)
     planned = np.maximum(float(time[0].sum()), 1e-9) * SHARES
     weight = 1 / (found.dispersion * planned * rate + found.noise**2 * (1 + rate**2))
-    a, b = np.full(len(events), centre), np.ones(len(events))
+    a, b = np.full(len(events), centre), np.full(len(events), spread)
     for _ in range(25):
         rates = np.exp(np.clip(a[:, None, None] + b[:, None, None] * x, -30, 8))
         by_a, by_b = rates.mean(axis=2), (rates * x).mean(axis=2)
@@ -219,9 +230,10 @@ def _slope(events: Array, time: Array, *, eta: Array, found: Sums) -> Array:
         )
         g0, g1 = ((off * planned * by).sum(axis=1) for by in (by_a, by_b))
         apart = np.maximum(s0 * s2 - s1**2, 1e-300)
-        a = np.clip(a + np.clip((s2 * g0 - s1 * g1) / apart, -1, 1), centre - 5, centre + 5)
-        b = np.clip(b + np.clip((s0 * g1 - s1 * g0) / apart, -1, 1), -_FARTHEST, _FARTHEST)
-    return b
+        a = np.clip(a + np.clip((s2 * g0 - s1 * g1) / apart, -1, 1), centre - _OFF, centre + _OFF)
+        b = np.clip(b + np.clip((s0 * g1 - s1 * g0) / apart, -1, 1), -most, most)
+    far = (np.abs(b) >= most) | (np.abs(a - centre) >= _OFF)
+    return None if far[0] or far.mean() > _MOST_AT_THE_END else b / spread
 
 
 def _concordance(events: Array, time: Array, *, eta: Array) -> Array:

@@ -26,8 +26,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from confide.plans.descent import Array
-from confide.plans.score_bins import SHARES, deviates, stretch_of
+from confide.plans.descent import Array, score_edges
+from confide.plans.link import FARTHEST, STEPS
+from confide.plans.score_bins import SHARES, alike, deviates, labels, may_end, stretch_of
 from confide.plans.simulation import Simulation
 from confide.tables.descent import SCORE_BINS
 
@@ -46,8 +47,9 @@ class HorizonGroup:
         error: Standard deviation of ``observed`` from sampling and noise.
         lower: Lower end of its interval.
         upper: Upper end.
-        first: Least predicted risk.
-        last: Greatest predicted risk.
+        first: First bin.
+        last: Last bin.
+        label: Range of predicted risk.
     """
 
     predicted: float
@@ -55,8 +57,9 @@ class HorizonGroup:
     error: float
     lower: float
     upper: float
-    first: float
-    last: float
+    first: int
+    last: int
+    label: str
 
 
 def horizon_groups(
@@ -69,6 +72,8 @@ def horizon_groups(
     simulation: Simulation,
 ) -> tuple[HorizonGroup, ...]:
     """Return predicted and observed risks by groups of predicted risk, the whole first.
+
+    There are no groups where slopes are so small that all have the same predicted risk.
 
     Args:
         counts: Noisy patients by interval, then outcome, then bin; then those who reached the end.
@@ -90,6 +95,9 @@ def horizon_groups(
     stretch = stretch_of(patients, noise=noise * math.sqrt(rows))
     eta = float(np.linalg.norm(slopes)) * deviates(stretch)
     risk = (1 - np.exp(-hazard * np.exp(eta))).mean(axis=1)
+    edges = score_edges(np.concatenate([[0.0], slopes]))
+    between = 1 - np.exp(-hazard * np.exp(np.array(edges) / STEPS - FARTHEST))
+    ends = labels((0.0, *between.tolist(), 1.0))
     normal = NormalDist().inv_cdf((1 + level) / 2)
 
     def group(first: int, last: int) -> HorizonGroup:
@@ -103,14 +111,13 @@ def horizon_groups(
             error=error,
             lower=max(0.0, value - normal * error),
             upper=min(1.0, value + normal * error),
-            first=float(risk[first]),
-            last=float(risk[last]),
+            first=first,
+            last=last,
+            label=f"risk {ends[first]} to {ends[last + 1]}",
         )
 
-    return tuple(
-        group(first, last)
-        for first, last in ((0, SCORE_BINS - 1), *_groups(total, noise=noise, rows=rows))
-    )
+    apart = [] if alike(edges) else _groups(total, noise=noise, rows=rows, ends=ends)
+    return tuple(group(first, last) for first, last in ((0, SCORE_BINS - 1), *apart))
 
 
 def _life_table(exits: Array) -> Array:
@@ -127,12 +134,13 @@ def _life_table(exits: Array) -> Array:
     return np.asarray(1 - np.prod(1 - np.clip(share, 0, 1), axis=1))
 
 
-def _groups(total: int, *, noise: float, rows: int) -> list[tuple[int, int]]:
+def _groups(total: int, *, noise: float, rows: int, ends: Sequence[str]) -> list[tuple[int, int]]:
     """Return first and last bin of groups with many more patients than noise, by planned shares."""
     start, groups = 0, []
     for last in range(SCORE_BINS):
         spread = _OVER_NOISE * noise * math.sqrt(rows * (last + 1 - start))
-        if total * float(SHARES[start : last + 1].sum()) >= max(_LEAST_IN_A_GROUP, spread):
+        many = total * float(SHARES[start : last + 1].sum()) >= max(_LEAST_IN_A_GROUP, spread)
+        if many and may_end(ends, start=start, last=last):
             groups.append((start, last))
             start = last + 1
     if not groups:

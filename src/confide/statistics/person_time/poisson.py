@@ -140,7 +140,7 @@ class PoissonRegression:
         dataset: Dataset,
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
-        """Return rate ratios, coefficients, those that predict, rows, and the evaluation."""
+        """Return rate ratios, coefficients, those that predict, weights, and the evaluation."""
         aggregate, answers = self.aggregate(dataset), vector(noisy[MODEL])
         sigma = math.sqrt(additive(mechanisms[MODEL]).variance())
         found = fitted(aggregate, answers, sigma=sigma, dataset=dataset)
@@ -152,13 +152,11 @@ class PoissonRegression:
             step = step_of(term, aggregate=aggregate, dataset=dataset)
             estimates += say.of_term(found, place, key=(label,), step=step, slope=place > 0)
         scale = scale_of(aggregate, dataset=dataset)
-        rows = say.rows(
-            found, unit=aggregate.counted, width=1.96 * sigma / (scale.moments * UNIT**2)
-        )
+        weights = say.weighed(found, width=1.96 * sigma / (scale.moments * UNIT**2))
         if not scale.scored:
-            return (*estimates, rows)
+            return (*estimates, weights)
         held = self._held_out(answers, sigma=sigma, dataset=dataset, simulation=simulation)
-        return (*estimates, rows, *held)
+        return (*estimates, weights, *held)
 
     def _held_out(
         self, answers: Sequence[int], *, sigma: float, dataset: Dataset, simulation: Simulation

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from confide.plans.estimates import Covers, Estimate
+from confide.plans.score_bins import ALIKE, UNBOUNDED, labels
 from confide.statistics.person_time.held_out_rates import Measure, RateEvaluation
 
 HELD_OUT = "held out"
@@ -22,28 +23,29 @@ def published_rates(
         rate: Bound of the events over that of the person-time.
         unit: Of a rate.
     """
+    missing = TOO_FEW if not found.usable else ALIKE if found.alike else UNBOUNDED
 
-    def one(quantity: str, key: str, measure: Measure, *, times: float = 1.0) -> Estimate:
-        bounded = measure.lower is not None and measure.upper is not None
-        shown = found.usable and bounded
+    def one(quantity: str, key: str, measure: Measure | None, *, times: float = 1.0) -> Estimate:
+        unbounded = measure is not None and (measure.lower is None or measure.upper is None)
+        shown = None if unbounded or not found.usable else measure
         return Estimate(
             statistic=statistic,
             quantity=quantity,
             key=(key,),
-            value=times * measure.value if shown else None,
-            standard_error=times * measure.error if shown else None,
-            lower=times * measure.lower if shown and measure.lower is not None else None,
-            upper=times * measure.upper if shown and measure.upper is not None else None,
+            value=None if shown is None else times * shown.value,
+            standard_error=None if shown is None else times * shown.error,
+            lower=None if shown is None or shown.lower is None else times * shown.lower,
+            upper=None if shown is None or shown.upper is None else times * shown.upper,
             level=level,
             covers=Covers.SAMPLING_AND_NOISE,
             unit="1" if quantity != "observed rate" else unit,
-            flags=() if shown else (TOO_FEW,),
+            flags=() if shown is not None else (TOO_FEW if unbounded else missing,),
         )
 
     def by_rate() -> Iterator[Estimate]:
-        for group in found.groups:
-            predicted = group.predicted * rate
-            key = f"predicted rate {predicted:.3g}"
+        rates = [group.predicted * rate for group in found.groups]
+        for group, predicted, label in zip(found.groups, rates, labels(rates), strict=True):
+            key = f"predicted rate {label}"
             yield one(RATIO, key, group.ratio)
             yield one("observed rate", key, group.ratio, times=predicted)
 

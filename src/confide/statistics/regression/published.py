@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.plans.estimates import Covers, Estimate
+from confide.plans.estimates import Covers, Estimate, near_zero
 from confide.plans.intervals import Component, ratio_interval, variance
 from confide.plans.student import student_width
 from confide.statistics.regression.least_squares import Fit
@@ -124,7 +124,9 @@ def _whole(
 
     def estimate(quantity: str, ends: tuple[float, float, float], *, unit: str) -> Estimate:
         value, lower, upper = ends
-        flags = () if known else (RIDGE,) if found.ridge else (TOO_FEW,)
+        flags: tuple[str, ...] = () if known else (RIDGE,) if found.ridge else (TOO_FEW,)
+        if known and quantity == "residual sd":
+            flags = near_zero(lower)
         return Estimate(
             statistic=statistic,
             quantity=quantity,

@@ -146,7 +146,7 @@ def incidence_band(table: ExitTable, *, cause: int, level: float) -> Banded:
 def quantile_time(band: Banded, *, share: float, edges: Array) -> Banded:
     """Return when a survival band falls to ``share`` [BC82], (..., arms), in steps of the grid.
 
-    NaN where it does not; an upper end that is not reached is the horizon's last time + 1.
+    NaN where it does not; an upper end that is not reached is cut at the horizon.
     """
     value, lower, upper = (
         reached(np.nan_to_num(curve, nan=1.0), share=share, edges=edges)
@@ -254,7 +254,8 @@ def _counts(
 ) -> Banded:
     """Return monotone counts ≥ 0, sums of the cells ``of``, (bins + 1, causes + 1, *sums).
 
-    Half a step of the lattice is added to their intervals.
+    Half a step of the lattice is added to their intervals.  Of one that noise took below 0 the
+    interval reaches from 0 by half its width: it is near 0, and not known to be 0.
     """
     slopes = of.reshape(-1, *of.shape[2:])
     one = np.zeros(table.exits.shape[-2:])  # the patients at hand are no sample
@@ -265,7 +266,7 @@ def _counts(
     return Banded(
         value=shown,
         lower=np.minimum(np.maximum(value - half, 0.0), shown),
-        upper=np.maximum(np.maximum(value + half, 0.0), shown),
+        upper=np.maximum(np.maximum(value, 0.0) + half, shown),
         error=np.broadcast_to(np.sqrt(noise.noise), value.shape),
     )
 

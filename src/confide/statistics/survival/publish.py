@@ -123,6 +123,7 @@ class _Writer:
         covers: Covers = Covers.SAMPLING_AND_NOISE,
         flags: tuple[str, ...] = (),
     ) -> Estimate:
+        """Return a number; one that may lie beyond the horizon has no upper end."""
         value, lower, upper, error = (
             float(each[place]) * scale for each in (of.value, of.lower, of.upper, of.error)
         )
@@ -134,7 +135,7 @@ class _Writer:
             value=value if known else None,
             standard_error=error if known and np.isfinite(error) else None,
             lower=lower if known else None,
-            upper=upper if known else None,
+            upper=upper if known and OPEN not in flags else None,
             level=float(self.spec.level),
             covers=covers,
             unit=unit,

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from confide.plans import pooled
 from confide.plans.consistency import Consistent, Weights, whole_parts
-from confide.plans.estimates import AT_BOUND, Covers, Estimate, at_bound
+from confide.plans.estimates import AT_BOUND, Covers, Estimate, at_bound, near_zero
 from confide.plans.intervals import Component
 from confide.plans.pooled import Column, Found
 from confide.plans.simulation import Simulation
@@ -206,13 +206,14 @@ class Body:
             covers=Covers.SAMPLING_AND_NOISE,
             flags=(*few, *at_bound(found.value)),
         )
+        spread = summaries.deviation(column, self.places[place])
         yield self._published(
             "sd",
             at,
-            summaries.deviation(column, self.places[place]),
+            spread,
             unit=of.unit,
             factor=float(line.reach),
-            flags=few,
+            flags=(*few, *near_zero(spread.lower)),
         )
 
     def _quartiles(

@@ -18,6 +18,7 @@ from confide.plans.cumulative import Ends, cell_edges, given_edges
 from confide.plans.intervals import noise_component
 from confide.plans.mechanisms import additive
 from confide.plans.plan import Mechanism
+from confide.privacy.exact import takes_numbers
 from confide.tables.aggregate import Aggregate, MomentAggregate, Ones
 from confide.tables.bound_contributions import ContributionBounds
 from confide.tables.expression import (
@@ -45,6 +46,7 @@ class Summary(enum.Enum):
     MEDIAN_IQR = "median-iqr"
 
 
+@takes_numbers
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Characteristic:
     """One variable of the table.

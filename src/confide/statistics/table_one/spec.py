@@ -31,6 +31,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError
+from confide.plans.cell_means import aside_note
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.intervals import Component, median_error, noise_component, quantile
@@ -211,12 +212,18 @@ def _weight(line: Line, asked: Question, *, measure: Measure) -> Fraction:
             assert_never(measure)
 
 
+_AT_A_BOUND = math.sqrt(2.5)
+"""Times the error in the middle: (1−t)² + (½−t)² + t² is ½ there and 5/4 at a bound."""
+
+
 def _note(line: Line, *, half: float) -> str:
     match line.way:
         case Way.COUNTS:
             return f"{line.variable}: shares ±{100 * half:.2g} %"
         case Way.MOMENTS:
-            return f"{line.variable}: mean ±{half:.2g} {line.domain.unit}".rstrip()
+            shown = f"{line.variable}: mean ±{half:.2g} {line.domain.unit}".rstrip()
+            aside = aside_note(of=line.domain, widest=half * _AT_A_BOUND, aside=0.0)
+            return f"{shown}, {aside}"
         case Way.HISTOGRAM:
             return f"{line.variable}: median ±{half:.2g} {line.domain.unit}".rstrip()
         case _:

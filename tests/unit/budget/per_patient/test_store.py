@@ -45,7 +45,7 @@ def test_what_everybody_pays_is_paid_by_patients_who_are_met_later(site):
 def test_who_cannot_pay_what_everybody_pays_is_left_out_without_rows_of_their_own(site):
     site.release("a", [0, 1], [FEMTO, 1])
     held = site.reserve("b", nano=NANO)
-    site.ledger.start_reading(held)
+    site.begin(held)
     inside, tag = site.charge(held, [1], [0], everybody=HALF, count=2)
     site.ledger.commit(held, payload=b"p", members=tag)
     assert inside.all()
@@ -84,7 +84,7 @@ def test_a_burned_entry_without_a_membership_charges_everybody_its_whole_loss(si
 
 def test_a_burned_entry_with_a_membership_charges_what_that_says(site):
     held = site.reserve("burned", nano=NANO)
-    site.ledger.start_reading(held)
+    site.begin(held)
     site.charge(held, [0], [HALF])
     site.ledger.burn(held, incident="x")
     assert site.release("a", [0, 1], [HALF + 1, FEMTO]).tolist() == [False, True]
@@ -97,8 +97,8 @@ def test_a_charge_that_was_given_back_charges_nobody(site):
 
 def test_two_releases_at_once_do_not_both_take_what_is_left(site):
     one, two = (site.reserve(key, nano=NANO) for key in "ab")
-    site.ledger.start_reading(one)
-    site.ledger.start_reading(two)
+    site.begin(one)
+    site.begin(two)
     other = PatientStore(site.folder / "patients", lineage=LINEAGE, hash_key=KEY)
     assert site.charge(one, [0], [FEMTO])[0].all()
     site.store, mine = other, site.store
@@ -185,7 +185,7 @@ def test_the_next_process_knows_what_was_spent_with_and_without_the_cache(site):
 def test_a_patient_keeps_their_number_through_snapshots_and_preparations(site):
     site.release("a", [0, 1, 2], [FEMTO, 1, 1])
     held = site.reserve("b", nano=NANO)
-    site.ledger.start_reading(held)
+    site.begin(held)
     other_way = identities(3)[::-1]
     bill_of = site.store.charge
     from confide.budget.per_patient.bill import Bill
@@ -261,7 +261,7 @@ def test_the_tag_in_the_ledger_says_nothing_of_the_membership(tmp_path):
     for name in ("one", "two"):
         site = Site(tmp_path / name)
         held = site.reserve("a", nano=NANO)
-        site.ledger.start_reading(held)
+        site.begin(held)
         nonce = name.encode().ljust(32)
         from confide.budget.per_patient.bill import Bill
 

@@ -57,6 +57,15 @@ def test_any_twelve_months_may_hold_twice_a_calendar_years_cap():
     assert [each.refused_by for each in refused.played] == [(), ("ethics-annual",)]
 
 
+@pytest.mark.parametrize("years", [1, 2, 4])
+def test_a_rolling_cap_that_was_kept_is_not_shown_as_passed(years):
+    rolling = replace(ANNUAL, window=Window.ROLLING)
+    policy = replace(textbook((40, 40, 400)), caps=(rolling,))
+    found = play(policy, years=years)
+    assert len([each for each in found.played if not each.refused_by]) >= 2 * years
+    assert all(use.spent <= use.limit for use in found.uses)
+
+
 def test_a_cap_that_drops_refuses_nothing_and_says_which_profile_is_left_out():
     drop = replace(ANNUAL, enforce=Enforce.DROP)
     profile = Profile(id="frequent", releases=("rare-q1", "rare-q2", "rare-q3"), why="recall")

@@ -1,0 +1,1 @@
+"""How numbers, marks and words look: cells, axes, charts, sentences; it knows no statistic."""

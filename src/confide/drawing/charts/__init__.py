@@ -1,0 +1,1 @@
+"""Marks and figures that statistics share; they know no statistic."""

@@ -1,0 +1,80 @@
+"""A chart with what a reader needs beside it, and as it was drawn."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from confide.drawing.charts.render import Drawing, draw, svg_of
+from confide.drawing.charts.vega import Chart, Spec
+from confide.errors import ContractError
+from confide.regular_file import write_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Figure:
+    """A figure of a report.
+
+    Attributes:
+        chart: Its specification in Vega-Lite.
+        title: Its title, also the start of its text alternative.
+        notes: What the chart leaves out or draws in a special way.
+        alt: Its text alternative, where that is not title and headline of its statistic.
+    """
+
+    chart: Chart
+    title: str
+    notes: tuple[str, ...]
+    alt: str = ""
+
+    @property
+    def spec(self) -> Spec:
+        """The chart in Vega-Lite, with its numbers."""
+        return self.chart.to_dict()
+
+    def save(self, path: str | Path) -> None:
+        """Write it as .svg or .png, or as .json its Vega-Lite; over what was there.
+
+        Raises:
+            ContractError: If the name ends in anything else, or the figure cannot be drawn.
+        """
+        path = Path(path)
+        match path.suffix.lower():
+            case ".svg":
+                content = self._drawn().svg.encode()
+            case ".png":
+                content = self._drawn().png
+            case ".json":
+                content = json.dumps(self.spec, ensure_ascii=False).encode()
+            case _:
+                raise ContractError(
+                    f"A figure cannot be saved as {path.name!r}.",
+                    hint="Its name ends in .svg, .png or .json.",
+                )
+        write_bytes(path, content)
+
+    def _drawn(self) -> Drawing:
+        try:
+            return draw(self.chart)
+        except ValueError:
+            raise ContractError(f"The figure {self.title!r} cannot be drawn.") from None
+
+    def __repr__(self) -> str:
+        return f"<Figure: {self.title}>"
+
+    def _repr_svg_(self) -> str:
+        return svg_of(self.chart)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plate:
+    """A figure as drawn.
+
+    Attributes:
+        name: Of its files, without suffix.
+        figure: What was drawn.
+        drawing: The same as SVG and PNG; None where it could not be drawn.
+    """
+
+    name: str
+    figure: Figure
+    drawing: Drawing | None

@@ -1,0 +1,169 @@
+"""Forest plots: effects with their intervals beside a dashed line at no effect.
+
+Coefficients of numbers are drawn per step of a round size, about a fifth of the declared range, so
+that all of them are in the unit of the outcome and can be compared by eye.
+
+References:
+    [LC01] Lewis, Clarke. Forest plots: trying to see the wood and the trees. BMJ 322, 2001.
+        https://doi.org/10.1136/bmj.322.7300.1479
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from confide.drawing.cells import Cell
+from confide.drawing.charts.marks import Frame, dots, row_of, side_by_side
+from confide.drawing.charts.style import MUTED
+from confide.drawing.charts.subject import Drawn, Subject
+from confide.drawing.charts.vega import Chart, field, mark
+from confide.drawing.conditions import label
+from confide.drawing.numbers import clean
+from confide.drawing.quantities import quantity_text
+from confide.drawing.words import Words
+from confide.tables.relation import domain, resolve
+from confide.tables.schema import Dataset
+
+
+def compared(subject: Subject) -> Drawn:
+    """Return the groups' own numbers and, beside them, their difference."""
+    cells, words = subject.cells, subject.words
+    unit = subject.axis(cells)
+    groups = [cell for cell in cells if cell.quantity in ("share", "mean")]
+    effects = [cell for cell in cells if cell.quantity == "difference" and cell.value is not None]
+    left = _plain(groups, title=unit, words=words)
+    if not effects:
+        return left, ()
+    name = quantity_text("difference", words=words)
+    right = null_line() + _plain(effects, title=unit, words=words)
+    what = quantity_text(groups[0].quantity, words=words)
+    return side_by_side([(what, left), (name, right)]), (words.say("chart.forest"),)
+
+
+def shares(subject: Subject) -> Drawn:
+    """Return the share of each ordered category."""
+    chosen = [cell for cell in subject.cells if cell.quantity == "share"]
+    return _plain(chosen, title=subject.axis(subject.cells), words=subject.words), ()
+
+
+def departures(subject: Subject) -> Drawn:
+    """Return how far each cell is from independence."""
+    cells, words = subject.cells, subject.words
+    unit = subject.axis(cells)
+    chosen = [cell for cell in cells if cell.quantity == "departure" and cell.value is not None]
+    if not chosen:
+        chosen = [cell for cell in cells if cell.value is not None]
+        return _plain(chosen, title=unit, words=words), ()
+    title = words.say("axis.column", column=unit, unit=quantity_text("departure", words=words))
+    return null_line() + _plain(chosen, title=title, words=words), (words.say("chart.forest"),)
+
+
+def coefficients(subject: Subject) -> Drawn:
+    """Return the coefficients of a regression, each per step of a round size."""
+    cells, statistic, dataset = subject.cells, subject.statistic, subject.dataset
+    words = subject.words
+    chosen = [cell for cell in cells if cell.quantity == "coefficient" and cell.value is not None]
+    if not chosen:
+        return _plain([c for c in cells if c.value is not None], title="", words=words), ()
+    scaled = [_scaled(cell, statistic=statistic, dataset=dataset, words=words) for cell in chosen]
+    outcome = domain(
+        resolve(statistic.outcome, table=statistic.table, dataset=dataset), dataset=dataset
+    )
+    shown = clean(words.unit(outcome.unit))
+    name = label(statistic.outcome)
+    change = words.say("axis.change", column=name)
+    title = words.say("axis.column", column=change, unit=shown) if shown else change
+    notes = [words.say("chart.forest"), words.say("chart.scaled")]
+    if all(cell.outer is None for cell in chosen):
+        notes.append(words.say("chart.no-intervals"))
+    return null_line() + _plain(scaled, title=title, words=words), tuple(notes)
+
+
+def ratios(subject: Subject) -> Drawn:
+    """Return odds, rate or hazard ratios on a logarithmic axis, each per step of a round size."""
+    cells, words = subject.cells, subject.words
+    chosen = [cell for cell in cells if cell.quantity == "coefficient" and cell.value is not None]
+    notes = [words.say("chart.forest"), words.say("chart.ratios")]
+    if not chosen:  # one look has what predicts, after its intercept
+        predicting = [cell for cell in cells if cell.quantity == "prediction coefficient"]
+        chosen = [cell for cell in predicting[1:] if cell.value is not None]
+        notes.append(words.say("chart.no-intervals"))
+    if not chosen:
+        return _plain([c for c in cells if c.value is not None], title="", words=words), ()
+    scaled = [
+        _exponential(
+            _scaled(cell, statistic=subject.statistic, dataset=subject.dataset, words=words)
+        )
+        for cell in chosen
+    ]
+    figure = null_line(1.0) + _plain(scaled, title=subject.axis_of("1"), words=words, log=True)
+    return figure, tuple(notes)
+
+
+def _exponential(cell: Cell) -> Cell:
+    """Return the logarithm of a ratio as the ratio."""
+
+    def power(value: float) -> float:
+        return math.exp(max(-30.0, min(30.0, value)))
+
+    ends = None if cell.outer is None else (power(cell.outer[0]), power(cell.outer[1]))
+    return replace(cell, value=None if cell.value is None else power(cell.value), outer=ends)
+
+
+def _scaled(
+    cell: Cell,
+    *,
+    statistic: Any,
+    dataset: Dataset,
+    words: Words,
+) -> Cell:
+    name, *rest = cell.key
+    if name not in statistic.covariates:  # a contrast of categories is in the outcome's unit
+        return cell
+    of = domain(resolve(name, table=statistic.table, dataset=dataset), dataset=dataset)
+    step = round_step(float((of.upper - of.lower) * of.scale))
+    amount = words.amount(f"{step:g}", of.unit or "1")
+    key = words.say("chart.per-step", name=label(name), step=amount)
+    ends = None if cell.outer is None else (cell.outer[0] * step, cell.outer[1] * step)
+    value = None if cell.value is None else cell.value * step
+    return replace(cell, key=(key, *rest), value=value, outer=ends)
+
+
+def round_step(span: float) -> float:
+    """Return a round number, 1, 2 or 5 times a power of ten, of about a fifth of ``span``.
+
+    Example:
+        >>> round_step(80.0), round_step(45.0), round_step(1.0)
+        (20.0, 10.0, 0.2)
+    """
+    fifth = span / 5
+    power = 10.0 ** math.floor(math.log10(fifth))
+    return float(min((factor * power for factor in (1, 2, 5, 10)), key=lambda s: abs(s - fifth)))
+
+
+def null_line(at: float = 0.0) -> Chart:
+    """Return a dashed line across all groups at no effect."""
+    data = [{"value": at}]
+    rule = mark("rule", data, color=MUTED, strokeDash=[4, 4], strokeWidth=1.2)
+    return rule.encode(x=field("value:Q"))
+
+
+def _plain(cells: Sequence[Cell], *, title: str, words: Words, log: bool = False) -> Chart:
+    """Return one dot a cell; a second key becomes a series."""
+    across = tuple(dict.fromkeys(clean(c.key[-1]) for c in cells if len(c.key) > 1))
+    two_way = 1 < len(across) <= 5
+    rows = [
+        row_of(
+            cell,
+            group=words.say("key.joint").join(
+                clean(part) for part in (cell.key[:-1] if two_way else cell.key)
+            ),
+            series=clean(cell.key[-1]) if two_way else "",
+            missing=words.say("comma").join(words.say(f"flag.{f}.short") for f in cell.flags),
+        )
+        for cell in cells
+    ]
+    groups = tuple(dict.fromkeys(row["group"] for row in rows))
+    frame = Frame(groups=groups, x_title=title, series=across if two_way else (), log=log)
+    return dots(rows, frame=frame)

@@ -1,0 +1,151 @@
+"""What one step of a measurement is worth, and how far one unit or the noise moves it.
+
+*Privacy:* reads the plan, which is public.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from confide.drawing.numbers import clean, significant
+from confide.drawing.words import Words
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
+from confide.noise.threshold import KeyThreshold
+from confide.plans.factorized import STEPS
+from confide.plans.plan import Measurement, Mechanism
+from confide.tables.aggregate import (
+    Centred,
+    CentredSquare,
+    KeyedAggregate,
+    MomentAggregate,
+    Ones,
+    Plain,
+    Product,
+    reads,
+)
+from confide.tables.degrees import DegreeAggregate
+from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate
+from confide.tables.descent_scale import scale_of
+from confide.tables.expression import Expression
+from confide.tables.factorized import FactorizedAggregate
+from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import RankedCells, RankedFeatures, one_row
+from confide.tables.relation import domain
+from confide.tables.schema import Dataset
+from confide.tables.square_root import ONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """What one step of a measurement is worth.
+
+    Attributes:
+        step: Physical value of one step.
+        units: Codes of the units that are multiplied.
+    """
+
+    step: Fraction
+    units: tuple[str, ...]
+
+    def text(self, canonical: float, *, words: Words) -> str:
+        """Return a number of steps as a physical amount.
+
+        Example:
+            >>> from confide.drawing.words import load_words
+            >>> Grid(step=Fraction(1, 10), units=("kg", "kg", "mm[Hg]")).text(
+            ...     25, words=load_words("en")
+            ... )
+            '2.5 (kg)²·mmHg'
+        """
+        number = significant(float(self.step) * canonical)
+        known = [code for code in self.units if words.unit(code)]
+        if len(known) < 2:
+            return words.amount(number, known[0] if known else "1")
+        shown = []
+        for code in dict.fromkeys(known):
+            unit = clean(words.unit(code))
+            match known.count(code):
+                case 1:
+                    shown.append(unit)
+                case 2:
+                    shown.append(words.say("bounded.squared", unit=unit))
+                case power:
+                    shown.append(f"({unit})^{power}")
+        return words.say("amount", value=number, unit="·".join(shown))
+
+
+def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
+    """Return what one step of a measurement is worth."""
+    aggregate = measurement.aggregate
+    if isinstance(aggregate, KeyedAggregate | DegreeAggregate):
+        return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
+    if isinstance(aggregate, DescentAggregate):
+        scale = scale_of(aggregate, dataset=dataset)
+        one = UNIT if aggregate.one_look else UNIT * RESIDUAL
+        return Grid(step=Fraction(1, scale.gradients[-1] * one), units=("1",))
+    if isinstance(aggregate, PooledAggregate):  # in the groups of full weight
+        heaviest = max(aggregate.weights, default=1)
+        return Grid(step=Fraction(1, heaviest), units=(measurement.sensitivity.unit,))
+    if isinstance(aggregate, RankedCells):
+        return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
+    if isinstance(aggregate, RankedFeatures):  # one patient's largest contribution is the unit
+        worth = one_row(aggregate, dataset=dataset)
+        return Grid(step=Fraction(1, worth), units=("persons",))
+    if isinstance(aggregate, MomentAggregate):
+        return _grid((aggregate.of,) * aggregate.degree, dataset=dataset)
+    if isinstance(aggregate, FactorizedAggregate):
+        return Grid(
+            step=Fraction(1, ONE), units=(measurement.sensitivity.unit.removeprefix(STEPS),)
+        )
+    match aggregate.value:
+        case Ones():
+            return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
+        case Plain() | Centred() | Product() as value:
+            return _grid(reads(value), dataset=dataset)
+        case CentredSquare(of=expression):
+            return _grid((expression, expression), dataset=dataset)
+        case _:
+            assert_never(aggregate.value)
+
+
+def _grid(factors: Sequence[Expression], *, dataset: Dataset) -> Grid:
+    domains = [domain(factor, dataset=dataset) for factor in factors]
+    return Grid(
+        step=math.prod((of.scale for of in domains), start=Fraction(1)),
+        units=tuple(of.unit for of in domains),
+    )
+
+
+def moved_text(measurement: Measurement, *, grid: Grid, words: Words) -> str:
+    """Return how far one unit moves what is noised, or one choice over another."""
+    moved = measurement.sensitivity
+    match measurement.mechanism:
+        case SetSelection():
+            return grid.text(moved.set_reach, words=words)
+        case Peeling():
+            return grid.text(moved.reach, words=words)
+        case _:
+            return grid.text(moved.l1, words=words)
+
+
+def error_at(mechanism: Mechanism, level: float) -> float:
+    """Return how wide the noise is, or the lead that is enough to be chosen, at this chance.
+
+    Example:
+        >>> error_at(DiscreteLaplace(scale=Fraction(2)), 0.95)
+        6
+    """
+    match mechanism:
+        case SetSelection() | Peeling():
+            return mechanism.lead(level)
+        case KeyThreshold():
+            return mechanism.noise().half_width(level)
+        case DiscreteLaplace() | DiscreteGaussian():
+            return mechanism.half_width(level)
+        case _:
+            assert_never(mechanism)

@@ -1,0 +1,208 @@
+"""Whom a statistic is about, and what values of patients it is made of, in words.
+
+A row whose value or group is unknown is left out of a statistic, so the words name every such
+value: the mean of a column is about those in whom it was measured.
+
+*Privacy:* reads the plan, which is public.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from confide.drawing.conditions import condition_text, expression_text, label, value_text
+from confide.drawing.words import Words
+from confide.plans.plan import Measurement, Plan, Statistic
+from confide.tables.aggregate import (
+    Aggregate,
+    KeyedAggregate,
+    MomentAggregate,
+    reads,
+)
+from confide.tables.degrees import DegreeAggregate
+from confide.tables.descent import DescentAggregate
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    Expression,
+    Holds,
+    OrMissing,
+    PartOf,
+    QualityOf,
+    ValueOf,
+)
+from confide.tables.factorized import FactorizedAggregate
+from confide.tables.filter import All, Between, Everything, Predicate
+from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
+from confide.tables.pooled import PooledAggregate
+from confide.tables.ranked import RankedCells, RankedFeatures
+from confide.tables.relation import domain
+from confide.tables.schema import Dataset
+from confide.tables.unknown import beyond, can_be_unknown
+
+_MOST_BINS = 12
+_MOST_NAMES = 20
+
+
+def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    """Return whom the statistic is about: its table, its conditions, and what must be known."""
+    dataset = plan.dataset
+    measurements = plan.of(statistic.id)
+    asked, present = present_in(measurements[0].aggregate.relation.where)
+    where = condition_text(asked, dataset=dataset, words=words)
+    table = str(getattr(statistic, "table", ""))
+    what = "patients" if dataset.keeps_one_row(table) else "records"
+    parts = {"table": label(table)}
+    if what == "patients" and label(table) == what:
+        what, parts = "only-patients", {}  # not: patients in patients
+    unsure = dict.fromkeys(
+        expression_text(expression, dataset=dataset, words=words)
+        for expression in (*present, *read_by(measurements))
+        if can_be_unknown(expression, table=table, dataset=dataset, where=asked)
+    )
+    if unsure:
+        names = list(unsure)
+        few = names if len(names) <= _MOST_NAMES else [*names[:_MOST_NAMES], "…", names[-1]]
+        known = words.listed(few)
+        if where:
+            return words.say(f"about.{what}.some-known", where=where, known=known, **parts)
+        return words.say(f"about.{what}.known", known=known, **parts)
+    if where:
+        return words.say(f"about.{what}.some", where=where, **parts)
+    return words.say(f"about.{what}.all", **parts)
+
+
+def present_in(where: Predicate) -> tuple[Predicate, tuple[Expression, ...]]:
+    """Return the conditions on values, and the expressions that must only be known."""
+    known, asked = [], []
+    for part in _parts(where):
+        match part:
+            case Between(of=of, lower=None, upper=None):
+                known.append(of)
+            case _:
+                asked.append(part)
+    rest: Predicate = All(of=tuple(asked)) if asked else Everything()
+    return (where if not known else rest), tuple(known)
+
+
+def _parts(where: Predicate) -> Iterator[Predicate]:
+    """Yield the conditions that all must hold, however they are nested."""
+    if isinstance(where, All):
+        for part in where.of:
+            yield from _parts(part)
+    else:
+        yield where
+
+
+def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
+    """Return every expression whose value a row must have to be counted, in order of first use."""
+    found: dict[Expression, None] = {}
+    for measurement in measurements:
+        match measurement.aggregate:
+            case Aggregate(axes=axes, value=value):
+                found |= dict.fromkeys((*reads(value), *axes))
+            case MomentAggregate(axes=axes, of=ColumnOf() | ValueOf() as of, missing=True):
+                found |= dict.fromkeys((OrMissing(of=of), *axes))
+            case PooledAggregate(of=pooled):
+                found |= dict.fromkeys(pooled.axes)
+            case FactorizedAggregate(axes=axes):
+                found |= dict.fromkeys(axes)
+            case MomentAggregate(axes=axes, of=of):
+                found |= dict.fromkeys((of, *axes))
+            case KeyedAggregate(key=key):
+                found[key] = None
+            case DegreeAggregate():
+                pass
+            case DescentAggregate(covariates=covariates, outcome=outcome, exposure=time):
+                found |= dict.fromkeys((*covariates, outcome, *(() if time is None else (time,))))
+            case RankedCells(axes=axes):
+                found |= dict.fromkeys(axes)
+            case RankedFeatures(features=features, outcome=outcome):
+                found |= dict.fromkeys((*features, outcome))
+            case _:
+                assert_never(measurement.aggregate)
+    return tuple(found)
+
+
+def made_of(expressions: Sequence[Expression], *, dataset: Dataset, words: Words) -> list[str]:
+    """Return a sentence a bin and a per-patient value among the expressions, in order of use."""
+    said: dict[str, None] = {}
+    for expression in expressions:
+        said |= dict.fromkeys(_made_of(expression, dataset=dataset, words=words))
+    return list(said)
+
+
+def _made_of(expression: Expression, *, dataset: Dataset, words: Words) -> Iterator[str]:
+    match expression:
+        case BinOf(of=inner):
+            name = expression_text(expression, dataset=dataset, words=words)
+            of = expression_text(inner, dataset=dataset, words=words)
+            bins = domain(expression, dataset=dataset).keys
+            parts = {
+                "of": of,
+                "bins": words.listed(
+                    bins if len(bins) <= _MOST_BINS else (*bins[:2], "…", bins[-1])
+                ),
+                "rest": words.say("made.rest") if beyond(expression, dataset=dataset) else "",
+            }
+            yield (
+                words.say("made.own-bins", **parts)
+                if name == of
+                else words.say("made.bins", name=name, **parts)
+            )
+            yield from _made_of(inner, dataset=dataset, words=words)
+        case PartOf(of=inner) | OrMissing(of=inner):
+            yield from _made_of(inner, dataset=dataset, words=words)
+        case ValueOf(name=name):
+            yield from _value(name, dataset=dataset, words=words)
+        case ColumnOf() | Holds() | QualityOf():
+            return
+        case _:
+            assert_never(expression)
+
+
+def _value(name: str, *, dataset: Dataset, words: Words) -> Iterator[str]:
+    value = dataset.value(name)
+    shown = label(name)
+    match value:
+        case AtEnd(which=which, table=table, column=column, by=by, before=before):
+            yield words.say(
+                f"made.{which.value}",
+                name=shown,
+                column=label(column),
+                by=label(by),
+                before=words.say("made.before", name=label(before)) if before else "",
+                rows=_rows(value, dataset=dataset, words=words),
+            )
+            taken = dataset.table(table).column(column)
+            if taken.lower is not None and taken.upper is not None:
+                of = taken.domain()
+                low, high = (value_text(end, of=of, words=words) for end in (of.lower, of.upper))
+                yield words.say("made.range", column=label(column), lower=low, upper=high)
+            if before is not None:
+                yield from _value(before, dataset=dataset, words=words)
+        case HasAny():
+            rows = _rows(value, dataset=dataset, words=words)
+            yield words.say("made.any", name=shown, rows=rows)
+        case CountOf(at_most=most):
+            rows = _rows(value, dataset=dataset, words=words)
+            yield words.say("made.count", name=shown, rows=rows, most=f"{most:,}")
+        case DaysBetween(start=start, end=end, lower=lower, upper=upper):
+            yield words.say(
+                "made.days",
+                name=shown,
+                start=label(start),
+                end=label(end),
+                lower=f"{lower:,}",
+                upper=f"{upper:,}",
+            )
+            for date in (start, end):
+                yield from _value(date, dataset=dataset, words=words)
+        case _:
+            assert_never(value)
+
+
+def _rows(value: AtEnd | HasAny | CountOf, *, dataset: Dataset, words: Words) -> str:
+    where = condition_text(value.where, dataset=dataset, words=words)
+    if where:
+        return words.say("made.some-rows", table=label(value.table), where=where)
+    return words.say("made.rows", table=label(value.table))

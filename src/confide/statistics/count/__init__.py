@@ -1,0 +1,1 @@
+"""Count of patients or events."""

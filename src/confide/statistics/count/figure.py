@@ -1,0 +1,29 @@
+"""The figure of a count: the counts that its noise leaves plausible, and the number.
+
+*Privacy:* drawn from the release alone.
+"""
+
+import math
+
+from confide.drawing.charts.marks import Frame, plausible, row_of
+from confide.drawing.charts.subject import Drawn, Subject
+from confide.plans.mechanisms import additive, coordinate
+
+_POINTS = 160
+
+
+def draw(subject: Subject) -> Drawn:
+    """Return a single count over the counts that its noise leaves plausible."""
+    cell = subject.cells[0]
+    row = row_of(cell, group="")
+    frame = Frame(groups=("",), x_title=subject.axis([cell]))
+    raw = coordinate(subject.noisy("count"), 0)
+    noise = additive(subject.plan.mechanisms(subject.statistic.id)["count"])
+    reach = max(4, math.ceil(4.2 * math.sqrt(noise.variance())))
+    step = max(1, 2 * reach // _POINTS)
+    peak = noise.pmf(0)
+    curve = [
+        (float(count), noise.pmf(raw - count) / peak)
+        for count in range(max(0, raw - reach), max(0, raw + reach) + step, step)
+    ]
+    return plausible(curve, row=row, frame=frame), (subject.words.say("chart.plausible"),)

@@ -1,0 +1,1 @@
+"""Degree histogram of a contact network."""

@@ -1,0 +1,1 @@
+"""Histogram and crosstab over public categories."""

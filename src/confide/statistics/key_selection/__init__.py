@@ -1,0 +1,1 @@
+"""Keys that exist only in the data."""

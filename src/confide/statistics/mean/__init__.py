@@ -1,0 +1,1 @@
+"""Mean of a clipped number, optionally by group."""

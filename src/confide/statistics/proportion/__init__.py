@@ -1,0 +1,1 @@
+"""Proportion, prevalence or rate."""

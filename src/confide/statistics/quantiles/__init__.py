@@ -1,0 +1,1 @@
+"""Distribution of a number over public bins, and its quantiles with intervals."""

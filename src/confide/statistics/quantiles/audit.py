@@ -1,0 +1,18 @@
+"""What the audit asks of quantiles."""
+
+from fractions import Fraction
+
+from confide.plans.contribution import PerPatient
+from confide.statistics.audited import Audited
+from confide.statistics.quantiles.spec import Quantiles
+
+AUDITED = Audited(
+    patients=(
+        Quantiles(
+            id="quantiles", table="events", column="change", bins=6, per_patient=PerPatient(rows=2)
+        ),
+    ),
+    events=(
+        Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
+    ),
+)

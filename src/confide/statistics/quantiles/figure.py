@@ -1,0 +1,89 @@
+"""Quantiles under the published distribution; one panel a quantile for many groups.
+
+*Privacy:* drawn from the release alone.
+"""
+
+from collections.abc import Sequence
+
+from confide.drawing.cells import hollow_note
+from confide.drawing.charts.by_group import groups
+from confide.drawing.charts.marks import Frame, ridges, row_of, side_by_side
+from confide.drawing.charts.style import RIDGE, RIDGE_LINE, RIDGE_NAME
+from confide.drawing.charts.subject import Drawn, Subject, distinct
+from confide.drawing.charts.vega import Row
+from confide.drawing.numbers import clean
+from confide.drawing.quantities import quantity_text
+from confide.plans.mechanisms import vector
+from confide.statistics.quantiles.spec import Quantiles
+from confide.tables.relation import domain, resolve
+from confide.tables.schema import Dataset
+
+_MOST_RIDGES = 8
+
+
+def draw(subject: Subject) -> Drawn:
+    """Return each group's distribution with its quantiles below."""
+    statistic = subject.statistic
+    keys = distinct(cell.key for cell in subject.cells)
+    house = subject.plan.study.small_cells  # bars would show small bins
+    if len(keys) > _MOST_RIDGES or house:
+        return _many_quantiles(subject)
+    series = distinct(cell.quantity for cell in subject.cells)
+    names = {quantity: quantity_text(quantity, words=subject.words) for quantity in series}
+    bins, rows, labels = [], [], []
+    histogram = _histogram_values(subject)
+    band = RIDGE_NAME + RIDGE + RIDGE_LINE * (len(series) + 1)
+    for place, key in enumerate(keys):
+        top = -place * band
+        foot = top - RIDGE_NAME - RIDGE
+        bins += _bins(histogram[place], statistic=statistic, subject=subject, foot=foot)
+        text = subject.words.say("key.joint").join(clean(part) for part in key)
+        labels.append({"text": text, "level": top - RIDGE_NAME / 2})
+        for cell in subject.cells:
+            if cell.key == key:
+                row = row_of(cell, group=text, series=names[cell.quantity])
+                row["level"] = foot - RIDGE_LINE * (series.index(cell.quantity) + 0.75)
+                rows.append(row)
+    frame = Frame(
+        groups=tuple(str(label["text"]) for label in labels),
+        series=tuple(names.values()),
+        x_title=subject.axis(subject.cells),
+    )
+    chart = ridges(bins, rows=rows, frame=frame, labels=labels, height=band * len(keys))
+    return chart, (
+        subject.words.say("chart.ridges"),
+        *hollow_note(subject.cells, words=subject.words),
+    )
+
+
+def _many_quantiles(subject: Subject) -> Drawn:
+    """Return one panel a quantile, for more groups than distributions can be drawn."""
+    charts, notes = [], []
+    for quantity in distinct(cell.quantity for cell in subject.cells):
+        cells = [cell for cell in subject.cells if cell.quantity == quantity]
+        chart, said = groups(subject, cells, bars=False)
+        charts.append((quantity_text(quantity, words=subject.words), chart))
+        notes += [note for note in said if note not in notes]
+    return side_by_side(charts), tuple(notes)
+
+
+def _histogram_values(subject: Subject) -> list[tuple[int, ...]]:
+    counts = vector(subject.noisy("histogram"))
+    width = len(counts) // max(1, len(distinct(cell.key for cell in subject.cells)))
+    return [counts[start : start + width] for start in range(0, len(counts), width)]
+
+
+def _bins(
+    counts: Sequence[int], *, statistic: Quantiles, subject: Subject, foot: float
+) -> list[Row]:
+    edges = _physical_edges(statistic, dataset=subject.dataset)
+    tallest = max(1, *counts)
+    return [
+        {"low": low, "high": high, "foot": foot, "top": foot + RIDGE * max(0, count) / tallest}
+        for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True)
+    ]
+
+
+def _physical_edges(statistic: Quantiles, *, dataset: Dataset) -> list[float]:
+    of = domain(resolve(statistic.column, table=statistic.table, dataset=dataset), dataset=dataset)
+    return [of.physical(edge) for edge in statistic.cells(dataset)]

@@ -1,0 +1,1 @@
+"""Running and rolling counts over time, for dashboards that grow."""

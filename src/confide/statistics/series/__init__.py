@@ -1,0 +1,1 @@
+"""Sums and means of a clipped number by day, week or month, with one noise for all."""

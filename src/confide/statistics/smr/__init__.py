@@ -1,0 +1,1 @@
+"""Standardised mortality (or morbidity) ratio."""

@@ -1,0 +1,1 @@
+"""Directly standardised rate."""

@@ -1,0 +1,1 @@
+"""Sum of a clipped number over patients or events, optionally by group."""

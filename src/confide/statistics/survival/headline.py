@@ -1,0 +1,70 @@
+"""The headline of a survival curve: how many are without the event, and whether arms differ.
+
+*Privacy:* reads published cells.
+"""
+
+from collections.abc import Sequence
+
+from confide.drawing.cells import Cell
+from confide.drawing.findings import p_text
+from confide.drawing.headlines import usable
+from confide.drawing.numbers import clean, decimals_for, fixed, percent, significant
+from confide.drawing.words import Words
+
+DAYS_A_YEAR = 365.25
+_LEAST_YEARS = 2
+
+
+def in_years(unit: str, *, until: float) -> bool:
+    """Return whether days are many enough to be read as years."""
+    return unit == "d" and until >= _LEAST_YEARS * 365
+
+
+def survival_headline(cells: Sequence[Cell], words: Words) -> str:
+    """Return survival at the last time that every curve reaches, and the log-rank test."""
+    known = usable(cells)
+    found: dict[str, list[Cell]] = {}
+    for cell in known:
+        if cell.quantity == "survival":
+            found.setdefault(cell.key[-1], []).append(cell)
+    if not found:
+        return words.say("headline.none")
+    arms = max(len(cells) for cells in found.values())
+    time, reached = [item for item in found.items() if len(item[1]) == arms][-1]
+    unit = next((cell.unit for cell in known if cell.quantity == "median survival"), "")
+    unit = unit or next((c.unit for c in known if c.quantity == "restricted mean"), "")
+    parts = {"time": _time(float(time), unit=unit, words=words)}
+    if len(reached) == 1:
+        share, ends = _share(reached[0], words=words)
+        interval = words.say(
+            "headline.survival-interval", level=percent(reached[0].level), ends=ends
+        )
+        return words.say("headline.survival-one", share=share, interval=interval, **parts)
+    low = min(reached, key=lambda cell: cell.value or 0.0)
+    high = max(reached, key=lambda cell: cell.value or 0.0)
+    for name, cell in (("low", low), ("high", high)):
+        parts[name], parts[f"{name}_ends"] = _share(cell, words=words)
+        parts[f"{name}_key"] = words.say("comma").join(clean(part) for part in cell.key[:-2])
+    p = next((cell.value for cell in known if cell.quantity == "log-rank p-value"), None)
+    shown = words.say("headline.p-none") if p is None else p_text(p, words=words)
+    parts |= {"p": shown, "level": percent(reached[0].level)}
+    return words.say("headline.survival-many", **parts)
+
+
+def _time(time: float, *, unit: str, words: Words) -> str:
+    """Return a time with its unit, with years where it is many days."""
+    shown = significant(time, digits=6)
+    if in_years(unit, until=time):
+        years = significant(round(time / DAYS_A_YEAR, 1))
+        return words.say("headline.survival-years", days=shown, years=years)
+    return words.say("headline.survival-time", time=shown, unit=clean(words.unit(unit))).strip()
+
+
+def _share(cell: Cell, *, words: Words) -> tuple[str, str]:
+    """Return a share in % and its interval."""
+    lower, upper = cell.outer or (0.0, 1.0)
+    places = min(1, max(0, decimals_for(100 * cell.half_width)))
+    value, low, high = (fixed(100 * v, decimals=places) for v in (cell.value or 0.0, lower, upper))
+    return words.say("headline.percent", value=value), words.say(
+        "headline.ends", lower=low, upper=words.say("headline.percent", value=high)
+    )

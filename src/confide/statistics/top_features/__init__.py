@@ -1,0 +1,1 @@
+"""The features that go most strongly with an outcome."""

@@ -1,0 +1,1 @@
+"""Variance and standard deviation of a clipped number, with its mean, optionally by group."""

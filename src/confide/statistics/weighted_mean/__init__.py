@@ -1,0 +1,1 @@
+"""Weighted mean of a clipped number."""

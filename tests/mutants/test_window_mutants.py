@@ -1,0 +1,23 @@
+"""A program that publishes the budgets of several windows in one; the suite must fail for it."""
+
+import pytest
+
+from confide.budget.account import Account
+from confide.errors import ReleaseFailedError
+from unit.release import test_growing_over_windows as suite
+from unit.release.test_growing_over_windows import clock
+
+__all__ = ["clock"]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        suite.test_a_growing_release_ends_with_the_year_in_which_it_was_charged,
+        suite.test_a_job_in_parts_ends_with_the_year_in_which_it_was_charged,
+    ],
+)
+def test_a_release_that_goes_on_in_a_later_window_is_caught(test, tmp_path, clock, monkeypatch):
+    monkeypatch.setattr(Account, "window_over", lambda *_: "")
+    with pytest.raises((AssertionError, pytest.fail.Exception, ReleaseFailedError)):
+        test(tmp_path, clock)

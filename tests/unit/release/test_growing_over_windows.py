@@ -1,0 +1,196 @@
+"""What is published counts in the window in which it was charged: of a growing release, and of a job."""
+
+import csv
+import datetime as dt
+
+import pyarrow as pa
+import pytest
+
+import confide
+from confide.budget.ledger_time import SystemClock
+from confide.errors import BurnedError, ContractError, PolicyError
+from confide.learning.running import planned, run_in_parts
+from confide.release.growing import growable
+from counting_job import ThreeParts
+
+DATASET = """\
+dataset: {{id: board, lineage: board, snapshot: "{snapshot}"}}
+source: {{kind: csv, path: .}}
+protects: {{unit: patient, id: pid, adjacency: add-remove}}
+accounting: {{measure: zcdp, delta: 1e-6}}
+{caps}
+population-at-most: 1000
+tables:
+  cases:
+    columns:
+      reported: {{kind: date, lower: 2028-01-01, upper: 2028-12-31}}
+"""
+POLICY = """\
+policy: {{id: board, version: 1, effective: 2020-01-01, owner: Board, languages: [en]}}
+protects: {{unit: patient, adjacency: add-remove}}
+accounting: {{measure: zcdp, report-delta: 1e-6, selection-delta: 0}}
+caps:
+  - {{id: win, basis: legal, priority: 1, scope: patient, window: {window}, limit: {{rho: "0.5"}}{how}}}
+  - {{id: life, basis: internal, priority: 3, scope: dataset, window: lifetime, limit: {{rho: "9"}}}}
+tiers:
+  - {{id: open, weight: 1}}
+"""
+BY_YEAR = "caps: {calendar-year: {epsilon: 3}, lifetime: {epsilon: 40}}"
+FOR_LIFE = "caps: {lifetime: {epsilon: 40}}"
+POLICYS = "policy: policy.yaml"
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Return a way to say which day it is."""
+    days = {}
+    monkeypatch.setattr(SystemClock, "now", lambda _: days["now"])
+
+    def at(day):
+        days["now"] = dt.datetime.fromisoformat(day).replace(tzinfo=dt.UTC)
+
+    return at
+
+
+def write(folder, *, caps, snapshot):
+    with (folder / "cases.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["pid", "reported"])
+        rows.writerows([i, f"2028-{1 + i % 12:02d}-03"] for i in range(120))
+    text = DATASET.format(snapshot=snapshot, caps=caps)
+    (folder / "dataset.yaml").write_text(text, "utf-8")
+
+
+def counts(through, *, since="2028-01-01"):
+    return {
+        "id": "cases",
+        "kind": "running-counts",
+        "over": "reported",
+        "every": "month",
+        "since": since,
+        "until": "2028-12-31",
+        "through": through,
+        "count": "events",
+        "per-patient": {"cells": 1, "rows": 1},
+    }
+
+
+def opened(folder, *, caps, snapshot="1"):
+    write(folder, caps=caps, snapshot=snapshot)
+    return confide.open(folder / "dataset.yaml", folder=folder)
+
+
+def grown(folder, *, caps, clock, year=True):
+    """Open a growing release in 2026, and let the year end."""
+    clock("2026-03-01")
+    with opened(folder, caps=caps) as ws:
+        ws.release(ws.plan(counts("2028-01-31"), rho="0.1"))
+    clock("2027-02-01")
+    if year:
+        with opened(folder, caps=caps) as ws:
+            ws.ledger.open_year("board", year=2027, reason="a new year")
+
+
+def advanced(folder, *, caps, through="2028-02-29"):
+    with opened(folder, caps=caps, snapshot="2") as ws:
+        before = ws.ledger.head()
+        try:
+            return ws.advance(ws.plan(counts(through), rho="0.1"))
+        finally:
+            ws.ledger.verify_chain()
+            assert ws.ledger.head().number >= before.number
+
+
+def test_a_growing_release_ends_with_the_year_in_which_it_was_charged(tmp_path, clock):
+    grown(tmp_path, caps=BY_YEAR, clock=clock)
+    with pytest.raises(PolicyError, match="charged in 2026, and 2027 is open"):
+        advanced(tmp_path, caps=BY_YEAR)
+    with opened(tmp_path, caps=BY_YEAR, snapshot="2") as ws:
+        next_one = ws.plan(counts("2028-02-29"), rho="0.1")
+        assert growable(next_one, ledger=ws.ledger) is None
+        with pytest.raises(ContractError, match="it grows no more"):
+            ws.release(next_one)
+        anew = ws.plan(counts("2028-02-29", since="2028-02-01"), rho="0.1")
+        assert ws.release(anew, again=True).of("cases")
+        year = next(s for s in ws.spent().scopes if s.period == "2027")
+        assert year.used == anew.nano
+
+
+def test_it_goes_on_within_the_year_and_not_in_one_that_nobody_opened(tmp_path, clock):
+    grown(tmp_path, caps=BY_YEAR, clock=clock, year=False)
+    with pytest.raises(PolicyError, match="The clock shows 2027, but the budget of 2026"):
+        advanced(tmp_path, caps=BY_YEAR)
+    clock("2026-12-31")
+    assert len(advanced(tmp_path, caps=BY_YEAR).of("cases")) >= 2
+
+
+def test_where_no_cap_has_a_window_it_goes_on_in_any_year(tmp_path, clock):
+    grown(tmp_path, caps=FOR_LIFE, clock=clock)
+    assert len(advanced(tmp_path, caps=FOR_LIFE).of("cases")) >= 2
+
+
+@pytest.mark.parametrize("how", ["", ", enforce: drop"])
+@pytest.mark.parametrize("window", ["rolling-365d", "calendar-year"])
+def test_no_window_of_a_policy_holds_what_was_charged_in_another(window, how, tmp_path, clock):
+    (tmp_path / "policy.yaml").write_text(POLICY.format(window=window, how=how), "utf-8")
+
+    def vouched(day):
+        clock(day)
+        with opened(tmp_path, caps=POLICYS) as ws:
+            if window == "calendar-year":
+                ws.ledger.open_year("board", year=int(day[:4]), reason="a new year")
+            else:
+                ws.ledger.desk.confirm_day("board", day=day, reason="the date is right")
+
+    clock("2026-03-01")
+    with opened(tmp_path, caps=POLICYS) as ws:
+        ws.release(ws.plan(counts("2028-01-31"), rho="0.1", study=study()))
+    if window == "rolling-365d":
+        vouched("2026-03-02")
+    with opened(tmp_path, caps=POLICYS, snapshot="2") as ws:
+        assert ws.advance(ws.plan(counts("2028-02-29"), rho="0.1", study=study()))
+    vouched("2027-03-05")
+    with opened(tmp_path, caps=POLICYS, snapshot="3") as ws:
+        after = ws.plan(counts("2028-03-31"), rho="0.1", study=study())
+        with pytest.raises(PolicyError, match=window):
+            ws.advance(after)
+
+
+def study():
+    from confide.plans.plan import Study
+
+    return Study(id="board", tier="open")
+
+
+def test_a_job_in_parts_ends_with_the_year_in_which_it_was_charged(tmp_path, clock):
+    frame = pa.table({"patient": [str(i) for i in range(40)], "sex": ["F", "M"] * 20})
+    dataset = {
+        "dataset": {"id": "c", "lineage": "c", "snapshot": "1"},
+        "source": {"kind": "frames"},
+        "protects": {"unit": "patient", "id": "patient", "adjacency": "add-remove"},
+        "accounting": {"measure": "pure"},
+        "caps": {"calendar-year": {"epsilon": "2"}, "lifetime": {"epsilon": "20"}},
+        "tables": {"people": {"columns": {"sex": {"categories": ["F", "M"]}}}},
+    }
+    job = ThreeParts()
+
+    def run(*, progress=lambda _: None):
+        with confide.open(dataset, frames={"people": frame}, folder=tmp_path) as ws:
+            plan = planned(ws, job)
+            run_in_parts(ws, job, plan=plan, runner=job, request="k", progress=progress)
+
+    def stop(stage):
+        if stage == "read":
+            raise KeyboardInterrupt
+
+    def reads_nothing(stage):
+        assert stage != "read"
+
+    clock("2026-02-01")
+    with pytest.raises(KeyboardInterrupt):
+        run(progress=stop)
+    clock("2027-02-01")
+    with confide.open(dataset, frames={"people": frame}, folder=tmp_path) as ws:
+        ws.ledger.open_year("c", year=2027, reason="a new year")
+    with pytest.raises(BurnedError, match="counts no more under a cap of window calendar-year"):
+        run(progress=reads_nothing)

@@ -1,0 +1,31 @@
+"""Every kind is forecast, released and reported at the least and the largest ε that is accepted."""
+
+import pytest
+
+import confide
+from confide.drawing.words import load_words
+from confide.files.kinds import KINDS
+from confide.report.save import contents
+from every_kind import GAUSSIAN_ALONE, STUDIES, dataset, frames
+
+
+def test_every_kind_is_tried() -> None:
+    assert set(STUDIES) == set(KINDS)
+
+
+@pytest.mark.parametrize("measure", ["pure", "zcdp"])
+@pytest.mark.parametrize("epsilon", ["699.9", "0.01"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_forecast_released_and_reported(kind, epsilon, measure, tmp_path):
+    if measure == "pure" and kind in GAUSSIAN_ALONE:
+        pytest.skip("refused before the charge: these are noised with Gaussian noise")
+    with confide.open(dataset(measure=measure), frames=frames(), folder=tmp_path) as ws:
+        plan = ws.plan({"id": "asked", "kind": kind, **STUDIES[kind]}, epsilon=epsilon)
+        ws.forecast(plan)
+        release = ws.release(plan)
+    keys = [(each.quantity, each.key, each.covers) for each in release.estimates]
+    assert len(set(keys)) == len(keys)
+    if epsilon == "0.01":  # nothing is known for certain
+        shown = [each for each in release.estimates if each.standard_error and not each.flags]
+        assert not [each for each in shown if each.lower is not None and each.lower == each.upper]
+    assert contents(release, words=load_words("en"))["report.html"]

@@ -1,0 +1,122 @@
+"""Coefficients of categories in which next to nobody has the event, through the front door."""
+
+import math
+
+import pytest
+
+import confide
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+np = pytest.importorskip("numpy")
+
+PATIENTS = 4000
+NOTHING_SAID = {"too few events", "stopped short"}
+
+MODELS = {
+    "logistic": {"kind": "logistic-regression", "of": {"ill": ["yes"]}},
+    "poisson": {"kind": "poisson-regression", "events": "visits"},
+    "hazard": {
+        "kind": "hazard-regression",
+        "time": "days",
+        "of": {"ill": ["yes"]},
+        "edges": ["0", "300", "1000"],
+    },
+    "classes": {"kind": "multinomial-regression", "outcome": "stage"},
+}
+"""Of each model; men have nothing of it, nor does anybody before day 300."""
+
+
+def dataset():
+    number = {"kind": "number", "lower": "0"}
+    columns = {
+        "age": {"kind": "number", "lower": "20", "upper": "80"},
+        "sex": {"categories": ["f", "m"]},
+        "ward": {"categories": ["a", "b"]},
+        "ill": {"categories": ["no", "yes"]},
+        "stage": {"categories": ["I", "II", "III"]},
+        "visits": number | {"upper": "1"},
+        "days": number | {"upper": "1000", "unit": "d"},
+    }
+    return {
+        "dataset": {"id": "few", "lineage": "few", "snapshot": "1"},
+        "source": {"kind": "frames"},
+        "protects": {"unit": "patient", "id": "pid", "adjacency": "add-remove"},
+        "accounting": {"measure": "zcdp", "delta": "1e-6"},
+        "caps": {"lifetime": {"rho": "1000"}},
+        "tables": {"people": {"rows-per-patient": "1", "columns": columns}},
+    }
+
+
+def people():
+    """Every third woman is ill, in either ward, at any age, after day 300; no man is."""
+    rng = np.random.default_rng(7)
+    men, wards = np.arange(PATIENTS) % 2, np.arange(PATIENTS) // 2 % 2
+    ill = (1 - men) * (rng.random(PATIENTS) < 1 / 3)
+    return pd.DataFrame(
+        {
+            "pid": range(PATIENTS),
+            "age": rng.integers(20, 81, PATIENTS),
+            "sex": np.where(men, "m", "f"),
+            "ward": np.where(wards, "b", "a"),
+            "ill": np.where(ill, "yes", "no"),
+            "visits": ill,
+            "days": rng.integers(301, 1001, PATIENTS),
+            "stage": np.where(ill, "III", np.where(rng.random(PATIENTS) < 0.4, "II", "I")),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """Estimates of every model, next to without noise."""
+    asked = [
+        {"id": name, "table": "people", "covariates": ["age", "sex", "ward"]} | each
+        for name, each in MODELS.items()
+    ]
+    folder = tmp_path_factory.mktemp("few")
+    with confide.open(dataset(), frames={"people": people()}, folder=folder) as workspace:
+        return list(workspace.release(workspace.plan(*asked, rho="400")).estimates)
+
+
+def of(found, model, quantity, named, against=""):
+    return next(
+        each
+        for each in found
+        if each.statistic == model
+        and each.quantity == quantity
+        and each.key[0].startswith(named)
+        and against in ("", each.key[-1])
+    )
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_category_without_events_has_no_coefficient(found, model):
+    ratio = {"poisson": "rate ratio", "hazard": "hazard ratio"}.get(model, "odds ratio")
+    against = "III vs I" if model == "classes" else ""
+    for quantity in ("coefficient", ratio):
+        men = of(found, model, quantity, "sex: m", against)
+        assert set(men.flags) & NOTHING_SAID
+        assert (men.value, men.lower, men.upper, men.standard_error) == (None,) * 4
+
+
+@pytest.mark.parametrize("model", ["logistic", "hazard", "classes"])
+def test_a_category_with_many_events_keeps_its_interval(found, model):
+    against = "III vs I" if model == "classes" else ""
+    ward = of(found, model, "coefficient", "ward: b", against)
+    assert ward.flags == ()
+    assert ward.lower < ward.value < ward.upper
+    assert math.isfinite(ward.standard_error)
+
+
+def test_other_classes_of_the_same_category_keep_their_interval(found):
+    men = of(found, "classes", "coefficient", "sex: m", "II vs I")
+    assert men.flags == ()
+    assert men.lower < men.value < men.upper
+
+
+def test_an_interval_of_follow_up_without_events_has_no_hazard(found):
+    before, after = (of(found, "hazard", "intercept", f"{start} to") for start in ("0", "300"))
+    assert set(before.flags) & NOTHING_SAID
+    assert (before.value, before.lower) == (None, None)
+    assert after.flags == ()
+    assert after.lower < after.value < after.upper
