@@ -135,7 +135,7 @@ class Life:
         present = 0 if account.policy is None else account.policy.policy.version
         known = max([present, *(version for version, _ in account.awaited.versions)])
         assert known >= self.newest, (self.seed, "policy", self.newest)
-        first = account.days[-1] if account.days else ""
+        first = account.rolling.days[-1] if account.rolling.days else ""
         held = defaultdict(int)
         for day, name, units in self.recent:
             if not first or (date.fromisoformat(first) - date.fromisoformat(day)).days < 365:

@@ -3,7 +3,7 @@
 import pytest
 
 from confide.budget.account import Account
-from confide.errors import ReleaseFailedError
+from confide.errors import PolicyError, ReleaseFailedError
 from unit.release import test_growing_over_windows as suite
 from unit.release.test_growing_over_windows import clock
 
@@ -21,3 +21,14 @@ def test_a_release_that_goes_on_in_a_later_window_is_caught(test, tmp_path, cloc
     monkeypatch.setattr(Account, "window_over", lambda *_: "")
     with pytest.raises((AssertionError, pytest.fail.Exception, ReleaseFailedError)):
         test(tmp_path, clock)
+
+
+def test_steps_that_count_from_the_day_of_their_charge_are_caught(tmp_path, clock, monkeypatch):
+    def stays(self, amount, *, when):
+        del self, amount
+        return when
+
+    monkeypatch.setattr(Account, "count_anew", stays)
+    grows = suite.test_a_growing_release_counts_in_rolling_windows_from_its_newest_step_on
+    with pytest.raises((AssertionError, pytest.fail.Exception, PolicyError)):
+        grows("", tmp_path, clock)

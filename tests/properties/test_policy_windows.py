@@ -1,6 +1,7 @@
 """No reading of the clock, renaming, registering again or new snapshot lets a cap of any window grow."""
 
 import datetime as dt
+from collections import defaultdict
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from confide.budget.account import Account
 from confide.budget.amount import Amount
 from confide.budget.counters import leaves_on
 from confide.budget.policy.adoption import adopted
+from confide.budget.rolling import Rolling
 from confide.errors import PolicyError
 from ledger_policies import asked_by, cap, policy, uncapped
 from ledgers import LINEAGE, NANO, HandClock, open_ledger
@@ -74,18 +76,26 @@ def account_under(*caps):
 
 
 def charge(account, units, analyst="ada"):
-    """Charge, if the caps allow it, as the ledger does; return whether they did."""
+    """Charge, if the caps allow it, as the ledger does; return as of when, or None."""
     when = account.occasion(year=account.year, analyst=analyst, project="p")
     amount = Amount(nano=units)
     if any(each.after > each.cap for each in account.charges(amount, when=when)):
-        return False
+        return None
     account.add(amount, when=when)
-    return True
+    return when
 
 
 true_days = st.lists(
-    st.tuples(st.integers(0, 120), st.integers(1, CAP), st.booleans()), min_size=1, max_size=40
+    st.tuples(
+        st.integers(0, 120),
+        st.integers(1, CAP),
+        st.booleans(),
+        st.sampled_from([None, None, 0, 1, 2]),
+    ),
+    min_size=1,
+    max_size=40,
 )
+"""Days that pass, what is asked, whether the day is confirmed, and which release takes a step."""
 
 
 @pytest.mark.parametrize("scope", ["patient", "project", "analyst"])
@@ -98,15 +108,29 @@ def test_any_365_true_days_hold_at_most_a_rolling_cap_whatever_the_clock_showed(
 
 def any_365_days_pass(scope, history, *, confirm):
     account = account_under(cap("rolling", scope, "rolling-365d", f"{CAP}/{NANO}"))
-    day, granted = START, []
-    for days, units, confirmed in history:
+    day, published = START, []  # of each release: units, as of when it counts, days
+    for days, units, confirmed, step in history:
         day += dt.timedelta(days=days)
-        if confirmed and (not account.days or day.isoformat() > account.days[-1]):
+        known = account.rolling.days
+        if confirmed and (not known or day.isoformat() > known[-1]):
             confirm(account, day.isoformat())
-        if charge(account, units):
-            granted.append((day, units))
+        if step is None:
+            when = charge(account, units)
+            if when is not None:
+                published.append([units, when, [day]])
+        elif step < len(published) and not account.window_over(published[-1 - step][1]):
+            paid, when, at = published[-1 - step]
+            published[-1 - step] = [
+                paid,
+                account.count_anew(Amount(nano=paid), when=when),
+                [*at, day],
+            ]
     year = dt.timedelta(days=365)
-    sums = [sum(u for day, u in granted if first <= day < first + year) for first, _ in granted]
+    sums = [
+        sum(units for units, _, at in published if any(first <= day < first + year for day in at))
+        for _, _, firsts in published
+        for first in firsts
+    ]
     return max(sums, default=0) > CAP
 
 
@@ -141,7 +165,7 @@ class TestTheseTestsCanFail:
         def forgets(account, day):
             account.confirm(day)
             account.counters["rolling-365d"].spent = 0
-            account.batches["rolling-365d"] = {}
+            account.rolling.batches["rolling-365d"] = defaultdict(int)
 
         assert self.catches(forgets)
 
@@ -151,7 +175,7 @@ class TestTheseTestsCanFail:
             days = [START.isoformat(), *self.days]
             return leaves_on(days[epoch]) <= self.days[-1] if self.days else False
 
-        monkeypatch.setattr(Account, "_has_left", early)
+        monkeypatch.setattr(Rolling, "has_left", early)
         assert self.catches(Account.confirm)
 
     @pytest.mark.mutant
@@ -162,6 +186,15 @@ class TestTheseTestsCanFail:
             gone = dt.date.fromisoformat(self.days[epoch]) + dt.timedelta(days=364)
             return gone.isoformat() <= self.days[-1]
 
-        monkeypatch.setattr(Account, "_has_left", short)
-        boundary = [(0, CAP, False), (0, 1, True), (364, CAP, True)]
+        monkeypatch.setattr(Rolling, "has_left", short)
+        boundary = [(0, CAP, False, None), (0, 1, True, None), (364, CAP, True, None)]
         assert any_365_days_pass("patient", boundary, confirm=Account.confirm)
+
+    @pytest.mark.mutant
+    def test_steps_that_count_from_the_day_of_their_charge_are_caught(self, monkeypatch):
+        def stays(self, amount, *, when):
+            del self, amount
+            return when
+
+        monkeypatch.setattr(Account, "count_anew", stays)
+        assert self.catches(Account.confirm)

@@ -23,7 +23,6 @@ from confide.budget.counters import (
     counter_name,
     group_of,
     kind_of,
-    leaves_on,
     shares,
     window_of,
     year_of,
@@ -32,6 +31,7 @@ from confide.budget.file_caps import caps_of_file
 from confide.budget.ledger import Charge, LedgerTerms
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Policy, Window
+from confide.budget.rolling import Rolling
 from confide.errors import LedgerFrozenError
 
 
@@ -49,12 +49,10 @@ class Account:
         caps: What holds now.
         policy: Adopted last; None while the caps of dataset.yaml hold.
         versions: Every policy that was ever adopted, by digest.
-        days: Confirmed days, in order.
-        batches: What each rolling counter holds, by how many days were confirmed before.
+        rolling: What rolling counters hold, as of which confirmed days.
         kept: Kinds in ``counters``.
         lost: What lost rows may have added to anyone, by kind of counter, and year of one by year.
         lost_years: What lost rows added to each calendar year.
-        lost_batches: What they added in all, by how many days were confirmed before.
         touched: Counters that the last row changed.
         charged: Whether anything was ever granted, given back or not.
         awaited: Versions of the policy that lost rows let hold; nothing is granted until they are
@@ -71,12 +69,10 @@ class Account:
     caps: tuple[HeldCap, ...] = ()
     policy: Adopted | None = None
     versions: dict[str, Adopted] = field(default_factory=dict)
-    days: list[str] = field(default_factory=list)
-    batches: dict[str, dict[int, int]] = field(default_factory=dict)
+    rolling: Rolling = field(default_factory=Rolling)
     kept: set[str] = field(default_factory=lambda: {YEAR, LIFETIME, DELTA})
     lost: dict[str, int] = field(default_factory=dict)
     lost_years: dict[int, int] = field(default_factory=dict)
-    lost_batches: dict[int, int] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     charged: bool = False
     awaited: Awaited = NOTHING
@@ -132,17 +128,14 @@ class Account:
 
     def confirm(self, day: str) -> None:
         """Let what was charged 365 days before ``day``, or earlier, leave the rolling windows."""
-        if self.days and day <= self.days[-1]:
-            raise LedgerFrozenError(f"Day {day} was confirmed after {self.days[-1]}.")
-        self.days.append(day)
-        for name, batches in self.batches.items():
-            held = sum(units for epoch, units in batches.items() if not self._has_left(epoch))
-            self._counter(name).spent = min(LARGEST, held)
+        self.rolling.confirm(day)
+        for name in self.rolling.batches:
+            self._counter(name).spent = min(LARGEST, self.rolling.held(name))
         self._let_hold()
 
     def occasion(self, *, year: int, analyst: str, project: str) -> Occasion:
         """Return to what a charge made now would count."""
-        return Occasion(year=year, analyst=analyst, project=project, epoch=len(self.days))
+        return Occasion(year=year, analyst=analyst, project=project, epoch=self.rolling.epoch)
 
     def dispute(self, others: Iterable[tuple[str, ...]]) -> None:
         """Grant nothing more, if lost rows charged under other terms: amounts do not add."""
@@ -169,8 +162,8 @@ class Account:
         """Add ``amount`` to every counter that it falls under, or take it off again."""
         for name, units in shares(amount, when=when).items():
             if window_of(kind_of(name)) == ROLLING:
-                batches = self.batches.setdefault(name, self._first_batch(name))
-                batches[when.epoch] = batches.get(when.epoch, 0) + sign * units
+                start = self._counter(name).start
+                self.rolling.add(name, sign * units, epoch=when.epoch, start=start)
                 if self.has_left(name, when=when):
                     continue  # it left the window before it was given back
             counter = self._counter(name)
@@ -178,6 +171,23 @@ class Account:
                 counter.spent = min(LARGEST, counter.spent + sign * units)
         if sign < 0:  # a cap that was lowered below what was spent holds again
             self._let_hold()
+
+    def count_anew(self, amount: Amount, *, when: Occasion) -> Occasion:
+        """Let an earlier charge count in rolling windows as if it were made now.
+
+        Args:
+            amount: What was charged.
+            when: As of when it has counted.
+
+        Returns:
+            As of when it counts.
+        """
+        for name, units in shares(amount, when=when).items():
+            if window_of(kind_of(name)) == ROLLING and units:
+                self.rolling.move(name, units, epoch=when.epoch)
+                counter = self._counter(name)
+                counter.spent = max(counter.spent, min(LARGEST, self.rolling.held(name)))
+        return replace(when, epoch=self.rolling.epoch)
 
     def take_lost(
         self, raised: Mapping[str, str], *, anyone: Mapping[str, str] | None = None
@@ -213,8 +223,7 @@ class Account:
             for counts in (year, self.year) if joins else (year,):
                 self.lost_years[counts] = self.lost_years.get(counts, 0) + more
         if name == LIFETIME and more:
-            epoch = len(self.days)
-            self.lost_batches[epoch] = self.lost_batches.get(epoch, 0) + more
+            self.rolling.add_lost(more)
         return more
 
     def raise_everybody(self, group: str, *, units: int) -> None:
@@ -239,10 +248,9 @@ class Account:
             case Window.CALENDAR_YEAR.value:
                 return self.lost_years.get(when.year, 0)
             case Window.ROLLING.value:
-                batches = self.lost_batches.items()
-                return sum(units for epoch, units in batches if not self._has_left(epoch))
+                return self.rolling.lost_held()
             case _:
-                return sum(self.lost_batches.values())
+                return sum(self.rolling.lost.values())
 
     def leaves(self, window: str, *, when: Occasion) -> str:
         """Return the first day on which a charge counts no more in a window; "" if none is known.
@@ -255,14 +263,13 @@ class Account:
             case Window.CALENDAR_YEAR.value:
                 return f"{self.year + 1}-01-01"
             case Window.ROLLING.value:
-                confirmed = when.epoch < len(self.days)
-                return leaves_on(self.days[when.epoch]) if confirmed else ""
+                return self.rolling.leaves(when.epoch)
             case _:
                 return ""
 
     def lost_leaves(self, window: str) -> str:
         """Return the first day on which nothing counts any more of what lost rows charged."""
-        last = max(self.lost_batches, default=0)
+        last = max(self.rolling.lost, default=0)
         return self.leaves(window, when=Occasion(year=self.year, epoch=last))
 
     def charges(self, amount: Amount, *, when: Occasion) -> tuple[Charge, ...]:
@@ -284,7 +291,7 @@ class Account:
 
     def has_left(self, name: str, *, when: Occasion) -> bool:
         """Return whether a charge has left a counter, because its window is over."""
-        return window_of(kind_of(name)) == ROLLING and self._has_left(when.epoch)
+        return window_of(kind_of(name)) == ROLLING and self.rolling.has_left(when.epoch)
 
     def window_over(self, when: Occasion) -> str:
         """Return a window of the caps in force in which an earlier charge counts no more, or "".
@@ -293,7 +300,7 @@ class Account:
         """
         policys = () if self.policy is None else self.policy.policy.caps
         windows = {window_of(cap.kind) for cap in self.caps} | {cap.window.value for cap in policys}
-        if ROLLING in windows and self._has_left(when.epoch):
+        if ROLLING in windows and self.rolling.has_left(when.epoch):
             return ROLLING
         if YEAR in windows and self.counts_with(when).year != self.year:
             return YEAR
@@ -315,15 +322,7 @@ class Account:
 
         None when it holds nothing that could leave.
         """
-        epochs = [
-            epoch
-            for epoch, units in self.batches.get(name, {}).items()
-            if units and not self._has_left(epoch)
-        ]
-        if not epochs:
-            return None
-        first = min(epochs)
-        return leaves_on(self.days[first]) if first < len(self.days) else ""
+        return self.rolling.comes_back(name)
 
     def _counter(self, name: str) -> Counter:
         """Return a counter to change, made if this is its first charge."""
@@ -369,13 +368,6 @@ class Account:
             self.lost_years[self.year] = here + self.lost_years[year]
         self.joined = min(self.vouched, self.joined)
 
-    def _has_left(self, epoch: int) -> bool:
-        return epoch < len(self.days) and leaves_on(self.days[epoch]) <= self.days[-1]
-
-    def _first_batch(self, name: str) -> dict[int, int]:
-        start = self._counter(name).start
-        return {len(self.days): start} if start else {}
-
     def _in_open_year(self, name: str) -> str:
         """Return the counter of the year that is open, of one by year."""
         kind = kind_of(name)
@@ -385,7 +377,6 @@ class Account:
     def _count_lost(self, name: str, units: int) -> None:
         counter = self._counter(name)
         if window_of(kind_of(name)) == ROLLING:
-            batches = self.batches.setdefault(name, self._first_batch(name))
-            batches[len(self.days)] = batches.get(len(self.days), 0) + units
+            self.rolling.add(name, units, epoch=self.rolling.epoch, start=counter.start)
         counter.spent = min(LARGEST, counter.spent + units)
         counter.set_cap(counter.cap)

@@ -12,6 +12,7 @@ from confide.budget.counter import Counter
 from confide.budget.file_caps import caps_of_file
 from confide.budget.ledger import Caps, Charge, LedgerTerms, Scope
 from confide.budget.policy.adoption import adopted_of
+from confide.budget.rolling import Rolling
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
@@ -96,12 +97,12 @@ def account_json(account: Account) -> dict[str, Any]:
         "tallies": _counters_json(account.tallies),
         "policy": "" if account.policy is None else account.policy.digest,
         "versions": [adopted.to_fields() for adopted in account.versions.values()],
-        "days": account.days,
-        "batches": {name: sorted(held.items()) for name, held in account.batches.items()},
+        "days": account.rolling.days,
+        "batches": {n: sorted(held.items()) for n, held in account.rolling.batches.items()},
         "kept": sorted(account.kept),
         "lost": account.lost,
         "lost-years": sorted(account.lost_years.items()),
-        "lost-batches": sorted(account.lost_batches.items()),
+        "lost-batches": sorted(account.rolling.lost.items()),
         "touched": sorted(account.touched),
         "charged": account.charged,
         "awaited": account.awaited.to_json(),
@@ -131,12 +132,14 @@ def account_of(fields: Mapping[str, Any]) -> Account:
         caps=caps if policy is None else policy.held(),
         policy=policy,
         versions=versions,
-        days=list(fields["days"]),
-        batches={name: dict(map(tuple, held)) for name, held in fields["batches"].items()},
+        rolling=Rolling(
+            days=list(fields["days"]),
+            batches={name: dict(map(tuple, held)) for name, held in fields["batches"].items()},
+            lost=dict(map(tuple, fields["lost-batches"])),
+        ),
         kept=set(fields["kept"]),
         lost=dict(fields["lost"]),
         lost_years=dict(map(tuple, fields["lost-years"])),
-        lost_batches=dict(map(tuple, fields["lost-batches"])),
         touched=set(fields["touched"]),
         charged=fields["charged"],
         awaited=Awaited.of_json(*fields["awaited"]),

@@ -19,7 +19,7 @@ from confide.budget.chain import GENESIS, Event, check_link
 from confide.budget.consent_rows import ConsentRows
 from confide.budget.entry import FORWARD, OVER, entry_with, follows_reading
 from confide.budget.file_caps import is_raised
-from confide.budget.growth import Growth
+from confide.budget.growths import Growths
 from confide.budget.held import Held, Requests, entry_of, key_of
 from confide.budget.identity import Identity
 from confide.budget.key_history import KeyHistory
@@ -56,7 +56,7 @@ class Book:
     requests: Requests = field(default_factory=Requests)
     open: set[int] = field(default_factory=set)
     trail: dict[int, str] = field(default_factory=dict)
-    growths: dict[int, Growth] = field(default_factory=dict)
+    growths: Growths = field(default_factory=Growths)
     docket: Docket = field(default_factory=Docket)
     signing: KeyHistory = field(default_factory=KeyHistory)
     identity: Identity = field(default_factory=Identity)
@@ -244,9 +244,7 @@ class Book:
                 self.docket.withhold(fields, entry=held.entry, now=now, **said)
                 entry = entry_with(held.entry, withheld=True)
                 self.requests[entry.number] = Held(entry, held.owner, held.when, held.events_json)
-                if entry.step is not None:
-                    grown = self.growth_of(entry).withhold(entry.step)
-                    self.growths[grown.opened] = grown
+                self.growths.withhold(entry)
 
     def charged_under(self, number: int) -> Entry | None:
         """Return the entry that was charged under a request, unless it was given back."""
@@ -290,9 +288,12 @@ class Book:
                 raise LedgerFrozenError(f"The charges of row {event.number} do not add up.")
             entry = entry_with(entry, charges=charges)
             self._grant(entry)
-            self._grow(entry)
+            over = "" if entry.continues is None else self.window_over(entry.continues)
+            self.growths.begin(entry, over=over)
             account.add(entry.amount, when=when)
             account.charged = True
+            if entry.continues is not None:
+                self._count_anew(entry.continues)
             self.open.add(entry.number)
         self.requests[event.number] = Held(entry, fields["owner"], when, fields["events"])
 
@@ -316,41 +317,21 @@ class Book:
             raise LedgerFrozenError(f"Row {entry.number} passes a cap.")
         self.requests.answer(key_of(entry), number=entry.number)
 
-    def _grow(self, entry: Entry) -> None:
-        """Open a growing release, or let a step of one begin."""
-        step = entry.step
-        if step is None:
-            return
-        if step.continues is None:
-            growth = Growth(opened=entry.number, lineage=entry.lineage, question=step.question)
-        else:
-            growth = self.growths[step.continues]
-            problem = growth.problem(step, lineage=entry.lineage)
-            if problem or entry.amount.nano or entry.amount.delta_atto:
-                raise LedgerFrozenError(f"Row {entry.number} continues a release that it may not.")
-        self.growths[growth.opened] = growth.reserved(entry.number)
+    def _count_anew(self, number: int) -> None:
+        """Count what was charged for a growing release from its newest step on."""
+        held = self.requests[number]
+        account = self.accounts[held.entry.lineage]
+        when = account.count_anew(held.entry.amount, when=held.when)
+        self.requests[number] = Held(held.entry, held.owner, when, held.events_json)
 
-    def growth_of(self, entry: Entry) -> Growth:
-        """Return the growing release of which an entry publishes periods."""
-        return self.growths[entry.continues or entry.number]
+    def window_over(self, opened: int) -> str:
+        """Return a window in which what was charged for a growing release counts no more, or ""."""
+        held = self.requests[opened]
+        return self.accounts[held.entry.lineage].window_over(held.when)
 
     def is_withheld(self, entry: Entry) -> bool:
         """Return whether an answer is withheld, or repeats the periods of one that is."""
-        grows = entry.step is not None and self.growth_of(entry).holds_withheld(entry.step)
-        return entry.withheld or grows
-
-    def _follow_growth(self, entry: Entry) -> None:
-        """Take in the new state of a request that publishes periods."""
-        if entry.step is None:
-            return
-        growth = self.growth_of(entry)
-        match entry.state:
-            case State.READING:
-                self.growths[growth.opened] = growth.reading(entry.step)
-            case State.COMMITTED | State.BURNED | State.CANCELLED:
-                self.growths[growth.opened] = growth.ended(entry.state.value)
-            case _:
-                pass
+        return self.growths.is_withheld(entry)
 
     def _move(self, fields: Mapping[str, Any]) -> None:
         number = int(fields["entry"])
@@ -378,7 +359,7 @@ class Book:
         for number in () if burned is None else sorted(self.open):
             self._set(number, state=State.BURNED)
         go_on_without(fields, accounts=self.accounts, lost=self.lost)
-        self.growths = {number: each.lost() for number, each in self.growths.items()}
+        self.growths.end_all()
         if fields.get("approvals"):  # rows of earlier versions do not say
             self.readings.lapsed = event.number
             self.docket.endorsed.clear()
@@ -392,4 +373,4 @@ class Book:
         self.requests[number] = Held(entry, held.owner, held.when, held.events_json)
         if entry.state not in {State.RESERVED, State.READING}:
             self.open.discard(number)
-        self._follow_growth(entry)
+        self.growths.follow(entry)

@@ -321,7 +321,10 @@ class ChainedLedger(LedgerReading):
         self._unheld.let_go(number)  # until the caller has it
         self._journal.store.write_caps(book=self._journal.book, lineage=request.lineage)
         held = self._journal.held(number)
-        self._count(held, sign=1)
+        if held.entry.continues is None:
+            self._count(held, sign=1)
+        else:  # what was charged for it counts from now on, where it counted no more as well
+            self._journal.store.write_counters(self._journal.book)
         return Reservation(entry=held.entry, owner=self._journal.store.owner)
 
     def _record(

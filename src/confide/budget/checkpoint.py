@@ -33,6 +33,7 @@ from confide.budget.book import Book
 from confide.budget.chain import Signer, is_valid
 from confide.budget.consent_rows import consent_of
 from confide.budget.growth import Growth
+from confide.budget.growths import Growths
 from confide.budget.held import Requests
 from confide.budget.identity import Identity
 from confide.budget.key_history import KeyHistory
@@ -45,7 +46,7 @@ from confide.budget.workflow.filed import Submissions
 EVERY = 500
 """Rows after which the next checkpoint is written."""
 
-FORMAT = 12
+FORMAT = 13
 """Of the rules by which rows are added up: one more whenever the same rows come to something else,
 or what a checkpoint holds of it changes.  A checkpoint of another number is left unread."""
 
@@ -265,7 +266,7 @@ def _book_of(fields: dict[str, Any], archive: Archive) -> Book:
         accounts={each["lineage"]: account_of(each) for each in fields["accounts"]},
         requests=Requests(archive),
         open=set(fields["open"]),
-        growths={each["opened"]: Growth(**each) for each in fields["growths"]},
+        growths=Growths({each["opened"]: Growth(**each) for each in fields["growths"]}),
         docket=Docket(submissions=Submissions(archive), endorsed=endorsed, withheld=withheld),
         signing=KeyHistory(tuple((number, key) for number, key in fields["signing"])),
         identity=_identity_of(fields["identity"]),

@@ -150,7 +150,7 @@ class Desk:
         with self._journal.transaction():
             account = self._journal.book.account(lineage)
             today = self._journal.now().date().isoformat()
-            last = account.days[-1] if account.days else ""
+            last = account.rolling.days[-1] if account.rolling.days else ""
             if day == today == last:
                 raise PolicyError(
                     f"The day {day} was confirmed already.", hint="Nothing is left to do today."

@@ -142,8 +142,7 @@ class LedgerReading:
         """Return a growth, as one that ended where what was charged for it counts no more."""
         if growth.closed:
             return growth
-        opened = self._journal.held(growth.opened)
-        over = self._journal.book.account(growth.lineage).window_over(opened.when)
+        over = self._journal.book.window_over(growth.opened)
         told = f"what it was charged counts no more under a cap of window {over}"
         return replace(growth, closed=told) if over else growth
 
@@ -174,7 +173,7 @@ def _withholding(book: Book, entry: Entry) -> Decision | None:
     made = book.docket.withheld
     if entry.number in made or not book.is_withheld(entry):
         return made.get(entry.number)
-    growth = book.growth_of(entry)
+    growth = book.growths.of(entry)
     for number, decision in made.items():
         step, opened = book.requests[number].entry.step, book.requests[number].entry.continues
         if step is not None and (opened or number, step.stop) == (growth.opened, growth.withheld):

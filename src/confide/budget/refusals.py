@@ -186,12 +186,14 @@ def require_in_window(account: Account, *, opened: Held) -> None:
     if not over:
         return
     number, year = opened.entry.number, opened.when.year
-    when = f"in {year}, and {account.year} is open" if over == YEAR else "in 365 days that are over"
+    when = f"charged in {year}, and {account.year} is open"
+    if over != YEAR:
+        when = "charged, and its last step taken, in 365 days that are over"
     raise PolicyError(
-        f"The release of entry {number} cannot go on: it was charged {when}, and a cap of window "
+        f"The release of entry {number} cannot go on: it was {when}, and a cap of window "
         f"{over} holds.",
-        hint="What is published counts in the window in which it was charged. What is published "
-        "of it stays; run the study anew, from its next period on, which is charged.",
+        hint="What was charged for it counts no more, so nothing is published under it. What is "
+        "published of it stays; run the study anew, from its next period on, which is charged.",
     )
 
 

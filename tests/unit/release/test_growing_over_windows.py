@@ -8,10 +8,11 @@ import pytest
 
 import confide
 from confide.budget.ledger_time import SystemClock
-from confide.errors import BurnedError, ContractError, PolicyError
+from confide.errors import BudgetExhaustedError, BurnedError, ContractError, PolicyError
 from confide.learning.running import planned, run_in_parts
 from confide.release.growing import growable
 from counting_job import ThreeParts
+from recovery_world import ran
 
 DATASET = """\
 dataset: {{id: board, lineage: board, snapshot: "{snapshot}"}}
@@ -129,31 +130,90 @@ def test_where_no_cap_has_a_window_it_goes_on_in_any_year(tmp_path, clock):
     assert len(advanced(tmp_path, caps=FOR_LIFE).of("cases")) >= 2
 
 
+def vouched(folder, day, *, clock):
+    """Let an officer say which day it is."""
+    clock(day)
+    with opened(folder, caps=POLICYS) as ws:
+        if "calendar-year" in (folder / "policy.yaml").read_text("utf-8"):
+            ws.ledger.open_year("board", year=int(day[:4]), reason="a new year")
+        else:
+            ws.ledger.desk.confirm_day("board", day=day, reason="the date is right")
+
+
+def stepped(folder, through, *, snapshot, rho="0.1"):
+    """Publish the next periods under a policy."""
+    with opened(folder, caps=POLICYS, snapshot=snapshot) as ws:
+        try:
+            return ws.advance(ws.plan(counts(through), rho=rho, study=study()))
+        finally:
+            ws.ledger.verify_chain()
+
+
 @pytest.mark.parametrize("how", ["", ", enforce: drop"])
 @pytest.mark.parametrize("window", ["rolling-365d", "calendar-year"])
 def test_no_window_of_a_policy_holds_what_was_charged_in_another(window, how, tmp_path, clock):
     (tmp_path / "policy.yaml").write_text(POLICY.format(window=window, how=how), "utf-8")
-
-    def vouched(day):
-        clock(day)
-        with opened(tmp_path, caps=POLICYS) as ws:
-            if window == "calendar-year":
-                ws.ledger.open_year("board", year=int(day[:4]), reason="a new year")
-            else:
-                ws.ledger.desk.confirm_day("board", day=day, reason="the date is right")
-
     clock("2026-03-01")
     with opened(tmp_path, caps=POLICYS) as ws:
         ws.release(ws.plan(counts("2028-01-31"), rho="0.1", study=study()))
     if window == "rolling-365d":
-        vouched("2026-03-02")
-    with opened(tmp_path, caps=POLICYS, snapshot="2") as ws:
-        assert ws.advance(ws.plan(counts("2028-02-29"), rho="0.1", study=study()))
-    vouched("2027-03-05")
+        vouched(tmp_path, "2026-03-02", clock=clock)
+    assert stepped(tmp_path, "2028-02-29", snapshot="2")
+    vouched(tmp_path, "2027-03-05", clock=clock)
+    if window == "rolling-365d":  # the step counts still; it was not before that day for sure
+        vouched(tmp_path, "2028-03-04", clock=clock)
+    with pytest.raises(PolicyError, match=window):
+        stepped(tmp_path, "2028-03-31", snapshot="3")
+
+
+@pytest.mark.parametrize("how", ["", ", enforce: drop"])
+def test_a_growing_release_counts_in_rolling_windows_from_its_newest_step_on(how, tmp_path, clock):
+    text = POLICY.format(window="rolling-365d", how=how)
+    (tmp_path / "policy.yaml").write_text(text, "utf-8")
+    clock("2026-03-01")
+    with opened(tmp_path, caps=POLICYS) as ws:
+        ws.release(ws.plan(counts("2028-01-31"), rho="0.4", study=study()))
+    vouched(tmp_path, "2026-03-01", clock=clock)
+    vouched(tmp_path, "2027-02-20", clock=clock)
+    assert stepped(tmp_path, "2028-02-29", snapshot="2", rho="0.4")
+    vouched(tmp_path, "2027-03-05", clock=clock)  # of its opening alone, nothing would count
+
+    def another(title):
+        with opened(tmp_path, caps=POLICYS, snapshot="2") as ws:
+            one = {"id": title, "kind": "count", "table": "cases"}
+            return ws.release(ws.plan(one, rho="0.4", study=study())).of(title)
+
+    with pytest.raises(BudgetExhaustedError, match="confirm-day 2028-03-04"):
+        another("beside")
+    assert stepped(tmp_path, "2028-03-31", snapshot="3", rho="0.4")
+    vouched(tmp_path, "2028-03-04", clock=clock)  # the second step came after the day before
+    with pytest.raises(BudgetExhaustedError, match="confirm-day 2029-03-04"):
+        another("beside")
+    vouched(tmp_path, "2029-03-04", clock=clock)
+    assert another("after")
+
+
+def test_a_step_where_no_window_holds_counts_again_for_a_cap_that_comes_later(
+    tmp_path, clock, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    relaxed = POLICY.replace("basis: legal, priority: 1", "basis: internal, priority: 2")
+    (tmp_path / "policy.yaml").write_text(relaxed.format(window="rolling-365d", how=""), "utf-8")
+    clock("2026-03-01")
+    with opened(tmp_path, caps=POLICYS) as ws:
+        ws.release(ws.plan(counts("2028-01-31"), rho="0.4", study=study()))
+    vouched(tmp_path, "2026-03-01", clock=clock)
+    vouched(tmp_path, "2027-03-05", clock=clock)
+    rolling, lifetime = relaxed.format(window="rolling-365d", how=""), "lifetime"
+    for version, window in ((2, lifetime), (3, "rolling-365d")):
+        text = rolling.replace("rolling-365d", window).replace("version: 1", f"version: {version}")
+        (tmp_path / "policy.yaml").write_text(text, "utf-8")
+        ran("ledger", "adopt", tmp_path / "dataset.yaml", "--reason", "another window")
+        if window == lifetime:
+            assert stepped(tmp_path, "2028-02-29", snapshot="2", rho="0.4")
     with opened(tmp_path, caps=POLICYS, snapshot="3") as ws:
-        after = ws.plan(counts("2028-03-31"), rho="0.1", study=study())
-        with pytest.raises(PolicyError, match=window):
-            ws.advance(after)
+        (win,) = (each for each in ws.spent().scopes if each.cap_id == "win")
+        assert win.used == 400_000_000
 
 
 def study():
