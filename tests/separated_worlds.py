@@ -195,7 +195,7 @@ def cover(world: Separated, *, n: int, epsilon: float, runs: int, seed: int = 0)
             else fitted(aggregate, noisy, sigma=sigma, dataset=to)
         )
         error = Z * np.sqrt(np.maximum(found.sampling, 0) + found.noise)
-        shown = ~(found.few | found.short) & (found.drowned <= DROWNED)
+        shown = ~(found.few | found.scarce | found.short) & (found.drowned <= DROWNED)
         shown &= found.usable and not found.stopped
         printed += shown
         held += shown & (np.abs(found.coefficients - truth) <= error)

@@ -16,7 +16,8 @@ C/‖z‖) with ‖z‖² = 1/p and one for each term of other covariates.  Even
 follow-up are among the totals.
 
 *Rule.*  A coefficient has *few* events if its category, or the one it is compared with, has fewer
-than fifteen, or fewer than two standard deviations of their noise.  It *stopped short* if the fit's
+than fifteen, or fewer than two standard deviations of their noise.  They are *scarce* where there
+may be fewer than thirty, within one standard deviation.  It *stopped short* if the fit's
 curvature is more than 1.45 times what is told, or that is more than 1.8 times the curvature: at
 twice it Newton's steps grow.  Elsewhere its variance grows by 1/I − 1/U, and that of its noise
 likewise, where the curvature U of the fit is the larger.  The constants are from simulations
@@ -48,6 +49,8 @@ from confide.tables.schema import Dataset
 Flags: TypeAlias = NDArray[np.bool_]
 
 _FEWEST = 15.0  # events
+_SCARCE = 30.0  # events below which an interval holds the truth less often than it says
+_SURE = 1.0  # standard deviations of their noise by which they are told from so many
 _TOLD = 2.0  # standard deviations of their noise by which events are told from none
 _OVERSTATED = 1.45  # times what is told, that the curvature of the fit may be
 _UNDERSTATED = 1.8  # times the curvature of the fit, that what is told may be
@@ -61,11 +64,13 @@ class Believed:
 
     Attributes:
         few: Whether it has too few events.
+        scarce: Whether it may have so few that its interval is not to be relied on.
         short: Whether the curvature of the fit is too wrong for rounds to end at the solution.
         added: By how much its variance is larger than the fit says.
     """
 
     few: Flags
+    scarce: Flags
     short: Flags
     added: Array
 
@@ -75,6 +80,7 @@ class Believed:
         rest = self.part(slice(1, None)).plus(first)
         return Believed(
             few=np.concatenate([first.few, rest.few]),
+            scarce=np.concatenate([first.scarce, rest.scarce]),
             short=np.concatenate([first.short, rest.short]),
             added=np.concatenate([first.added, rest.added]),
         )
@@ -83,6 +89,7 @@ class Believed:
         """Return what is told of the difference of two, place by place."""
         return Believed(
             few=self.few | other.few,
+            scarce=self.scarce | other.scarce,
             short=self.short | other.short,
             added=self.added + other.added,
         )
@@ -90,13 +97,18 @@ class Believed:
     def plus_at(self, places: Sequence[int], other: "Believed") -> "Believed":
         """Return this with another at some places."""
         found, chosen = _nothing_told(len(self.few)), list(places)
-        found.few[chosen], found.short[chosen] = other.few, other.short
-        found.added[chosen] = other.added
+        found.few[chosen], found.scarce[chosen] = other.few, other.scarce
+        found.short[chosen], found.added[chosen] = other.short, other.added
         return self.plus(found)
 
     def part(self, places: slice) -> "Believed":
         """Return what is told of some of them."""
-        return Believed(few=self.few[places], short=self.short[places], added=self.added[places])
+        return Believed(
+            few=self.few[places],
+            scarce=self.scarce[places],
+            short=self.short[places],
+            added=self.added[places],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +237,10 @@ def _judged(of: _Events, *, one: float) -> Believed:
     few = of.found < np.maximum(fewest, _TOLD * of.noise)
     printed = ~(few | over | under)
     return Believed(
-        few=few, short=over | under, added=np.where(printed, np.maximum(added, 0.0), 0.0)
+        few=few,
+        scarce=of.found < _SCARCE / one + _SURE * of.noise,
+        short=over | under,
+        added=np.where(printed, np.maximum(added, 0.0), 0.0),
     )
 
 
@@ -338,7 +353,7 @@ def _of_class(
 def _nothing_told(size: int) -> Believed:
     """Return that all is believed, as of one look."""
     nothing = np.zeros(size, dtype=bool)
-    return Believed(few=nothing, short=nothing.copy(), added=np.zeros(size))
+    return Believed(few=nothing, scarce=nothing.copy(), short=nothing.copy(), added=np.zeros(size))
 
 
 def _shares(at: Array, levels: _Levels, *, classes: int) -> Array:

@@ -14,7 +14,8 @@ from confide.tables.schema import Dataset, Domain
 
 DROWNED_FLAG = "drowned in noise"
 STOPPED = "stopped short"
-FEW_EVENTS = "too few events"
+TOO_FEW_EVENTS = "too few events"
+FEW_EVENTS = "few events"
 TOO_FEW = "denominator too small"
 
 
@@ -50,16 +51,18 @@ class Published:
         error = size * math.sqrt(variance(parts))
         width = quantile(parts, level=self.level) * error
         value = size * float(found.coefficients[place])
-        flags = _flags(found, place)
-        told = not flags or flags == (DROWNED_FLAG,)
+        reasons = _reasons(found, place)
+        told = not reasons or reasons == (DROWNED_FLAG,)
+        warned = (FEW_EVENTS,) if not reasons and found.scarce[place] else ()
+        flags = reasons or warned
         log_ratio = Estimate(
             statistic=self.statistic,
             quantity="coefficient" if slope else "intercept",
             key=key,
             value=value if told else None,
-            standard_error=None if flags else error,
-            lower=None if flags else value - width,
-            upper=None if flags else value + width,
+            standard_error=None if reasons else error,
+            lower=None if reasons else value - width,
+            upper=None if reasons else value + width,
             level=self.level,
             covers=Covers.SAMPLING_AND_NOISE,
             unit=unit,
@@ -74,8 +77,8 @@ class Published:
             key=key,
             value=_exp(value) if told else None,
             standard_error=None,
-            lower=None if flags else _exp(value - width),
-            upper=None if flags else _exp(value + width),
+            lower=None if reasons else _exp(value - width),
+            upper=None if reasons else _exp(value + width),
             level=self.level,
             covers=Covers.SAMPLING_AND_NOISE,
             unit=unit,
@@ -122,7 +125,7 @@ class Published:
         )
 
 
-def _flags(found: Fit, place: int) -> tuple[str, ...]:
+def _reasons(found: Fit, place: int) -> tuple[str, ...]:
     """Return why a coefficient has no interval; of a drowned one the value is still shown."""
     if not found.usable:
         return (TOO_FEW,)
@@ -131,7 +134,7 @@ def _flags(found: Fit, place: int) -> tuple[str, ...]:
     if found.drowned[place] > DROWNED:
         return (DROWNED_FLAG,)
     if found.few[place]:
-        return (FEW_EVENTS,)
+        return (TOO_FEW_EVENTS,)
     return (STOPPED,) if found.short[place] else ()
 
 

@@ -44,6 +44,7 @@ class Fit:
         predicting: Coefficients drawn to 0 by their error.
         drowned: Share of a term's variance that noise could make up; 0 for intercepts.
         few: Whether its category, or the one it is compared with, has too few events.
+        scarce: Whether they may be so few that its interval is not to be relied on.
         short: Whether rounds ended short of its solution, whatever they did elsewhere.
         rows: Noisy number of rows that were fitted.
         usable: Whether there are enough of them.
@@ -56,6 +57,7 @@ class Fit:
     predicting: Array
     drowned: Array
     few: Flags
+    scarce: Flags
     short: Flags
     rows: float
     usable: bool
@@ -110,6 +112,7 @@ def _told(
         predicting=back @ walked.theta,
         drowned=drowned,
         few=law.few,
+        scarce=law.scarce,
         short=law.short,
         rows=walked.whitened.rows,
         usable=walked.whitened.usable,

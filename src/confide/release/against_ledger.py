@@ -57,7 +57,7 @@ def ledger_checks(
         detail = f"is of ledger {named}; this one is {entry.ledger or 'without id'}"
         yield Check(name="ledger", holds=False, detail=detail)
     if entry is None:
-        detail = "the ledger has no such entry: the certificate is of another history"
+        detail = "the ledger has no such entry: it is of another history, or of rows that were lost"
         yield Check(name="ledger row", holds=False, detail=detail)
         return
     said, true = certificate["accounting"], accounting_of(entry)

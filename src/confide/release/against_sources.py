@@ -120,7 +120,7 @@ def _entry(number: int, ledger: Ledger) -> Entry | None:
 def _entry_problem(named: Named, ledger: Ledger, *, lineage: str) -> str:
     found = _entry(named.entry, ledger)
     if found is None:
-        return "the ledger has no such entry: the source is of another history"
+        return "the ledger has no such entry: it is of another history, or of rows that were lost"
     said = (named.hash, named.sha256, named.released)
     if (found.hash, found.payload_sha256, found.at) != said or found.lineage != lineage:
         return "the ledger says otherwise of this entry: the source is of another history"

@@ -47,11 +47,12 @@ def dataset():
     }
 
 
-def people():
-    """Every third woman is ill, in either ward, at any age, after day 300; no man is."""
+def people(*, women_ill=1 / 3, men_ill=0):
+    """A share of women is ill, in either ward, at any age, after day 300; so many men are."""
     rng = np.random.default_rng(7)
     men, wards = np.arange(PATIENTS) % 2, np.arange(PATIENTS) // 2 % 2
-    ill = (1 - men) * (rng.random(PATIENTS) < 1 / 3)
+    ill = (1 - men) * (rng.random(PATIENTS) < women_ill)
+    ill[np.flatnonzero(men)[: 7 * men_ill : 7]] = 1
     return pd.DataFrame(
         {
             "pid": range(PATIENTS),
@@ -69,12 +70,22 @@ def people():
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     """Estimates of every model, next to without noise."""
+    return released(tmp_path_factory, people())
+
+
+@pytest.fixture(scope="module")
+def scarce(tmp_path_factory):
+    """The same, where one in 25 women has the event, and 22 men."""
+    return released(tmp_path_factory, people(women_ill=0.04, men_ill=22))
+
+
+def released(tmp_path_factory, frame):
     asked = [
         {"id": name, "table": "people", "covariates": ["age", "sex", "ward"]} | each
         for name, each in MODELS.items()
     ]
     folder = tmp_path_factory.mktemp("few")
-    with confide.open(dataset(), frames={"people": people()}, folder=folder) as workspace:
+    with confide.open(dataset(), frames={"people": frame}, folder=folder) as workspace:
         return list(workspace.release(workspace.plan(*asked, rho="400")).estimates)
 
 
@@ -120,3 +131,12 @@ def test_an_interval_of_follow_up_without_events_has_no_hazard(found):
     assert (before.value, before.lower) == (None, None)
     assert after.flags == ()
     assert after.lower < after.value < after.upper
+
+
+@pytest.mark.parametrize("model", ["logistic", "hazard", "classes"])
+def test_a_category_with_scarce_events_keeps_its_interval_and_says_so(scarce, model):
+    men = of(scarce, model, "coefficient", "sex: m", "III vs I" if model == "classes" else "")
+    assert men.flags == ("few events",)
+    assert men.lower < men.value < men.upper
+    ward = of(scarce, model, "coefficient", "ward: b", "III vs I" if model == "classes" else "")
+    assert ward.flags == ()
