@@ -9,6 +9,7 @@ Beside it other lineages change unit, measure and caps until their first charge:
 have those of that charge, whichever copies know of it.
 """
 
+import contextlib
 import random
 from collections import defaultdict
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from confide.budget.amount import Amount
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.counters import ROLLING, Occasion, kind_of, shares, window_of
 from confide.budget.file_caps import is_raised
+from confide.budget.growth import Step
 from confide.budget.ledger import Caps, LedgerTerms, Reservation
 from confide.budget.lost_rows import units_in
 from confide.budget.policy.adoption import adopted
@@ -52,6 +54,15 @@ ACTS = {
 
 
 @dataclass
+class Recent:
+    """What counts in a rolling window: since which day, in which counter, how much."""
+
+    day: str
+    name: str
+    units: int
+
+
+@dataclass
 class Life:
     """One ledger, and the truth about it."""
 
@@ -60,7 +71,8 @@ class Life:
     people: bool = False
     clock: HandClock = field(default_factory=HandClock)
     granted: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    recent: list[tuple[str, str, int]] = field(default_factory=list)  # day, counter, units
+    recent: list[Recent] = field(default_factory=list)
+    growing: dict[str, list[Recent]] = field(default_factory=dict)  # by hash of what opened it
     under_way: list[tuple[Reservation, bool]] = field(default_factory=list)
     copies: list[bytes] = field(default_factory=list)
     policies: dict[str, Policy] = field(default_factory=dict)
@@ -114,6 +126,9 @@ class Life:
                 continue  # not now: a year to be opened, a policy to be adopted again
             if self.elsewhere.random() < 0.2:
                 self.use_another_data_set()
+            if self.elsewhere.random() < 0.15:
+                with contextlib.suppress(PolicyError):
+                    self.grow()
             self.nothing_is_forgotten()
         self.ledger.close()
         self.ledger = self.opened()
@@ -137,9 +152,9 @@ class Life:
         assert known >= self.newest, (self.seed, "policy", self.newest)
         first = account.rolling.days[-1] if account.rolling.days else ""
         held = defaultdict(int)
-        for day, name, units in self.recent:
-            if not first or (date.fromisoformat(first) - date.fromisoformat(day)).days < 365:
-                held[name] += units
+        for one in self.recent:
+            if not first or (date.fromisoformat(first) - date.fromisoformat(one.day)).days < 365:
+                held[one.name] += one.units
         for name, units in held.items():
             assert account.holds(name).spent >= units, (self.seed, name)
 
@@ -179,6 +194,33 @@ class Life:
         self.ledger.publish(self.ledger.commit(held, payload=b"answer"))
         self.others[lineage] = (had or new, units + held.entry.amount.nano)
 
+    def grow(self) -> None:
+        """Open a release that grows, or take a step of one."""
+        going = [each for each in self.ledger.growths(LINEAGE) if each.latest and not each.closed]
+        self.asked += 1
+        step, nano = Step(question="f" * 64, start=0, stop=1), 20_000_000
+        if going and self.elsewhere.random() < 0.7:
+            one = self.elsewhere.choice(going)
+            place = {"start": one.position, "stop": one.position + 1}
+            step, nano = replace(step, continues=one.opened, **place), 0
+        asked = replace(
+            request(f"g{self.asked}"),
+            amount=Amount(nano=nano),
+            events_json=f"{nano}/0",
+            step=step,
+            tier="open" if self.people else "",
+        )
+        held = self.ledger.reserve(asked)
+        self.ledger.start_reading(held)
+        if step.continues is None:
+            before = len(self.recent)
+            self.grant(held)
+            self.growing[held.entry.hash] = self.recent[before:]
+        else:
+            for each in self.growing[self.ledger.entry(step.continues).hash]:
+                each.day = held.entry.at[:10]
+        self.ledger.publish(self.ledger.commit(held, payload=b"answer"))
+
     def move(self) -> None:
         """Take a request a step on, or end it."""
         if not self.under_way:
@@ -202,7 +244,7 @@ class Life:
         day = held.entry.at[:10]
         for name, units in shares(Amount(nano=held.entry.amount.nano), when=when).items():
             if window_of(kind_of(name)) == ROLLING:
-                self.recent.append((day, name, units))
+                self.recent.append(Recent(day, name, units))
             else:
                 self.granted[name] += units
 

@@ -182,11 +182,14 @@ class Account:
         Returns:
             As of when it counts.
         """
+        if when.epoch == self.rolling.epoch:
+            return when
         for name, units in shares(amount, when=when).items():
             if window_of(kind_of(name)) == ROLLING and units:
                 self.rolling.move(name, units, epoch=when.epoch)
-                counter = self._counter(name)
-                counter.spent = max(counter.spent, min(LARGEST, self.rolling.held(name)))
+                held = min(LARGEST, self.rolling.held(name))
+                if held > self.holds(name).spent:
+                    self._counter(name).spent = held
         return replace(when, epoch=self.rolling.epoch)
 
     def take_lost(

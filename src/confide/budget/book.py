@@ -17,7 +17,8 @@ from confide.budget.account_record import caps_of, charges_json
 from confide.budget.awaited import Awaited, require_word
 from confide.budget.chain import GENESIS, Event, check_link
 from confide.budget.consent_rows import ConsentRows
-from confide.budget.entry import FORWARD, OVER, entry_with, follows_reading
+from confide.budget.counters import ROLLING
+from confide.budget.entry import COUNTS_FROM, FORWARD, OVER, entry_with, follows_reading
 from confide.budget.file_caps import is_raised
 from confide.budget.growths import Growths
 from confide.budget.held import Held, Requests, entry_of, key_of
@@ -292,8 +293,6 @@ class Book:
             self.growths.begin(entry, over=over)
             account.add(entry.amount, when=when)
             account.charged = True
-            if entry.continues is not None:
-                self._count_anew(entry.continues)
             self.open.add(entry.number)
         self.requests[event.number] = Held(entry, fields["owner"], when, fields["events"])
 
@@ -318,15 +317,17 @@ class Book:
         self.requests.answer(key_of(entry), number=entry.number)
 
     def _count_anew(self, number: int) -> None:
-        """Count what was charged for a growing release from its newest step on."""
+        """Count a charge from now on: patients are read, or something is published, under it."""
         held = self.requests[number]
+        if held.entry.state is State.CANCELLED:
+            return
         account = self.accounts[held.entry.lineage]
         when = account.count_anew(held.entry.amount, when=held.when)
         self.requests[number] = Held(held.entry, held.owner, when, held.events_json)
 
-    def window_over(self, opened: int) -> str:
-        """Return a window in which what was charged for a growing release counts no more, or ""."""
-        held = self.requests[opened]
+    def window_over(self, number: int) -> str:
+        """Return a window of the caps in force in which a charge counts no more, or ""."""
+        held = self.requests[number]
         return self.accounts[held.entry.lineage].window_over(held.when)
 
     def is_withheld(self, entry: Entry) -> bool:
@@ -341,6 +342,11 @@ class Book:
             raise LedgerFrozenError(
                 f"Entry {number} cannot go from {held.entry.state.value} to {after.value}."
             )
+        paid = held.entry.continues or number
+        if after is State.READING and self.window_over(paid) == ROLLING:
+            raise LedgerFrozenError(f"Entry {number} is read when its charge counts no more.")
+        if after in COUNTS_FROM:
+            self._count_anew(paid)
         if after is State.CANCELLED:
             self.accounts[held.entry.lineage].add(held.entry.amount, when=held.when, sign=-1)
         self._set(
@@ -356,9 +362,12 @@ class Book:
         burned = fields.get("burned")  # rows of earlier versions do not say
         if burned is not None and [int(number) for number in burned] != sorted(self.open):
             raise LedgerFrozenError(f"Row {event.number} goes on with requests under way.")
+        shown = {*self.growths.that_may_grow(), *self.open}
         for number in () if burned is None else sorted(self.open):
             self._set(number, state=State.BURNED)
         go_on_without(fields, accounts=self.accounts, lost=self.lost)
+        for number in shown:  # lost rows may have published under it
+            self._count_anew(number)
         self.growths.end_all()
         if fields.get("approvals"):  # rows of earlier versions do not say
             self.readings.lapsed = event.number

@@ -16,10 +16,10 @@ from confide.budget.account import Account
 from confide.budget.account_record import caps_json
 from confide.budget.amount import Amount
 from confide.budget.chain import Chain, Signer
-from confide.budget.counters import Occasion, shares
+from confide.budget.counters import ROLLING, Occasion, shares
 from confide.budget.dead import GONE, Unheld
 from confide.budget.desk import Desk
-from confide.budget.entry import FORWARD, OVER
+from confide.budget.entry import COUNTS_FROM, FORWARD, OVER
 from confide.budget.file_caps import is_raised
 from confide.budget.held import Held, key_of
 from confide.budget.identity import Site
@@ -44,6 +44,7 @@ from confide.budget.refusals import (
     exhausted,
     in_progress,
     is_policys,
+    require_counting,
     require_covered,
     require_in_window,
     require_next,
@@ -220,10 +221,9 @@ class ChainedLedger(LedgerReading):
 
     def let_go(self, reservation: Reservation, *, incident: str) -> State | None:
         """See :meth:`Ledger.let_go`."""
-        number = reservation.entry.number
-        self._unheld.let_go(number, why=incident)
+        self._unheld.let_go(reservation.entry.number, why=incident)
         self._unheld.try_to_end_ours()
-        return self._unheld.state(number)
+        return self._unheld.state(reservation.entry.number)
 
     def stored(self, number: int) -> StoredRelease:
         """See :meth:`Ledger.stored`."""
@@ -271,17 +271,18 @@ class ChainedLedger(LedgerReading):
             return self._known(self._journal.held(number), request)
         if account.is_stopped:
             return uncapped(account)
+        who = {"analyst": request.analyst, "project": request.project}
         if request.step is not None and request.step.continues is not None:
             require_next(request.step, growths=self._journal.book.growths, lineage=request.lineage)
             require_in_window(account, opened=self._journal.held(request.step.continues))
             self._charged_year(account)  # a year that nobody opened is another window as well
-            return self._grant(request, when=self._occasion(request, year=account.year), under=0)
+            return self._grant(request, when=account.occasion(year=account.year, **who), under=0)
         said = {"planned": request.planned, "audience": audience_of(request.plan_json)}
         claim, now = claim_of(request, **said), self._journal.moment()
         under = self._journal.book.admit(claim, lineage=request.lineage, now=now)
         if isinstance(under, Refused):
             return unapproved(under)
-        when = self._occasion(request, year=self._charged_year(account))
+        when = account.occasion(year=self._charged_year(account), **who)
         refusal = exhausted(account, request.amount, when=when)
         if refusal is not None:
             self._record(request, kind="refused", when=when, charges=(), under=under)
@@ -292,10 +293,6 @@ class ChainedLedger(LedgerReading):
         """Return the year that is charged now; refuse one that nobody opened, if any is capped."""
         capped = account.has_year_caps
         return charged_year(self._journal.now(), open_year=account.year, capped=capped)
-
-    def _occasion(self, request: ChargeRequest, *, year: int) -> Occasion:
-        account = self._journal.book.account(request.lineage)
-        return account.occasion(year=year, analyst=request.analyst, project=request.project)
 
     def _known(self, held: Held, request: ChargeRequest) -> StoredRelease | PolicyError | None:
         """Return what a key that was used before has."""
@@ -321,10 +318,7 @@ class ChainedLedger(LedgerReading):
         self._unheld.let_go(number)  # until the caller has it
         self._journal.store.write_caps(book=self._journal.book, lineage=request.lineage)
         held = self._journal.held(number)
-        if held.entry.continues is None:
-            self._count(held, sign=1)
-        else:  # what was charged for it counts from now on, where it counted no more as well
-            self._journal.store.write_counters(self._journal.book)
+        self._count(held, sign=1)
         return Reservation(entry=held.entry, owner=self._journal.store.owner)
 
     def _record(
@@ -348,8 +342,15 @@ class ChainedLedger(LedgerReading):
         before, after = FORWARD[kind]
         if held.entry.state is not before:
             raise state_error(held, wanted=after.value)
+        account = self._journal.book.account(held.entry.lineage)
+        paid = self._journal.held(held.entry.continues or number)
+        if after is State.READING:
+            require_counting(account, paid=paid)
+        counts_again = after in COUNTS_FROM and account.has_left(ROLLING, when=paid.when)
         self._journal.append(kind, entry=str(number), lineage=held.entry.lineage, **fields)
         self._journal.store.write_state(self._journal.held(number).entry)
+        if counts_again:
+            self._journal.store.write_counters(self._journal.book)
 
     def _burn_dead(self, number: int, why: str) -> None:
         self._move(number, kind="burned", incident=why)

@@ -46,6 +46,7 @@ FORWARD: Mapping[str, tuple[State, State]] = {
     "burned": (State.READING, State.BURNED),
     "published": (State.COMMITTED, State.PUBLISHED),
 }
+COUNTS_FROM = frozenset({State.READING, State.PUBLISHED})  # then a charge counts anew in windows
 OVER = frozenset({State.CANCELLED, State.REFUSED})  # the key may be used again
 
 

@@ -58,6 +58,10 @@ class Growths(dict[int, Growth]):
         grows = entry.step is not None and self.of(entry).holds_withheld(entry.step)
         return entry.withheld or grows
 
+    def that_may_grow(self) -> tuple[int, ...]:
+        """Return the entries that opened those that have not ended."""
+        return tuple(number for number, growth in self.items() if not growth.closed)
+
     def end_all(self) -> None:
         """Take in that rows of the ledger were lost."""
         for number, growth in self.items():

@@ -36,6 +36,7 @@ from confide.budget.lost_rows import (
     granted_since,
     lost_branch,
     named_officers,
+    published_twice,
     signing_keys,
     units_in,
     unknown_adoptions,
@@ -336,6 +337,9 @@ def _take_lost(
         for scope, units in scopes.items():
             spent = units_in(found.book, lineage=lineage, name=scope) + units
             _note(found, lineage=lineage, scope=scope, spent=spent)
+    for opened in published_twice(branch, fork=fork, book=found.book, counted=counted):
+        for scope, units in shares(opened.entry.amount, when=opened.when).items():
+            _add(found, lineage=opened.entry.lineage, scope=scope, units=units)
 
 
 def _note_lost(

@@ -10,13 +10,14 @@ A rolling window lets go in the branch what the ledger here has not let go of; s
 added counts, and not where it ended.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from confide.budget.book import Book
 from confide.budget.chain import SignedHead, is_signed
 from confide.budget.counters import DELTA, KINDS, LIFETIME, YEAR, group_of, kind_of, window_of
+from confide.budget.held import Held
 from confide.budget.lost_lineages import UNKNOWN
 from confide.budget.store import Store
 
@@ -171,6 +172,34 @@ def granted_since(branch: Branch, *, fork: Book, counted: Collection[str]) -> Gr
         if head.hash in counted:
             granted = Granted()
     return granted
+
+
+def published_twice(
+    branch: Branch, *, fork: Book, book: Book, counted: Collection[str]
+) -> Iterator[Held]:
+    """Yield openings of growing releases of which the same periods may have been drawn twice.
+
+    A step changes no counter, so a lost row that charged nobody may be a step of any release of its
+    lineage that could grow at the fork.  One that took a step in the ledger since, as on a host
+    that did not know of the lost rows, may have published periods again, with noise of their own:
+    that is as much as was charged for it once more.
+    """
+    free, had = set[str](), dict[str, int]()
+    for head in branch.heads:
+        before = had.get(head.lineage, units_in(fork, lineage=head.lineage, name=LIFETIME))
+        had[head.lineage] = head.spent.get(LIFETIME, before)
+        if head.kind == "reserved" and had[head.lineage] <= before:
+            free.add(head.lineage)
+        if head.hash in counted:
+            free.clear()
+    if not free:
+        return
+    stepped = {
+        held.entry.continues for held in book.requests.all() if held.entry.number > fork.number
+    }
+    for number in fork.growths.that_may_grow():
+        if number in stepped and fork.growths[number].lineage in free:
+            yield book.requests[number]
 
 
 def _unnamed(more: Mapping[str, int], *, says_whose: bool) -> dict[str, int]:

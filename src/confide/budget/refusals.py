@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from confide.budget.account import Account
 from confide.budget.amount import Amount
-from confide.budget.counters import YEAR, Occasion, kind_of, window_of, year_of
+from confide.budget.counters import ROLLING, YEAR, Occasion, kind_of, window_of, year_of
 from confide.budget.growth import Growth, Step
 from confide.budget.held import Held
 from confide.budget.ledger import (
@@ -194,6 +194,17 @@ def require_in_window(account: Account, *, opened: Held) -> None:
         f"{over} holds.",
         hint="What was charged for it counts no more, so nothing is published under it. What is "
         "published of it stays; run the study anew, from its next period on, which is charged.",
+    )
+
+
+def require_counting(account: Account, *, paid: Held) -> None:
+    """Refuse to read under a charge that left its window while it waited."""
+    if account.window_over(paid.when) != ROLLING:
+        return
+    raise PolicyError(
+        f"What entry {paid.entry.number} was charged counts no more under a cap of window "
+        f"{ROLLING}: days were confirmed while it waited. Nothing was read.",
+        hint="Ask again, at a charge of its own.",
     )
 
 
