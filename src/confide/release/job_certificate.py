@@ -18,7 +18,7 @@ from pathlib import Path
 from confide.budget.ledger import Entry, StoredRelease
 from confide.plans.canonical import Json, canonical_bytes, encode
 from confide.plans.job import JobEvent
-from confide.regular_file import write_bytes
+from confide.regular_file import tell_day_alone, write_bytes
 from confide.release.authority import NO_AUTHORITY, Authority
 from confide.release.certificate import Issuer, accounting_of, guarantee_of, signed
 from confide.release.equivalents import equivalents
@@ -49,10 +49,14 @@ class JobRelease:
         """Write files, ``job.json`` and ``certificate.json`` into a folder; return it."""
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
-        for name, content in self.answer.files.items():
+        files = {
+            **self.answer.files,
+            JOB_PATH: self.answer.head(),
+            CERTIFICATE_PATH: canonical_bytes(self.certificate),
+        }
+        for name, content in files.items():
             write_bytes(place / name, content)
-        write_bytes(place / JOB_PATH, self.answer.head())
-        write_bytes(place / CERTIFICATE_PATH, canonical_bytes(self.certificate))
+        tell_day_alone([*(place / name for name in files), place])
         return place
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from confide.errors import ContractError, VerificationError
 from confide.plans.canonical import Json
-from confide.regular_file import sync_folder, writing
+from confide.regular_file import sync_folder, tell_day_alone, writing
 from confide.release.certificate import NOISY_PATH
 from confide.release.reused import REUSED_PATH
 from confide.release.verify import read_certificate
@@ -56,6 +56,7 @@ def write_folder(files: Mapping[str, bytes], out: Path) -> None:
             path = new / name
             path.parent.mkdir(exist_ok=True)
             _write_file(path, content)
+        tell_day_alone([*new.rglob("*"), new])
         new.chmod(0o755)
         _replace(out, new=new)
     finally:
