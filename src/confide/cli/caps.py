@@ -10,8 +10,14 @@ if TYPE_CHECKING:
     from confide.plans.plan import Plan
 
 
-def caps_body(spent: "Spent", *, planned: "Plan") -> list[dict[str, Any]]:
-    """Return the use of each cap, what a plan takes of it, and what is free after."""
+def caps_body(spent: "Spent", *, planned: "Plan", free: bool = False) -> list[dict[str, Any]]:
+    """Return the use of each cap, what a plan takes of it, and what is free after.
+
+    Args:
+        spent: So far.
+        planned: The plan.
+        free: Whether what it asks was charged before, and is delivered at no charge.
+    """
     from confide.budget.ledger import Scope
     from confide.privacy.amount import ATTO, NANO, decimal_text
 
@@ -21,6 +27,7 @@ def caps_body(spent: "Spent", *, planned: "Plan") -> list[dict[str, Any]]:
         if delta and not use.cap and not planned.atto:
             continue
         this, per_one = (planned.atto, ATTO) if delta else (planned.nano, NANO)
+        this = 0 if free else this
         after = None if use.cap is None else use.cap - use.used - this
         rows.append(
             {

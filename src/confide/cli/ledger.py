@@ -68,6 +68,7 @@ def show_ledger(
             "sha256": adopted.digest,
         },
         "caps": _caps(spent, dataset=declared.dataset),
+        "epsilon-delta": _delta_text(declared.dataset),
         "patient-caps": left_out,
         "entries": listed,
     }
@@ -259,6 +260,21 @@ def _caps(spent: "Spent", *, dataset: "Schema") -> list[dict[str, Any]]:
     return rows
 
 
+def _at(body: dict[str, Any]) -> str:
+    """Say at which δ an ε stands beside an amount in ρ; "" where none does."""
+    delta = body["epsilon-delta"]
+    return f" (ε at δ = {delta}, as in caps)" if delta else ""
+
+
+def _delta_text(dataset: "Schema") -> str | None:
+    """Return the δ of every ε beside an amount in ρ; none where amounts are in ε."""
+    from confide.drawing.numbers import power_text
+    from confide.privacy.measure import Measure
+    from confide.release.refusal import epsilon_delta
+
+    return power_text(epsilon_delta(dataset)) if dataset.measure is Measure.ZCDP else None
+
+
 def _under(policy: dict[str, Any] | None) -> str:
     return "" if policy is None else f" under {policy['id']}, version {policy['version']}"
 
@@ -298,7 +314,7 @@ def _show(body: dict[str, Any]) -> None:
             )
             for cap in body["caps"]
         ],
-        title=f"Budget of {body['lineage']}{_under(body['policy'])}",
+        title=f"Budget of {body['lineage']}{_under(body['policy'])}{_at(body)}",
         right=(1, 2, 3),
     )
     show_patient_caps(body["patient-caps"])

@@ -99,7 +99,8 @@ def preview_plan(
     known = workspace.ledger.known(planned.digest(), **asked)
     answered = known is not None and bool(known.payload_sha256)
     released = [known.number] if known is not None and answered and not known.withheld else []
-    caps = caps_body(spent, planned=planned)
+    grows = growable(planned, ledger=workspace.ledger)
+    caps = caps_body(spent, planned=planned, free=answered or grows is not None)
     refused = None if known is not None else told_refusal(planned, ledger=workspace.ledger)
     return {
         "study": planned.study.id,
@@ -118,7 +119,7 @@ def preview_plan(
         "withheld-as": known.number if known is not None and known.withheld else None,
         "approval": approval(planned, workspace=workspace, spent=spent, analyst=who),
         "unlike-planned": _unlike(planned, workspace=workspace, known=known),
-        "grows-from": growable(planned, ledger=workspace.ledger),
+        "grows-from": grows,
         "published-before": _before(planned, workspace=workspace, asked=asked),
     }
 

@@ -41,5 +41,9 @@ def beside_rho(rho: Fraction, *, dataset: Dataset) -> str:
     """Return the ε that stands beside a ρ, at the δ of dataset.yaml, to three digits."""
     if rho <= 0:
         return "0"
-    delta = dataset.delta - dataset.selection_delta
-    return f"{epsilon_at(ZeroConcentratedDP(rho=rho), delta=delta):.3g}"
+    return f"{epsilon_at(ZeroConcentratedDP(rho=rho), delta=epsilon_delta(dataset)):.3g}"
+
+
+def epsilon_delta(dataset: Dataset) -> Fraction:
+    """Return the δ at which ε stands beside ρ: what key selection leaves, as for caps."""
+    return dataset.delta - dataset.selection_delta

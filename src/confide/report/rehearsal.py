@@ -26,7 +26,7 @@ from confide.tables.aggregate import KeyedAggregate, vector_length
 from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
 
-LARGEST = 1_000
+LARGEST = 4_000
 _MANY = 1_000
 
 

@@ -28,3 +28,19 @@ def test_the_epsilon_of_a_limit_is_the_one_of_dataset_yaml(clinic):
     caps = confide("ledger", "show", clinic.dataset, "--json").json["caps"]
     lifetime = next(cap for cap in caps if cap["cap"] == "lifetime")
     assert f"lifetime: {{epsilon: {lifetime['epsilon']['limit']}}}" in clinic.dataset.read_text()
+
+
+def test_the_delta_of_every_epsilon_is_told(clinic):
+    said = confide("ledger", "show", clinic.dataset, "--json").json
+    assert said["epsilon-delta"] == "5 × 10⁻⁷"  # half of 10⁻⁶ is kept for the selection of keys
+    assert "ε at δ = 5 × 10⁻⁷" in confide("ledger", "show", clinic.dataset).out
+
+
+def test_a_plan_that_was_published_takes_nothing_more_of_any_cap(clinic):
+    said = confide("plan", clinic.study, "--json").json
+    assert said["released-as"]
+    assert all(float(cap["this"]) == 0 for cap in said["caps"])
+    for cap in said["caps"]:
+        if cap["limit"] is not None:
+            left = float(cap["limit"]) - float(cap["spent"])
+            assert float(cap["free-after"]) == pytest.approx(left)

@@ -25,7 +25,7 @@ def test_prepare_says_disk_stages_and_facts_and_whom_they_are_for(clinic):
     assert again.json["tables"][0]["patients"] > 0
     assert "cluster" not in again.err
     after = confide("plan", clinic.study, "--json").json
-    assert "would make this much cheaper" in before["reading"][0]
+    assert "would make this much faster" in before["reading"][0]
     assert after["reading"][0] == "Reads prepared copies."
     assert after["digest"] == before["digest"]
 

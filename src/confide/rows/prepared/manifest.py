@@ -40,7 +40,7 @@ class Standing(enum.Enum):
 
     CURRENT = "prepared copies"
     OUTDATED = "the source as it is: its prepared copies are out of date, run `confide prepare`"
-    ABSENT = "the source as it is: `confide prepare` would make this much cheaper"
+    ABSENT = "the source as it is: `confide prepare` would make this much faster"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

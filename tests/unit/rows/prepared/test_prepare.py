@@ -80,7 +80,7 @@ def test_an_interrupted_run_goes_on_where_it_was(folder):
     with pytest.raises(StoppedError):
         work.prepare(progress=stop)
     assert read_manifest(work.folder) is None
-    assert "would make this much cheaper" in reading(folder, of, work)
+    assert "would make this much faster" in reading(folder, of, work)
     stages = []
     work.prepare(progress=stages.append)
     assert "cluster events" not in stages
