@@ -100,6 +100,7 @@ def deliver_reused(
         with workspace:
             plan = declared.plan()
             release = workspace.reuse(plan)
+            unread = _unread(plan, workspace=workspace)
             release.save(out, progress=progress)
             progress("verify")
             checked = verify(release.certificate, folder=out, pinned_key=workspace.public_key)
@@ -113,9 +114,18 @@ def deliver_reused(
         "charged": False,
         "snapshot": plan.dataset.snapshot,
         "entries": [source.entry for source in release.reused.sources],
+        "unread": unread,
         "verifies": True,
         "signer": checked.signer,
     }
+
+
+def _unread(plan: "Plan", *, workspace: "Workspace") -> dict[str, list[int]]:
+    """Return the entries that measured the same as each statistic and are not averaged in."""
+    from confide.plans.reuse import Same
+
+    answers = workspace.offers(plan).items()
+    return {name: list(each.unread) for name, each in answers if isinstance(each, Same)}
 
 
 def show_reused(body: dict[str, Any]) -> None:
@@ -126,3 +136,10 @@ def show_reused(body: dict[str, Any]) -> None:
     say(
         f"Nothing charged or read: made of ledger entries {entries}, snapshot {body['snapshot']!r}."
     )
+    for name, unread in body["unread"].items():
+        if unread:
+            others = ", ".join(map(str, unread))
+            say(
+                f"{name}: entries {others} measured it as well. Such answers are averaged of "
+                "counts alone, so the one of least noise is read."
+            )

@@ -61,10 +61,12 @@ class Same:
     Attributes:
         statistic: What is asked.
         of: The earlier measurement of each question, in order.
+        unread: Entries that measured one of its questions too, with no less noise.
     """
 
     statistic: Statistic
     of: tuple[tuple[str, Earlier], ...]
+    unread: tuple[int, ...] = ()
 
     @property
     def sources(self) -> tuple[Earlier, ...]:
@@ -142,6 +144,7 @@ def answer(statistic: Statistic, earlier: Sequence[Earlier], *, dataset: Dataset
         return Same(
             statistic=statistic,
             of=tuple((name, each) for name, each in found.items() if each is not None),
+            unread=_unread(questions, earlier, read=tuple(found.values())),
         )
     if len(missing) < len(questions):
         reasons = {f"measured before, but not: {', '.join(missing)}": None, **reasons}
@@ -152,6 +155,18 @@ def answer(statistic: Statistic, earlier: Sequence[Earlier], *, dataset: Dataset
 def _least_noisy(question: Question, earlier: Sequence[Earlier]) -> Earlier | None:
     same = [each for each in earlier if each.measurement.aggregate == question.aggregate]
     return max(same, key=lambda each: each.measurement.nano, default=None)
+
+
+def _unread(
+    questions: Sequence[Question],
+    earlier: Sequence[Earlier],
+    *,
+    read: Sequence[Earlier | None],
+) -> tuple[int, ...]:
+    """Return the entries that measured one of the questions and are not read."""
+    asked = [question.aggregate for question in questions]
+    same = {each.entry for each in earlier if each.measurement.aggregate in asked}
+    return tuple(sorted(same - {each.entry for each in read if each is not None}))
 
 
 def _terms(
