@@ -11,7 +11,7 @@
 
 import importlib
 
-__version__ = "0.1.0"
+from confide.version import __version__ as __version__
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from confide import __version__
 from confide.budget.account_record import account_json, account_of
 from confide.budget.archive import (
     Archive,
@@ -42,6 +41,7 @@ from confide.budget.readings import Readings
 from confide.budget.store import StoredCheckpoint
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.filed import Submissions
+from confide.version import __version__
 
 EVERY = 500
 """Rows after which the next checkpoint is written."""

@@ -59,7 +59,7 @@ def confide(
 ) -> None:
     """Print the version, or the help when no command is named."""
     if version:
-        from confide import __version__
+        from confide.version import __version__
 
         write(f"confide {__version__}\n")
     elif context.invoked_subcommand is None:

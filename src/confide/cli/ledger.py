@@ -1,6 +1,5 @@
 """``confide ledger``: what was spent, whether the chain is whole, and an officer's decisions."""
 
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -223,21 +222,11 @@ def _done(what: str, text: str, *, as_json: bool, quiet: bool) -> None:
     output.result(f"ledger-{what}", {"done": True}, show=lambda: say(text))
 
 
-def epsilon_text(units: int | None, *, dataset: "Schema") -> str | None:
-    """Return the ε that stands beside an amount in ρ; none where amounts are in ε."""
-    from confide.privacy.amount import NANO
-    from confide.privacy.measure import Measure
-    from confide.release.refusal import beside_rho
-
-    if units is None or dataset.measure is not Measure.ZCDP:
-        return None
-    return beside_rho(Fraction(units, NANO), dataset=dataset)
-
-
 def _caps(spent: "Spent", *, dataset: "Schema") -> list[dict[str, Any]]:
     from confide.budget.ledger import Scope
     from confide.cli.caps import cap_name
     from confide.privacy.amount import ATTO, NANO, decimal_text
+    from confide.release.refusal import beside_units
 
     rows = []
     for use in spent.scopes:
@@ -248,7 +237,7 @@ def _caps(spent: "Spent", *, dataset: "Schema") -> list[dict[str, Any]]:
             return None if units is None else decimal_text(units, per_one=per_one)
 
         held = {"limit": use.cap, "spent": use.used, "free": use.remaining}
-        beside = {n: None if delta else epsilon_text(u, dataset=dataset) for n, u in held.items()}
+        beside = {n: None if delta else beside_units(u, dataset=dataset) for n, u in held.items()}
         rows.append(
             {
                 "cap": cap_name(use),
@@ -280,7 +269,9 @@ def _under(policy: dict[str, Any] | None) -> str:
 
 
 def _entry(entry: "Entry", *, dataset: "Schema") -> dict[str, Any]:
-    epsilon = epsilon_text(entry.amount.nano, dataset=dataset)
+    from confide.release.refusal import beside_units
+
+    epsilon = beside_units(entry.amount.nano, dataset=dataset)
     return {
         "number": entry.number,
         "at": entry.at,

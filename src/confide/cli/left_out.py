@@ -53,10 +53,10 @@ def patient_caps_body(dataset: "Dataset", *, ledger: "Ledger") -> list[dict[str,
     ``left`` of ``kept-to`` at most.
     """
     from confide.budget.per_patient.caps import patient_caps
-    from confide.cli.ledger import epsilon_text
     from confide.privacy.amount import NANO, decimal_text
     from confide.privacy.individual import FEMTO
     from confide.release.left_out import cap_uses
+    from confide.release.refusal import beside_units
 
     caps = patient_caps(ledger.desk.policy(dataset.lineage))
     found = []
@@ -68,7 +68,7 @@ def patient_caps_body(dataset: "Dataset", *, ledger: "Ledger") -> list[dict[str,
             "left": use.left,
         }
         beside = {
-            name: epsilon_text(femto // (FEMTO // NANO), dataset=dataset)
+            name: beside_units(femto // (FEMTO // NANO), dataset=dataset)
             for name, femto in held.items()
         }
         found.append(

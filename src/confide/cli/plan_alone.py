@@ -41,7 +41,7 @@ def plan_alone(study: "DeclaredStudy", planned: "Plan", *, why: str) -> dict[str
     """Return what is known of a plan without its ledger."""
     from confide.cli.deliver import loss_body
     from confide.cli.left_out import told_refusal
-    from confide.cli.plan import measurement_body, statistics_body
+    from confide.cli.plan_body import measurement_body, statistics_body
     from confide.drawing.words import load_words
     from confide.plans.allocate import forecasts
     from confide.report.guarantee import patient_promises

@@ -11,6 +11,7 @@ from confide.budget.ledger import Scope
 from confide.errors import BudgetExhaustedError
 from confide.plans.plan import Priced
 from confide.privacy.accounting.concentrated import epsilon_at
+from confide.privacy.amount import NANO
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.tables.schema import Dataset
@@ -42,6 +43,13 @@ def beside_rho(rho: Fraction, *, dataset: Dataset) -> str:
     if rho <= 0:
         return "0"
     return f"{epsilon_at(ZeroConcentratedDP(rho=rho), delta=epsilon_delta(dataset)):.3g}"
+
+
+def beside_units(units: int | None, *, dataset: Dataset) -> str | None:
+    """Return the ε that stands beside an amount of the ledger; none where amounts are in ε."""
+    if units is None or dataset.measure is not Measure.ZCDP:
+        return None
+    return beside_rho(Fraction(units, NANO), dataset=dataset)
 
 
 def epsilon_delta(dataset: Dataset) -> Fraction:

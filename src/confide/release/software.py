@@ -26,7 +26,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 @functools.cache
 def software() -> dict[str, Json]:
     """Return what a certificate says of the software."""
-    from confide import __version__
+    from confide.version import __version__
 
     total = hashlib.sha256()
     for name, content in sorted(_sources(resources.files("confide"), "")):

@@ -52,6 +52,11 @@ class Release:
         """The plan that was released."""
         return self.noisy.plan
 
+    @property
+    def made_of(self) -> Reused | None:
+        """The earlier releases that it is made of; None of one that was charged."""
+        return None
+
     def of(self, statistic: Statistic | str) -> tuple[Estimate, ...]:
         """Return the estimates of one statistic.
 
@@ -185,6 +190,11 @@ class ReusedRelease(Release):
     """
 
     reused: Reused
+
+    @property
+    def made_of(self) -> Reused:
+        """The earlier releases that it is made of."""
+        return self.reused
 
 
 def _id(statistic: Any) -> str:

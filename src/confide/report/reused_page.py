@@ -28,12 +28,13 @@ from confide.report.section import Section, section
 from confide.tables.cell_sums import CellSums
 
 if TYPE_CHECKING:
-    from confide.report.release import Release, ReusedRelease
+    from confide.report.release import Release
 
 
 def reused_page(
-    release: "ReusedRelease",
+    release: "Release",
     *,
+    made_of: Reused,
     figures: Mapping[str, Sequence[Plate]],
     words: Words,
 ) -> str:
@@ -41,10 +42,11 @@ def reused_page(
 
     Args:
         release: What is reported.
+        made_of: The earlier ones that it is made of.
         figures: By id of the statistic.
         words: Language.
     """
-    reused = release.reused
+    reused = made_of
     title = clean(reused.study.title or reused.study.id, most=160)
     body = tag(
         "div",

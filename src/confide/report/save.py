@@ -9,6 +9,7 @@ certificate's digests are of.
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from confide.drawing.charts.figure import Figure, Plate
 from confide.drawing.charts.render import Drawing, draw
@@ -22,13 +23,15 @@ from confide.report.chart import figures
 from confide.report.folder import CERTIFICATE, METHODS, REPORT, require_place, write_folder
 from confide.report.methods import methods
 from confide.report.page import page
-from confide.report.release import Release, ReusedRelease
 from confide.report.reused_page import reused_page
 from confide.report.table import frame, parquet_bytes
 
+if TYPE_CHECKING:
+    from confide.report.release import Release
+
 
 def save(
-    release: Release,
+    release: "Release",
     out: Path,
     *,
     progress: Callable[[str], None] = lambda _: None,
@@ -54,7 +57,7 @@ def save(
 
 
 def contents(
-    release: Release, *, words: Words, progress: Callable[[str], None] = lambda _: None
+    release: "Release", *, words: Words, progress: Callable[[str], None] = lambda _: None
 ) -> dict[str, bytes]:
     """Return every file of the folder by its path; the same bytes for the same release and map."""
     progress("tables")
@@ -77,10 +80,12 @@ def contents(
             files[f"figures/{plate.name}.svg"] = plate.drawing.svg.encode()
             files[f"figures/{plate.name}.png"] = plate.drawing.png
     progress("report")
-    if isinstance(release, ReusedRelease):
-        files |= {source.path: source.payload for source in release.reused.sources}
-        files[REUSED_PATH] = release.reused.payload()
-        files[REPORT] = reused_page(release, figures=drawn, words=words).encode()
+    if release.made_of is not None:
+        files |= {source.path: source.payload for source in release.made_of.sources}
+        files[REUSED_PATH] = release.made_of.payload()
+        files[REPORT] = reused_page(
+            release, made_of=release.made_of, figures=drawn, words=words
+        ).encode()
         return files
     if shows_noisy(release.plan.study):
         files[NOISY_PATH] = release.noisy.payload()

@@ -1,5 +1,7 @@
 """A release in a few lines of HTML, as notebooks show it: what it is, its cost, its headlines."""
 
+from typing import TYPE_CHECKING
+
 from confide.drawing.cells import cells_of
 from confide.drawing.markup import isolated, rows_of_texts, tag
 from confide.drawing.numbers import clean
@@ -7,19 +9,21 @@ from confide.drawing.words import load_words
 from confide.release.certificate import shown_loss
 from confide.report.describe import title_of
 from confide.report.odds_words import loss_text
-from confide.report.release import Release, ReusedRelease
 from confide.report.section import headline
 from confide.statistics.registry import kind_of
+
+if TYPE_CHECKING:
+    from confide.report.release import Release
 
 MOST = 30
 """Statistics that are shown; tables hold them all."""
 
 
-def summary(release: Release) -> str:
+def summary(release: "Release") -> str:
     """Return the element."""
     words, plan = load_words("en"), release.plan
-    reused = isinstance(release, ReusedRelease)
-    cost = words.say("reuse.free") if reused else loss_text(shown_loss(plan), words=words)
+    free = release.made_of is not None
+    cost = words.say("reuse.free") if free else loss_text(shown_loss(plan), words=words)
     told = [
         (
             tag("code", clean(each.id)),

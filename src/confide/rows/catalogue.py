@@ -14,7 +14,8 @@ from confide.rows.hardening import ATTACHED
 from confide.rows.layout import Found, Layout, Located, ids_of
 from confide.rows.physical import COMPUTED, octets_of
 from confide.rows.session import dropping_messages
-from confide.rows.sources.prepare import Opened, Scan, in_catalog
+from confide.rows.sources.opened import Opened, Scan
+from confide.rows.sources.prepare import in_catalog
 from confide.tables.schema import Dataset
 
 

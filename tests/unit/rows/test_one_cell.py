@@ -17,7 +17,7 @@ from confide.rows.build import select
 from confide.rows.duckdb import open_engine
 from confide.rows.sources.delimited import csv_scan
 from confide.rows.sources.fingerprint import SourceState
-from confide.rows.sources.prepare import Opened
+from confide.rows.sources.opened import Opened
 from confide.rows.sources.text_files import TextFiles
 from confide.tables.aggregate import Aggregate, Ones, Plain
 from confide.tables.bound_contributions import CellBound

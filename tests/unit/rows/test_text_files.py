@@ -15,7 +15,7 @@ from confide.errors import ContractError, EngineError, ReleaseFailedError
 from confide.rows.sources import text_files
 from confide.rows.sources.delimited import csv_scan
 from confide.rows.sources.fingerprint import SourceState
-from confide.rows.sources.prepare import Opened
+from confide.rows.sources.opened import Opened
 from confide.rows.sources.text_files import TextFiles
 from confide.tables.encoding import Encoding
 from confide.tables.schema import Table

@@ -110,7 +110,7 @@ def generation(
     Raises:
         ContractError: If the source is in memory.
     """
-    from confide import __version__
+    from confide.version import __version__
 
     if not state.files:
         raise ContractError(

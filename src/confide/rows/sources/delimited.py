@@ -29,7 +29,7 @@ from sqlglot import exp
 from confide.errors import ContractError
 from confide.rows.build import named, own, select
 from confide.rows.sources.header import LONGEST_LINE, header, separator
-from confide.rows.sources.prepare import Scan
+from confide.rows.sources.opened import Scan
 from confide.tables.encoding import UNREADABLE
 from confide.tables.schema import Table
 

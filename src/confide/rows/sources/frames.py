@@ -20,7 +20,7 @@ from confide.rows.build import own_table
 from confide.rows.layout import id_column, source_names
 from confide.rows.sources.arrow_cells import plain
 from confide.rows.sources.object_cells import object_id, object_text
-from confide.rows.sources.prepare import Opened
+from confide.rows.sources.opened import Opened
 from confide.tables.schema import Dataset, Kind, Table
 
 

@@ -21,8 +21,8 @@ from confide.errors import ContractError
 from confide.rows.clinical_ranges import ClinicalRange
 from confide.rows.layout import source_names
 from confide.rows.sources.delimited import csv_scan
+from confide.rows.sources.opened import Found, Opened, Scan, from_scans
 from confide.rows.sources.parquet import parquet_scan
-from confide.rows.sources.prepare import Found, Opened, Scan, from_scans
 from confide.tables.by_code import Accepted, InUnit, Units
 from confide.tables.clinical_units import analyte, clinical_units, conversion
 from confide.tables.encoding import Encoding

@@ -24,7 +24,7 @@ from confide.rows.physical import (
     MOST_DIGITS,
     octets_for,
 )
-from confide.rows.sources.prepare import Scan
+from confide.rows.sources.opened import Scan
 from confide.tables.schema import Table
 
 BROKEN = "?"

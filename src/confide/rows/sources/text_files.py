@@ -41,7 +41,7 @@ from confide.regular_file import descriptor, reading
 from confide.rows.sources.fingerprint import SourceState, fingerprints
 from confide.rows.sources.header import separator
 from confide.rows.sources.long_cells import QuotedCells
-from confide.rows.sources.prepare import PATTERN, Opened, Scan
+from confide.rows.sources.opened import PATTERN, Opened, Scan
 from confide.tables.encoding import Encoding
 
 CHUNK, ERRORS = 2**20, "replace"

@@ -3,7 +3,8 @@
 from fractions import Fraction
 
 from confide.statistics.audited import Audited
-from confide.statistics.survival.survival import Method, Survival
+from confide.statistics.survival.method import Method
+from confide.statistics.survival.survival import Survival
 
 AUDITED = Audited(
     patients=(

@@ -6,7 +6,7 @@ A value at time t is for those who reach t: survival there is the share without 
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
@@ -30,10 +30,13 @@ from confide.statistics.survival.analysis import (
 )
 from confide.statistics.survival.curves import Array
 from confide.statistics.survival.derivatives import survival_slopes
-from confide.statistics.survival.survival import Method, Survival
+from confide.statistics.survival.method import Method
 from confide.statistics.survival.table import ExitTable, exit_mixing, mixed, point_mixing
 from confide.statistics.survival.uncertainty import propagate
 from confide.tables.schema import Dataset
+
+if TYPE_CHECKING:
+    from confide.statistics.survival.survival import Survival
 
 TOO_FEW = "too few at risk"
 NOT_REACHED = "not reached"
@@ -46,7 +49,7 @@ _FEW_AT_RISK, _FEW_EVENTS = 15.0, 10.0
 
 
 def exit_table(
-    measured: Sequence[tuple[int, ...]], spec: Survival, *, dataset: Dataset, noise: Component
+    measured: Sequence[tuple[int, ...]], spec: "Survival", *, dataset: Dataset, noise: Component
 ) -> ExitTable:
     """Return the noisy exits of each arm.
 
@@ -70,7 +73,7 @@ def exit_table(
     )
 
 
-def _mixing(spec: Survival, *, dataset: Dataset) -> Array:
+def _mixing(spec: "Survival", *, dataset: Dataset) -> Array:
     events, ways = spec.ways(dataset)
     bins = len(spec.canonical_edges(dataset)) - 1
     match spec.method:
@@ -83,7 +86,7 @@ def _mixing(spec: Survival, *, dataset: Dataset) -> Array:
 
 
 def planned_noise(
-    patients: float, spec: Survival, *, dataset: Dataset, noise: Component
+    patients: float, spec: "Survival", *, dataset: Dataset, noise: Component
 ) -> Component:
     """Return the noise of survival, averaged over the time points, in an arm of so many."""
     events, _ = spec.ways(dataset)
@@ -100,7 +103,7 @@ def planned_noise(
 class _Writer:
     """Turns numbers into estimates of one statistic."""
 
-    spec: Survival
+    spec: "Survival"
     unit: str
     step: float
     counted: str
@@ -144,7 +147,7 @@ class _Writer:
 
 
 def published(
-    measured: Sequence[tuple[int, ...]], spec: Survival, *, dataset: Dataset, noise: Component
+    measured: Sequence[tuple[int, ...]], spec: "Survival", *, dataset: Dataset, noise: Component
 ) -> tuple[Estimate, ...]:
     """Return every estimate: comparisons of arms, summaries, curves with their risk table."""
     table = exit_table(measured, spec, dataset=dataset, noise=noise)

@@ -7,7 +7,8 @@ from typing import Any, Literal
 from confide.errors import ContractError
 from confide.plans.plan import Statistic
 from confide.statistics.section import Counting, Exact, StatisticSection, WholeRange
-from confide.statistics.survival.survival import Method, Survival
+from confide.statistics.survival.method import Method
+from confide.statistics.survival.survival import Survival
 from confide.tables.schema import Dataset
 
 

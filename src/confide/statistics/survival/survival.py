@@ -29,7 +29,6 @@ References:
         https://proceedings.mlr.press/v126/gondara20a.html
 """
 
-import enum
 import itertools
 import math
 from collections.abc import Mapping
@@ -45,6 +44,7 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.privacy.unit import Entity
+from confide.statistics.survival.method import Method
 from confide.tables.aggregate import Aggregate, Ones, cell_keys
 from confide.tables.bound_contributions import ContributionBounds
 from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
@@ -55,13 +55,6 @@ from confide.tables.schema import Dataset, Domain, Kind, Outside
 
 MOST_BINS = 400
 MOST_POINTS = 50
-
-
-class Method(enum.Enum):
-    """How exits are measured."""
-
-    EXIT_HISTOGRAM = "exit-histogram"
-    PER_TIME_POINT = "per-time-point"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
