@@ -17,6 +17,7 @@ from confide.budget.counters import (
     kind_of,
     year_of,
 )
+from confide.budget.entry import YearSpent
 from confide.budget.ledger import ScopeSpent, Spent
 
 
@@ -26,7 +27,22 @@ def summary(account: Account, *, project: str | None = None, analyst: str | None
     if account.policy is not None:
         rows = _policy_rows(account, project=project, analyst=analyst)
     terms = account.terms
-    return Spent(lineage=terms.lineage, measure=terms.measure, scopes=tuple(rows))
+    return Spent(
+        lineage=terms.lineage,
+        measure=terms.measure,
+        scopes=tuple(rows),
+        years=tuple(_years(account)),
+        delta=account.holds(DELTA).spent,
+    )
+
+
+def _years(account: Account) -> Iterator[YearSpent]:
+    """Yield the use of every year in which anything was charged, by counters that all keep."""
+    known = {year_of(name) for name in account.counters if kind_of(name) == YEAR}
+    for year in sorted(year for year in known if year is not None):
+        counter = account.holds(counter_name(YEAR, when=Occasion(year=year)))
+        if counter.spent:
+            yield YearSpent(year=year, used=counter.spent, lost=account.lost_years.get(year, 0))
 
 
 def _policy_rows(

@@ -184,12 +184,42 @@ class ScopeSpent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class YearSpent:
+    """What was charged in one calendar year, whether or not a cap is by year.
+
+    Attributes:
+        year: Which.
+        used: In grid units; of requests and of rows that are lost.
+        lost: Of that, what rows that are lost charged, as officers accepted it.
+    """
+
+    year: int
+    used: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """Use of every cap of a lineage, in the order of the policy, or release, year, lifetime, δ."""
+    """Use of every cap of a lineage, in the order of the policy, or release, year, lifetime, δ.
+
+    Attributes:
+        lineage: Which.
+        measure: In what it is counted.
+        scopes: The caps.
+        years: Every year in which anything was charged, oldest first.
+        delta: Σδ over the life of the lineage, in 1e-18, whether or not it has a cap.
+    """
 
     lineage: str
     measure: Measure
     scopes: tuple[ScopeSpent, ...]
+    years: tuple[YearSpent, ...] = ()
+    delta: int = 0
+
+    def in_year(self, year: int) -> YearSpent:
+        """Return what was charged in a year."""
+        known = {each.year: each for each in self.years}
+        return known.get(year) or YearSpent(year=year, used=0, lost=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -188,19 +188,22 @@ def _is_same(declared: "Plan", released: "Plan") -> bool:
 
 
 def _year(dataset: Path, *, year: int, audit: "AuditResults | None") -> "LegalSubject":
-    from confide.report.legal.subject import YearEntry, of_year
+    from confide.report.legal.subject import NOT_CHARGED, YearEntry, of_year
     from confide.workspace import open_ledger
 
     with open_ledger(dataset) as (ledger, declared):
         lineage = declared.dataset.lineage
-        within = (e for e in ledger.entries(lineage) if e.at.startswith(f"{year:04d}-"))
+        entries, spent = ledger.entries(lineage), ledger.spent(lineage)
+        within = (e for e in entries if e.at.startswith(f"{year:04d}-"))
+        told = sum(e.amount.delta_atto for e in entries if e.state not in NOT_CHARGED)
         return of_year(
             year,
             dataset=declared.dataset,
             entries=[YearEntry(entry=e, title=_title(e, ledger=ledger)) for e in within],
-            spent=ledger.spent(lineage),
+            spent=spent,
             organisation=declared.organisation,
             file=dataset.name,
+            lost_delta=max(0, spent.delta - told),
             audit=audit,
         )
 

@@ -30,7 +30,7 @@ def show_patient(
     """
     from confide.files.private_places import WORKSPACE
     from confide.privacy.amount import NANO, decimal_text
-    from confide.privacy.individual import FEMTO
+    from confide.privacy.individual import FEMTO, CapWindow
     from confide.release.approval import login
     from confide.release.consent import require_not_withdrawn
     from confide.workspace import open_workspace
@@ -58,6 +58,7 @@ def show_patient(
         )
         require_not_withdrawn(site.declared.base / WORKSPACE, ledger=site.ledger, words=identity)
         told = site.patients().statement(site.ledger, identity=identity)
+        lost = site.ledger.counting_now(of.lineage, window=CapWindow.LIFETIME.value).lost
         letter = of.measure.letter
         caps = [
             f"{decimal_text(cap.nano, per_one=NANO)} {letter} by {cap.window.value}"
@@ -75,6 +76,7 @@ def show_patient(
         for entry, paid in told
     ]
     body = {"measure": of.measure.value, "caps": caps, "charges": charges}
+    body["charged-by-lost-rows"] = decimal_text(lost, per_one=NANO)
     output.result("patient", body, show=lambda: _show(body, letter=letter))
     output.note("This is exact, and for the patient and the privacy officer alone. It is recorded.")
 
@@ -90,5 +92,8 @@ def _show(body: dict[str, Any], *, letter: str) -> None:
         )
         for each in body["charges"]
     ]
+    lost = body["charged-by-lost-rows"]
+    if lost != "0":
+        rows.append(("", "", "(rows that were lost)", "everybody", f"{letter} {lost}"))
     table(("entry", "day", "study", "state", "charged"), rows, title="One patient", right=(0, 4))
     say(f"Caps: {', '.join(body['caps'])}.")

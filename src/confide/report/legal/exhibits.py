@@ -240,7 +240,7 @@ def _chance(share: float) -> str:
 
 
 def entries_table(scribe: Scribe) -> Table:
-    """Return every request of a year, with what it cost."""
+    """Return every request of a year, and what lost rows charged, with what each cost."""
     dataset = scribe.subject.dataset
     rows = []
     for each in scribe.subject.entries:
@@ -256,6 +256,9 @@ def entries_table(scribe: Scribe) -> Table:
                 scribe.say("row.free") if loss is None else shown(loss, scribe=scribe),
             )
         )
+    if scribe.subject.lost is not None:
+        lost = shown(scribe.subject.lost, scribe=scribe)
+        rows.append((NONE, NONE, scribe.say("row.lost-rows"), scribe.say("state.lost-rows"), lost))
     columns = ("entry", "date", "study", "state", "loss")
     return scribe.table("entries", columns, rows, source=scribe.from_ledger(), labels=4)
 

@@ -3,6 +3,7 @@
 *Privacy:* public facts of the subject.
 """
 
+from confide.privacy.loss import PrivacyLoss
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.subject import Stage
 from confide.report.odds_words import adjacency_text, loss_text, shown_at
@@ -12,8 +13,7 @@ def facts_of(scribe: Scribe) -> tuple[tuple[str, str], ...]:
     """Return label and text of what the document is about; empty texts are left out."""
     subject, words = scribe.subject, scribe.words
     dataset = subject.dataset
-    loss = subject.loss
-    shown = "" if loss is None else loss_text(shown_at(loss, delta=dataset.delta), words=words)
+    shown, lost = (_shown(loss, scribe=scribe) for loss in (subject.loss, subject.lost))
     certificate = ""
     if subject.stage is Stage.RELEASE:
         certificate = str(subject.certificate["id"])
@@ -22,6 +22,7 @@ def facts_of(scribe: Scribe) -> tuple[tuple[str, str], ...]:
         ("period", subject.period),
         ("sites", words.listed([site.title for site in scribe.law.sites])),
         ("loss", shown),
+        ("lost-rows", lost and scribe.say("lost-rows", loss=lost)),
         (
             "protects",
             adjacency_text(dataset.unit.entity, adjacency=dataset.adjacency, words=words),
@@ -29,6 +30,11 @@ def facts_of(scribe: Scribe) -> tuple[tuple[str, str], ...]:
         ("certificate", certificate),
     )
     return tuple((scribe.say(f"label.{name}"), text) for name, text in found if text)
+
+
+def _shown(loss: PrivacyLoss | None, *, scribe: Scribe) -> str:
+    at = None if loss is None else shown_at(loss, delta=scribe.subject.dataset.delta)
+    return "" if at is None else loss_text(at, words=scribe.words)
 
 
 def sources_of(scribe: Scribe, kind: str) -> tuple[str, ...]:

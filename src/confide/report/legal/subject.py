@@ -64,6 +64,7 @@ class LegalSubject:
         asks: Statistics with the errors asked; empty where they are not known.
         asked_in: Name of the study file that asks.
         entries: Of a year.
+        lost: Of the loss of a year, what rows of the ledger that are lost charged; None for none.
         certificate: Of a release.
         audit: What the site's audit found; None where no results were given.
     """
@@ -83,6 +84,7 @@ class LegalSubject:
     asks: tuple[Ask, ...] = ()
     asked_in: str = ""
     entries: tuple[YearEntry, ...] = ()
+    lost: PrivacyLoss | None = None
     certificate: Json = field(default_factory=dict)
     audit: AuditResults | None = None
 
@@ -164,6 +166,7 @@ def of_year(
     spent: Spent,
     organisation: str,
     file: str,
+    lost_delta: int = 0,
     audit: AuditResults | None = None,
 ) -> LegalSubject:
     """Return one calendar year of a ledger.
@@ -172,21 +175,25 @@ def of_year(
         year: Calendar year, UTC.
         dataset: Description of the data as it stands.
         entries: Requests of the lineage; those of other years are left out.
-        spent: Use of the caps as they stand.
+        spent: Use of the caps as they stand, and what was charged in each year.
         organisation: Who issues.
         file: Name of the description.
+        lost_delta: Of lost rows, in 1e-18; which year's it was is not known.
         audit: What the site's audit found.
 
     Raises:
-        ContractError: If the ledger has no request in that year.
+        ContractError: If the ledger has no request and no charge in that year.
     """
     within = tuple(each for each in entries if each.entry.at.startswith(f"{year:04d}-"))
-    if not within:
+    counted = spent.in_year(year)
+    if not within and not counted.used:
         raise ContractError(
             f"The ledger of {dataset.lineage!r} has no request in {year}.",
             hint="Run: confide ledger show",
         )
     charged = [each.entry.amount for each in within if each.entry.state not in NOT_CHARGED]
+    told = sum(amount.nano for amount in charged) + counted.lost
+    lost_atto = lost_delta if counted.lost else 0
     return LegalSubject(
         stage=Stage.YEAR,
         dataset=dataset,
@@ -197,13 +204,14 @@ def of_year(
         period=str(year),
         lines=tuple(line for line in spent_lines(spent) if line.period in ("", str(year))),
         loss=loss_of(
-            sum(amount.nano for amount in charged),
-            atto=sum(amount.delta_atto for amount in charged),
+            max(counted.used, told),  # a year that was opened early holds requests of before
+            atto=sum(amount.delta_atto for amount in charged) + lost_atto,
             dataset=dataset,
         ),
         file=file,
         software=software(),
         entries=within,
+        lost=loss_of(counted.lost, atto=lost_atto, dataset=dataset),
         audit=audit,
     )
 
