@@ -163,6 +163,8 @@ class AdmittedRows:
             self.store.admit(
                 self.ledger, entry=self.entry, bounds=self._bounds(), everybody=self._everybody()
             )
+        else:
+            self.store.verify(self.ledger)
 
     def read(self, asked: tuple[Asked, ...]) -> tuple[ExactAggregates, str]:
         """Return the exact sums of those who are in, and the tag of the durable membership.

@@ -2,13 +2,20 @@
 
 import csv
 import datetime as dt
+import shutil
 
 import pyarrow as pa
 import pytest
 
 import confide
 from confide.budget.ledger_time import SystemClock
-from confide.errors import BudgetExhaustedError, BurnedError, ContractError, PolicyError
+from confide.errors import (
+    BudgetExhaustedError,
+    BurnedError,
+    ContractError,
+    LedgerFrozenError,
+    PolicyError,
+)
 from confide.learning.running import planned, run_in_parts
 from confide.release.growing import growable
 from counting_job import ThreeParts
@@ -254,3 +261,26 @@ def test_a_job_in_parts_ends_with_the_year_in_which_it_was_charged(tmp_path, clo
         ws.ledger.open_year("c", year=2027, reason="a new year")
     with pytest.raises(BurnedError, match="counts no more under a cap of window calendar-year"):
         run(progress=reads_nothing)
+
+
+def test_a_step_without_the_records_of_patients_is_refused_and_ends_nothing(tmp_path, clock):
+    text = POLICY.format(window="rolling-365d", how=", enforce: drop")
+    (tmp_path / "policy.yaml").write_text(text, "utf-8")
+    clock("2026-03-01")
+    with opened(tmp_path, caps=POLICYS) as ws:
+        ws.release(ws.plan(counts("2028-01-31"), rho="0.4", study=study()))
+    (records,) = tmp_path.rglob("patients/*/members")
+    (kept,) = records.glob("*.members")
+    aside = tmp_path / "aside"
+    for damage in (
+        lambda: shutil.move(kept, aside),
+        lambda: kept.write_bytes(aside.read_bytes()[:-1]),
+        lambda: shutil.copy(aside, kept.with_name(f"999{kept.suffix}")),
+    ):
+        shutil.copy(kept, aside.with_name("whole"))
+        damage()
+        with pytest.raises(LedgerFrozenError):
+            stepped(tmp_path, "2028-02-29", snapshot="2", rho="0.4")
+        shutil.copy(aside.with_name("whole"), kept)
+        kept.with_name(f"999{kept.suffix}").unlink(missing_ok=True)
+    assert stepped(tmp_path, "2028-02-29", snapshot="2", rho="0.4")

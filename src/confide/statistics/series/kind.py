@@ -1,7 +1,6 @@
 """What reports say of a series."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from confide.drawing.asking import Asking, by_axes
 from confide.drawing.conditions import label
@@ -22,7 +21,7 @@ def _bounded(statistic: Series, asking: Asking) -> Sequence[str]:
     dataset, words = asking.dataset, asking.words
     periods, times = statistic.periods(dataset), statistic.advantage(dataset)
     if statistic.budget is Budget.SPLIT:
-        joint = replace(statistic, budget=Budget.JOINT).advantage(dataset)
+        joint = statistic.gain_of_joint(dataset)
         return [words.say("bounded.split", periods=f"{periods:,}", times=significant(joint))]
     if times <= 1:
         return []

@@ -160,14 +160,7 @@ class Series:
         Raises:
             ContractError: If rows are bounded, but not the periods that they may be in.
         """
-        bounds = contribution_bounds(
-            self.per_patient,
-            table=self.table,
-            axes=(self.axis(dataset),),
-            counted=Counted.EVENTS,
-            dataset=dataset,
-        )
-        match bounds:
+        match bounds := self._declared(dataset):
             case RowBound() if self.budget is Budget.JOINT:
                 raise ContractError(
                     f"Series {self.id!r} bounds a patient's rows, but not the periods.",
@@ -209,10 +202,30 @@ class Series:
 
     def advantage(self, dataset: Dataset) -> float:
         """Return how many times wider noise split over the periods would be; 1 if it is split."""
-        bounds, periods = self.bounds(dataset), self.periods(dataset)
-        most = min(bounds.max_cells, periods) if isinstance(bounds, CellBound) else 1
-        ratio = periods / most
+        return 1.0 if self.budget is Budget.SPLIT else self.gain_of_joint(dataset)
+
+    def gain_of_joint(self, dataset: Dataset) -> float:
+        """Return how many times wider noise is if it is split over the periods than if it is not.
+
+        Rows alone may be in as many periods.
+        """
+        periods, bounds = self.periods(dataset), self._declared(dataset)
+        match bounds:
+            case RowBound(max_rows=most) | CellBound(max_cells=most):
+                ratio = periods / min(most, periods)
+            case _:
+                ratio = float(periods)
         return math.sqrt(ratio) if dataset.measure is Measure.ZCDP else ratio
+
+    def _declared(self, dataset: Dataset) -> ContributionBounds:
+        """Return the bounds as they are written."""
+        return contribution_bounds(
+            self.per_patient,
+            table=self.table,
+            axes=(self.axis(dataset),),
+            counted=Counted.EVENTS,
+            dataset=dataset,
+        )
 
     def textbook(self, rho: float, *, level: float, dataset: Dataset) -> float | None:
         """Return the half width if the mean itself were noised, Δ₂ = √m·r·(U − L)/N, at ρ.
