@@ -205,26 +205,17 @@ class Series:
         return 1.0 if self.budget is Budget.SPLIT else self.gain_of_joint(dataset)
 
     def gain_of_joint(self, dataset: Dataset) -> float:
-        """Return how many times wider noise is if it is split over the periods than if it is not.
-
-        Rows alone may be in as many periods.
-        """
-        periods, bounds = self.periods(dataset), self._declared(dataset)
-        match bounds:
-            case RowBound(max_rows=most) | CellBound(max_cells=most):
-                ratio = periods / min(most, periods)
-            case _:
-                ratio = float(periods)
-        return math.sqrt(ratio) if dataset.measure is Measure.ZCDP else ratio
+        """Return the same of either budget; so many rows may be in as many periods."""
+        periods, bounds, most = self.periods(dataset), self._declared(dataset), 1
+        if not isinstance(bounds, OneEvent):
+            most = bounds.max_rows if isinstance(bounds, RowBound) else bounds.max_cells
+        return (periods / min(most, periods)) ** (0.5 if dataset.measure is Measure.ZCDP else 1)
 
     def _declared(self, dataset: Dataset) -> ContributionBounds:
         """Return the bounds as they are written."""
+        axes = (self.axis(dataset),)
         return contribution_bounds(
-            self.per_patient,
-            table=self.table,
-            axes=(self.axis(dataset),),
-            counted=Counted.EVENTS,
-            dataset=dataset,
+            self.per_patient, table=self.table, axes=axes, counted=Counted.EVENTS, dataset=dataset
         )
 
     def textbook(self, rho: float, *, level: float, dataset: Dataset) -> float | None:
@@ -246,8 +237,7 @@ class Series:
         """Return the error of one period; notes give that of the budget split over them.
 
         Raises:
-            ContractError: If a mean has no public number of rows to plan with, or fewer than
-                ``n_min``.
+            ContractError: If a mean has no public number of rows to plan with, or too few.
         """
         if self.n_min is not None and self.expect is not None and self.expect < self.n_min:
             raise ContractError(
