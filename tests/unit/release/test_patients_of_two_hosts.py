@@ -8,6 +8,7 @@ import pytest
 import confide
 from command_line import confide as command
 from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.per_patient.store import PatientStore
 from confide.errors import ConfideError, LedgerFrozenError, ReleaseFailedError
 from confide.release.patients import AdmittedRows
 from ledgers import schema_of
@@ -120,14 +121,21 @@ def in_a_thread(dataset, study, *, told):
 
 def test_of_two_hosts_that_begin_to_read_at_once_none_reads_a_row(hosts, monkeypatch):
     both, start = threading.Barrier(2, timeout=60), ChainedLedger.start_reading
-    told, read, charged = [], [], AdmittedRows._charged
+    told, read, charged, look = [], [], AdmittedRows._charged, PatientStore.require_here
 
     def together(self, reservation):
         both.wait()  # each was admitted while the other was reserved only
         start(self, reservation)
         both.wait()
 
+    def look_together(self, ledger, *, bounds):
+        try:
+            look(self, ledger, bounds=bounds)
+        finally:
+            both.wait()  # or the one that was refused would be gone before the other looks
+
     monkeypatch.setattr(ChainedLedger, "start_reading", together)
+    monkeypatch.setattr(PatientStore, "require_here", look_together)
     monkeypatch.setattr(
         AdmittedRows, "_charged", lambda self, rows: read.append(1) or charged(self, rows)
     )
@@ -140,6 +148,28 @@ def test_of_two_hosts_that_begin_to_read_at_once_none_reads_a_row(hosts, monkeyp
     assert not read
     assert [type(each) for each in told] == [ReleaseFailedError] * 2
     assert answered(hosts[0]) == (0, ["burned"] * 2)
+
+
+def test_of_two_hosts_that_begin_to_read_at_once_one_answers_at_most(hosts, monkeypatch):
+    both, start, told = threading.Barrier(2, timeout=60), ChainedLedger.start_reading, []
+
+    def together(self, reservation):
+        both.wait()
+        start(self, reservation)
+        both.wait()
+
+    monkeypatch.setattr(ChainedLedger, "start_reading", together)
+    threads = [
+        in_a_thread(dataset, study, told=told)
+        for dataset, study in zip(hosts, (WARDS, SEXES), strict=True)
+    ]
+    for thread in threads:
+        thread.join()
+    failures = [each for each in told if isinstance(each, ReleaseFailedError)]
+    count, states = answered(hosts[0])
+    assert (len(told), count) == (2, 2 - len(failures))
+    assert count <= 1
+    assert states.count("burned") == len(failures)
 
 
 def test_a_host_that_was_admitted_before_the_other_answered_gives_no_answer(hosts, monkeypatch):
