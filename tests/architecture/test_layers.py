@@ -41,7 +41,8 @@ def test_importing_confide_loads_no_heavy_library():
 
 
 def test_models_and_jobs_load_pytorch_when_they_train_and_not_before():
-    loaded = _modules_after("import confide.learning, confide.jobs.kinds, confide.cli.verify")
+    verifies = "confide.service.reading.verify"
+    loaded = _modules_after(f"import confide.learning, confide.jobs.kinds, {verifies}")
     assert "confide.jobs.learning.dp_sgd" in loaded
     assert not loaded & {"torch", "opacus", "safetensors", "dp_accounting", "scipy", "sklearn"}
 

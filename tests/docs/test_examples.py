@@ -57,8 +57,8 @@ def test_every_example_says_where_its_data_come_from():
 
 
 def test_the_legal_file_of_an_example_is_the_form_with_every_answer_empty():
-    from confide.cli.document.start import empty_legal
     from confide.files.legal import read_legal
+    from confide.service.documents.start import empty_legal
 
     path = EXAMPLES / "framingham" / "legal.yaml"
     law = read_legal(path)

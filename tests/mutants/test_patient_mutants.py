@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from sqlglot import exp
 
-from confide import workspace
 from confide.budget.consent_rows import ConsentRows
 from confide.budget.ledger import State
 from confide.budget.per_patient import people, records, sealed, store, tally
@@ -28,6 +27,8 @@ from confide.rows import table_rows
 from confide.rows.build import own, select
 from confide.rows.layout import Layout
 from confide.rows.prepared import build, manifest
+from confide.service import site as open_site
+from confide.service.planning import left_out
 from confide.workspace import open_workspace, preparation
 from ledgers import LINEAGE
 from patient_ledgers import UNIT, Site
@@ -111,7 +112,7 @@ def test_a_public_sum_of_what_patients_paid_themselves_is_found(tmp_path, monkey
         return told_with(folder / "a", patients=40) == told_with(folder / "b", patients=1)
 
     assert same(tmp_path / "honest")
-    honest = workspace.cap_uses
+    honest = left_out.cap_uses
 
     def by_members(dataset, *, ledger):
         files = sorted(tmp_path.rglob("*.members"), key=lambda file: file.stat().st_mtime_ns)
@@ -121,7 +122,7 @@ def test_a_public_sum_of_what_patients_paid_themselves_is_found(tmp_path, monkey
         most = int(columns["spends"].max(initial=0))
         return tuple(replace(use, everybody=most) for use in honest(dataset, ledger=ledger))
 
-    monkeypatch.setattr(workspace, "cap_uses", by_members)
+    monkeypatch.setattr(left_out, "cap_uses", by_members)
     assert not same(tmp_path / "mutant")
 
 
@@ -225,7 +226,7 @@ def test_a_reader_that_counts_whoever_withdrew_consent_is_found(tmp_path, monkey
 
 
 def test_an_engine_that_is_told_of_nobody_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(workspace, "who_withdrew", lambda *_, **__: Withdrawn())
+    monkeypatch.setattr(open_site, "who_withdrew", lambda *_, **__: Withdrawn())
     with pytest.raises(ContractError, match="withdrew consent meanwhile"):  # asked a second time
         remains(tmp_path)
 
@@ -250,7 +251,7 @@ def test_a_gate_that_asks_again_who_withdrew_joins_nothing(tmp_path):
 
 
 def test_a_gate_that_asks_only_once_who_withdrew_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(workspace, "require_same_consent", lambda *_, **__: None)
+    monkeypatch.setattr(open_site, "require_same_consent", lambda *_, **__: None)
     assert joins_before_and_after(tmp_path)
 
 

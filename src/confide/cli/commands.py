@@ -4,34 +4,28 @@ from typing import Annotated
 
 import typer
 
-from confide.cli.advance import advance
-from confide.cli.audit import audit
 from confide.cli.border import Border
-from confide.cli.demo import demo
-from confide.cli.describe import describe
-from confide.cli.diff import diff
-from confide.cli.doctor import doctor
-from confide.cli.document.commands import document
-from confide.cli.explain import explain
-from confide.cli.export import export
-from confide.cli.init import init
+from confide.cli.checking.audit import audit
+from confide.cli.checking.doctor import doctor
+from confide.cli.document import document
 from confide.cli.ledger import ledger
 from confide.cli.output import write
 from confide.cli.patients import patients
-from confide.cli.plan import plan
+from confide.cli.planning.plan import plan
 from confide.cli.policy import policy
-from confide.cli.prepare import prepare
+from confide.cli.preparing.describe import describe
+from confide.cli.preparing.init import init
+from confide.cli.preparing.prepare import prepare
+from confide.cli.reading.diff import diff
+from confide.cli.reading.explain import explain
+from confide.cli.reading.export import export
+from confide.cli.reading.show import show
+from confide.cli.reading.verify import verify
+from confide.cli.releasing.advance import advance
+from confide.cli.releasing.demo import demo
+from confide.cli.releasing.run import run
 from confide.cli.request import request
-from confide.cli.run import run
-from confide.cli.show import show
 from confide.cli.survey import survey
-from confide.cli.upkeep.backup import backup
-from confide.cli.upkeep.export import anchor
-from confide.cli.upkeep.export import export as export_chain
-from confide.cli.upkeep.grants import grants
-from confide.cli.upkeep.restore import restore
-from confide.cli.upkeep.rotate_keys import rotate_keys
-from confide.cli.verify import verify
 
 EPILOG = (
     "Exit codes: 0 done, 1 bug, 2 usage, 3 policy refuses, 4 approval missing, "
@@ -90,8 +84,6 @@ for command, panel in (
 ):
     app.command(command.__name__, rich_help_panel=panel)(command)
 app.add_typer(policy, name="policy", rich_help_panel=PREPARE)
-for upkeep in (backup, restore, rotate_keys, export_chain, anchor, grants):
-    ledger.command(upkeep.__name__.replace("_", "-"))(upkeep)
 app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
 app.add_typer(patients, name="patients", rich_help_panel=CHECK)
 app.add_typer(request, name="request", rich_help_panel=RELEASE)

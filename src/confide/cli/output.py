@@ -54,10 +54,12 @@ class Output:
     json: bool = False
     quiet: bool = False
 
-    def result(self, schema: str, body: dict[str, Any], *, show: Callable[[], None]) -> None:
-        """Print the result: as JSON of a versioned schema, or by ``show``."""
+    def result(self, schema: str, made: object, *, show: Callable[[], None]) -> None:
+        """Print a result: its dump, of a versioned schema, or by ``show``."""
         if self.json:
-            write(f"{_json({'schema': f'confide.{schema}/1', **body})}\n")
+            from confide.service.dump import dump
+
+            write(f"{_json({'schema': f'confide.{schema}/1', **dump(made)})}\n")
         else:
             show()
 

@@ -4,55 +4,20 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from confide.errors import ContractError
 from confide.regular_file import read_bytes, write_text
 from confide.report.legal.audited import AuditResults
 
-if TYPE_CHECKING:
-    from confide.attacks.audit.outcome import AuditCheck, AuditReport
-
 SCHEMA = "confide.audit/1"
 _LAYERS = ("L1", "L2", "L3", "L4", "L6")
 
 
-def audit_body(found: "AuditReport", *, quick: bool) -> dict[str, Any]:
-    """Return the results as JSON, without the schema."""
-    return {
-        "quick": quick,
-        "holds": found.passed,
-        "seconds": round(found.seconds, 1),
-        "checks": [_check(check) for check in found.checks],
-    }
-
-
 def write_audit(body: Mapping[str, Any], path: Path) -> None:
-    """Write the results of :func:`audit_body` to a file."""
+    """Write the results of an audit, without the schema, to a file."""
     text = json.dumps({"schema": SCHEMA, **body}, ensure_ascii=False, indent=2)
     write_text(path, text + "\n")
-
-
-def _check(check: "AuditCheck") -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "layer": check.layer.value,
-        "name": check.name,
-        "holds": check.passed,
-        "measured": check.measured,
-        "claimed": check.claimed,
-    }
-    if check.curve is None:
-        return body
-    curve = check.curve
-    return body | {
-        "curve": {
-            "model": curve.name,
-            "epsilon": curve.epsilon,
-            "delta": curve.delta,
-            "false-alarms": [round(alarms, 6) for alarms, _ in curve.points],
-            "found": [round(found, 6) for _, found in curve.points],
-        }
-    }
 
 
 def read_audit(path: Path) -> AuditResults:

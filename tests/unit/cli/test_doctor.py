@@ -58,13 +58,14 @@ def test_a_doctor_shows_kinds_and_lines_of_failures_and_nothing_that_they_said(c
             f'{CANARY} has no row\n{forged}\n  File "{CANARY}.py", line 3, in x\n{CANARY}'
         )
 
-    monkeypatch.setattr("confide.workspace.open_study", fails)
+    monkeypatch.setenv("COLUMNS", "160")  # so that no place is broken over two lines
+    monkeypatch.setattr("confide.service.releasing.deliver.open_study", fails)
     assert confide("run", clinic.study, "--out", clinic.folder / "out").code == 1
     for said in (doctor(clinic), doctor(clinic, "--json")):
         assert said.code == 0
         assert CANARY not in said.out
         assert "KeyError" in said.out
-        assert "confide/cli/run.py:" in said.out
+        assert "confide/service/releasing/deliver.py:" in said.out
     (incident,) = doctor(clinic, "--json").json["incidents"]
     assert incident["kinds"] == ["KeyError"]
 

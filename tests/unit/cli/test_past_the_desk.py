@@ -11,10 +11,10 @@ from command_line import confide
 from confide.budget import desk
 from confide.budget.journal import Journal
 from confide.budget.ledger import Caps
-from confide.cli.officers import officers_of
 from confide.errors import ApprovalMissingError, LedgerFrozenError
 from confide.release import asking
 from confide.release.keys import make_person_key
+from confide.service.ledger.officers import officers_of
 from confide.workspace import open_ledger
 from recovery_world import BOARD, GROWS
 from unit.cli.test_officers import POLICY, caps, make, run, write_policy

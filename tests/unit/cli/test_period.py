@@ -245,7 +245,7 @@ def test_what_somebody_is_at_is_charged_again_only_when_that_is_asked_for(
     if period is None:
         clinic.study.write_text(STUDY.replace(", period: {column: day, of: month}", ""))
     if not looks_first:
-        monkeypatch.setattr("confide.workspace.refuse_again", lambda *_, **__: None)
+        monkeypatch.setattr("confide.service.releasing.release.refuse_again", lambda *_, **__: None)
     told = []
 
     def meanwhile(stage):

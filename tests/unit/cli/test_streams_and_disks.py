@@ -169,7 +169,7 @@ def _places(value, at=()):
 
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.audit)])
 def test_a_certificate_with_an_odd_value_anywhere_is_refused_and_no_bug(released, tmp_path, every):
-    from confide.cli.verify import FAILED
+    from confide.cli.reading.verify import FAILED
 
     folder = tmp_path / "release"
     shutil.copytree(released / "release", folder)

@@ -26,6 +26,7 @@ from confide.plans.growth import appended
 from confide.release.growing import growable
 from confide.release.verify import verify
 from confide.report.save import save
+from confide.service.releasing.release import gate as gate_of
 from confide.statistics import RunningCounts
 from confide.tables.square_root import ONE, product
 
@@ -150,7 +151,7 @@ def test_somebody_else_is_not_charged_for_what_grows_either(folder):
 @pytest.mark.parametrize("rolling", [None, 3], ids=["the same", "another plan"])
 def test_a_release_that_somebody_opens_is_opened_once(folder, monkeypatch, rolling, looks_first):
     if not looks_first:
-        monkeypatch.setattr("confide.workspace.refuse_again", lambda *_, **__: None)
+        monkeypatch.setattr("confide.service.releasing.release.refuse_again", lambda *_, **__: None)
     told = []
 
     def meanwhile(stage):
@@ -290,7 +291,7 @@ def test_a_step_that_dies_after_reading_began_ends_the_growth(folder, monkeypatc
     grow(folder, steps=(10,))
     with confide.open(folder / "dataset.yaml") as ws:
         plan = plan_of(ws, 12)
-        gate = ws._gate()
+        gate = gate_of(ws.site)
 
         def broken(*_: object, **__: object) -> None:
             raise RuntimeError("disk")

@@ -18,7 +18,8 @@ from confide.release.against_ledger import ledger_checks
 from confide.release.snapshot import Snapshot, source_state
 from confide.rows.prepared import build
 from confide.rows.sources.fingerprint import SourceState
-from confide.workspace import Workspace, preparation
+from confide.service import site as open_site
+from confide.workspace import preparation
 from counting_job import Counting, ThreeParts
 
 DATASET = """\
@@ -208,8 +209,8 @@ def test_a_link_that_points_elsewhere_for_a_moment_names_no_copies_after_other_r
 @pytest.mark.mutant
 @pytest.mark.parametrize("kind", ["csv, copies", "duckdb"])
 def test_an_engine_that_stays_open_over_other_files_is_seen(kind, tmp_path, monkeypatch):
-    anew = Workspace.engine
-    monkeypatch.setattr(Workspace, "engine", lambda ws: ws._engine or anew(ws))
+    anew = open_site.Site.engine
+    monkeypatch.setattr(open_site.Site, "engine", lambda at: at._engine or anew(at))
     with pytest.raises(AssertionError):
         test_an_open_workspace_reads_the_files_as_they_are_when_it_releases(kind, tmp_path)
 

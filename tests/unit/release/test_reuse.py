@@ -112,7 +112,7 @@ def test_nothing_is_charged_recorded_or_read(ws, world):
     before = ws.ledger.head(), ws.spent()
     release = reuse(ws, bands(where=KNOWN))
     assert (ws.ledger.head(), ws.spent()) == before
-    assert ws._engine is None  # no source was opened, and its files are gone
+    assert ws.site._engine is None  # no source was opened, and its files are gone
     assert not list(world[0].folder.glob("*.csv"))
     assert release.certificate["guarantee"]["spend"] == "0"
 

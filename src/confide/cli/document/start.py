@@ -6,37 +6,6 @@ from typing import Annotated
 import typer
 
 from confide.cli.output import Json, Output, Quiet, say
-from confide.errors import ContractError
-from confide.regular_file import create_text
-
-_HEAD = """\
-# What people have decided in law. Read by `confide document`; nothing here is decided by software.
-# article-6: 6(1)(a) to 6(1)(f); article-9: 9(2)(a), (g), (h), (i) or (j).
-# A public hospital usually relies on 6(1)(e) with 9(2)(i), a private one on 6(1)(f) with 9(2)(j);
-# another pair needs why:, and 6(1)(f) the balancing test.
-sites:
-"""
-_PUBLIC = """\
-  - id: site
-    name: ""
-    kind: public
-    legal-basis: {article-6: "6(1)(e)", article-9: "9(2)(i)", national-law: ""}
-"""
-_PRIVATE = """\
-  - id: site
-    name: ""
-    kind: private
-    legal-basis: {article-6: "6(1)(f)", article-9: "9(2)(j)", national-law: ""}
-    balancing-test: {interest: "", necessity: "", balance: "", outcome: ""}
-"""
-_REST = """\
-
-# personal, or not-personal-to-recipients with a written justification.
-identifiability: {outcome: personal, justification: ""}
-
-# Fields for people; each is asked in one document or several. Signatures are given on paper.
-answers:
-"""
 
 
 def start(
@@ -49,23 +18,7 @@ def start(
     quiet: Quiet = False,
 ) -> None:
     """Write a legal.yaml with every answer empty; an existing one is never written over."""
-    if out.exists():
-        raise ContractError(
-            f"{out.name} is there already.", hint="Edit it, or name another file with --out."
-        )
-    create_text(out, empty_legal(private=private))
-    body = {"file": str(out)}
-    Output(json=as_json, quiet=quiet).result("document-start", body, show=lambda: say(str(out)))
+    from confide.service.documents.start import start_legal
 
-
-def empty_legal(*, private: bool) -> str:
-    """Return the text of a legal.yaml with one site and no answers."""
-    from confide.drawing.words import load_words
-    from confide.report.legal.asked import ASKED
-
-    words = load_words("en", part="legal")
-    lines = []
-    for name, who in ASKED.items():
-        asked = words.say(f"legal.ask.{name}")
-        lines.append(f'  {name}: ""  # {words.say(f"legal.who.{who.value}")}: {asked}\n')
-    return _HEAD + (_PRIVATE if private else _PUBLIC) + _REST + "".join(lines)
+    made = start_legal(out, private=private)
+    Output(json=as_json, quiet=quiet).result("document-start", made, show=lambda: say(str(out)))

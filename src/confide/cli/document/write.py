@@ -1,30 +1,19 @@
-"""From a study, a release or a year of the ledger to a document in a folder."""
+"""``confide document dpia``, ``legal-basis``, ``identifiability``, ``hipaa`` and ``ehds``.
 
-import enum
-from dataclasses import dataclass, replace
+They are one command: the kind of the document is all that differs.
+"""
+
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from confide.cli.output import Output, say
-from confide.errors import ContractError, VerificationError
-from confide.regular_file import read_bytes
+from confide.cli.output import Json, Output, Period, Quiet, say
+from confide.service.documents.language import Language
 
 if TYPE_CHECKING:
-    from confide.budget.ledger import Entry, Ledger
-    from confide.plans.plan import Plan
-    from confide.report.legal.audited import AuditResults
-    from confide.report.legal.document import Kind, LegalDocument
-    from confide.report.legal.subject import LegalSubject
-
-
-class Language(enum.Enum):
-    """Languages of the documents."""
-
-    ENGLISH = "en"
-    CHINESE = "zh"
-
+    from confide.service.documents.write import Written
 
 What = Annotated[
     Path,
@@ -51,199 +40,52 @@ Replace = Annotated[
 HERE = Path()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a command was asked for.
+def writing(kind: str) -> Callable[..., None]:
+    """Return the command that writes the documents of a kind."""
 
-    Attributes:
-        what: Study, release or data set.
-        legal: The legal.yaml; beside ``what`` when None.
-        audit: Audit results.
-        study: Study of a release.
-        year: Of a ledger.
-        period: Which run of a study that repeats.
-        language: Of the document.
-        out: Folder.
-        replace: Whether files that differ are written over.
-    """
+    def write(  # noqa: PLR0913 - one for each option
+        what: What,
+        *,
+        legal: Legal = None,
+        audit: Audit = None,
+        study: StudyFile = None,
+        year: Year = None,
+        period: Period = None,
+        lang: Lang = Language.ENGLISH,
+        out: Out = HERE,
+        replace: Replace = False,
+        as_json: Json = False,
+        quiet: Quiet = False,
+    ) -> None:
+        from confide.report.legal.document import Kind
+        from confide.service.documents.write import Wanted, write_document
 
-    what: Path
-    legal: Path | None
-    audit: Path | None
-    study: Path | None
-    year: int | None
-    period: str | None
-    language: Language
-    out: Path
-    replace: bool
-
-
-def write(kind: "Kind", wanted: Wanted, *, output: Output) -> None:
-    """Build a document, save it, and say what is missing."""
-    from confide.files.legal import read_legal
-    from confide.report.legal.build import build
-    from confide.report.legal.save import save_document
-
-    law = read_legal(wanted.legal or _beside(wanted.what))
-    subject = _subject(wanted)
-    made = build(kind, subject, law=law, language=wanted.language.value)
-    files = save_document(made, wanted.out, replace=wanted.replace)
-    body = _body(made, files=files)
-    output.result("document", body, show=lambda: _show(body))
-
-
-def _beside(what: Path) -> Path:
-    """Return where legal.yaml is: beside the study or data set, or above a release's folder."""
-    if what.is_dir():
-        inside = what / "legal.yaml"
-        return inside if inside.exists() else what.absolute().parent / "legal.yaml"
-    return what.parent / "legal.yaml"
-
-
-def _subject(wanted: Wanted) -> "LegalSubject":
-    what = wanted.what
-    if not what.exists():
-        raise ContractError(
-            f"There is no {what.name}.",
-            hint="Name a study.yaml, a release's folder, or a dataset.yaml.",
-        )
-    audit = _audit(wanted.audit)
-    if wanted.year is not None:
-        return _year(what, year=wanted.year, audit=audit)
-    if what.is_dir() or what.suffix == ".json":
-        return _release(wanted, audit=audit)
-    if wanted.study is not None:
-        raise ContractError("--study goes with a release.", hint="Leave it out.")
-    return _study(wanted, audit=audit)
-
-
-def _audit(path: Path | None) -> "AuditResults | None":
-    from confide.files.audit_results import read_audit
-
-    return None if path is None else read_audit(path)
-
-
-def _study(wanted: Wanted, *, audit: "AuditResults | None") -> "LegalSubject":
-    from confide.report.legal.subject import of_study
-    from confide.workspace import open_study
-
-    workspace, declared = open_study(wanted.what, period=wanted.period)
-    with workspace:
-        return of_study(
-            declared.plan(),
-            asks=declared.asks,
-            spent=workspace.spent(),
-            organisation=declared.declared.organisation,
-            file=wanted.what.name,
+        wanted = Wanted(
+            what=what,
+            legal=legal,
             audit=audit,
+            study=study,
+            year=year,
+            period=period,
+            language=lang,
+            out=out,
+            replace=replace,
         )
+        made = write_document(Kind(kind), wanted)
+        output = Output(json=as_json, quiet=quiet)
+        output.result("document", made, show=lambda: _show(made))
+
+    return write
 
 
-def _release(wanted: Wanted, *, audit: "AuditResults | None") -> "LegalSubject":
-    from confide.files.study import read_study
-    from confide.release.noisy import read_payload
-    from confide.release.verify import read_certificate, verify
-    from confide.release.verify_job import is_job
-    from confide.release.verify_reuse import is_reuse
-    from confide.report.legal.subject import of_release
-
-    folder = wanted.what if wanted.what.is_dir() else wanted.what.parent
-    certificate = read_certificate(folder / "certificate.json")
-    checked = verify(certificate, folder=folder)
-    checked.require(folder, refused="no document is made of it")
-    if is_reuse(certificate):
-        raise ContractError(
-            "This release is made of others and was charged nothing.",
-            hint="Make the documents of the releases that it is made of.",
-        )
-    if is_job(certificate):
-        raise ContractError(
-            "Documents are made of releases of statistics, and this is a job.",
-            hint="Make the document of a year, which counts jobs too.",
-        )
-    plan = read_payload(read_bytes(folder / "noisy.json", largest=None)).plan
-    asks: Any = ()
-    if wanted.study is not None:
-        declared = read_study(wanted.study, period=wanted.period)
-        if not _is_same(declared.plan(), plan):
-            raise ContractError(
-                f"{wanted.study.name} is not the study of this release: the plans differ.",
-                hint="Give the file as it was when the study ran, or leave --study out.",
-            )
-        asks = declared.asks
-    return of_release(
-        plan,
-        certificate=certificate,
-        file="certificate.json",
-        asks=asks,
-        asked_in="" if wanted.study is None else wanted.study.name,
-        audit=audit,
-    )
-
-
-def _is_same(declared: "Plan", released: "Plan") -> bool:
-    """Return whether a study is that of a release, of whatever snapshot it would be today."""
-    of = replace(declared.dataset, snapshot=released.dataset.snapshot)
-    return replace(declared, dataset=of).digest() == released.digest()
-
-
-def _year(dataset: Path, *, year: int, audit: "AuditResults | None") -> "LegalSubject":
-    from confide.report.legal.subject import NOT_CHARGED, YearEntry, of_year
-    from confide.workspace import open_ledger
-
-    with open_ledger(dataset) as (ledger, declared):
-        lineage = declared.dataset.lineage
-        entries, spent = ledger.entries(lineage), ledger.spent(lineage)
-        within = (e for e in entries if e.at.startswith(f"{year:04d}-"))
-        told = sum(e.amount.delta_atto for e in entries if e.state not in NOT_CHARGED)
-        return of_year(
-            year,
-            dataset=declared.dataset,
-            entries=[YearEntry(entry=e, title=_title(e, ledger=ledger)) for e in within],
-            spent=spent,
-            organisation=declared.organisation,
-            file=dataset.name,
-            lost_delta=max(0, spent.delta - told),
-            audit=audit,
-        )
-
-
-def _title(entry: "Entry", *, ledger: "Ledger") -> str:
-    """Return the title of a request's study; its id where no answer that can be read is there."""
-    from confide.release.job_answer import stored_study
-
-    if not entry.payload_sha256 or entry.withheld:
-        return entry.study
-    try:
-        study = stored_study(ledger.stored(entry.number).payload)
-    except VerificationError:  # of a format that is read no more
-        return entry.study
-    return study.title or study.id
-
-
-def _body(made: "LegalDocument", *, files: tuple[Path, ...]) -> dict[str, Any]:
-    missing = [
-        {"id": item.id, "part": part.number, "label": item.label, "who": item.who}
-        for part, item in made.missing()
-    ]
-    return {
-        "document": made.kind.value,
-        "language": made.language,
-        "files": [str(path) for path in files],
-        "complete": not missing,
-        "missing": missing,
-        "signatures": [item.id for item in made.signatures()],
-    }
-
-
-def _show(body: dict[str, Any]) -> None:
-    for path in body["files"]:
-        say(path)
-    count, signatures = len(body["missing"]), len(body["signatures"])
+def _show(made: "Written") -> None:
+    for path in made.files:
+        say(str(path))
+    count, signatures = len(made.missing), len(made.signatures)
     if count:
         say(f"Not complete: {count} fields are for a person to fill in, and {signatures} to sign.")
         say("Answer them in legal.yaml under answers:, by these names:")
-        for each in body["missing"]:
-            say(f"  {each['part']:8} {each['id']}: {each['label']} ({each['who']})")
+        for each in made.missing:
+            say(f"  {each.part:8} {each.id}: {each.label} ({each.who})")
     else:
         say(f"Every field is filled in; {signatures} signatures are to be given.")

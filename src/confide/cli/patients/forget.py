@@ -1,11 +1,10 @@
 """``confide patients forget``: take out a person who withdrew consent, for good."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from confide.cli.officers import Officer, officers_of
+from confide.cli.options import HERE, Dataset, Officer
 from confide.cli.output import Json, Output, Quiet, say
 from confide.cli.patients.ids import Ids, read_ids
 
@@ -25,7 +24,7 @@ ENDS = (
 
 
 def forget_patients(
-    dataset: Annotated[Path, typer.Argument(help="A dataset.yaml.")] = Path("dataset.yaml"),
+    dataset: Dataset = HERE,
     *,
     ids: Ids = None,
     lists_lost: Annotated[
@@ -43,33 +42,23 @@ def forget_patients(
 
     Ids are asked for, or read from a file or standard input: command lines are kept by shells.
     """
-    from confide.files.private_places import WORKSPACE
-    from confide.release.consent import Lost
-    from confide.workspace import open_workspace, preparation
+    from confide.service.patients.forget import forget
 
-    output, officers = Output(json=as_json, quiet=quiet), officers_of(officer)
-    given = read_ids(ids)
-    with open_workspace(dataset) as site:
-        lost = Lost(reason=lists_lost, officers=officers) if lists_lost else None
-        if lost is not None:
-            output.note(ENDS.format(lists=len(site.ledger.desk.consent.withdrawals())))
-        done = site.forget(given, lost=lost)
-        incidents = (site.declared.base / WORKSPACE / "incidents.log").exists()
-    if done.copies:
-        with output.stages({}) as progress:
-            preparation(dataset).prepare(progress=progress)
-    body = {
-        "patients": done.patients,
-        "copies-made-anew": done.copies,
-        "ledger-row": done.row,
-        "budgets-of-a-lost-key": done.lost,
-    }
+    output = Output(json=as_json, quiet=quiet)
+    done = forget(
+        dataset,
+        lambda: read_ids(ids),
+        lost=lists_lost,
+        officers=officer,
+        ending=lambda lists: output.note(ENDS.format(lists=lists)),
+        stages=lambda: output.stages({}),
+    )
     shown = f"Taken out of every later release: {done.patients}, whether or not the data hold them."
-    output.result("patients-forget", body, show=lambda: say(shown))
-    output.note(f"Row {done.row} of the ledger says that it was done, and not who.")
-    if done.lost:
-        output.note(KEY_LOST.format(lost=done.lost))
-    if incidents:
+    output.result("patients-forget", done, show=lambda: say(shown))
+    output.note(f"Row {done.ledger_row} of the ledger says that it was done, and not who.")
+    if done.budgets_of_a_lost_key:
+        output.note(KEY_LOST.format(lost=done.budgets_of_a_lost_key))
+    if done.incidents:
         output.note("incidents.log may hold values of anybody: read it, then delete it.")
     if ids is not None:
         output.note("Delete the file of ids once your own records are in order.")

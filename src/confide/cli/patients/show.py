@@ -4,21 +4,20 @@
 ledger first, with the keyed hash of the person id in place of the id.
 """
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING
 
-import typer
-
-from confide.cli.officers import Officer, officers_of
+from confide.cli.options import HERE, Dataset, Officer, Reason
 from confide.cli.output import Json, Output, Quiet, say, table
 from confide.cli.patients.ids import Ids, read_ids
-from confide.errors import ContractError
+
+if TYPE_CHECKING:
+    from confide.service.patients.statement import Statement
 
 
 def show_patient(
-    dataset: Annotated[Path, typer.Argument(help="A dataset.yaml.")] = Path("dataset.yaml"),
+    dataset: Dataset = HERE,
     *,
-    reason: Annotated[str, typer.Option(help="Why; it is recorded for good.")],
+    reason: Reason,
     ids: Ids = None,
     officer: Officer = None,
     as_json: Json = False,
@@ -28,72 +27,27 @@ def show_patient(
 
     The id is asked for, or read from a file or standard input: command lines are kept by shells.
     """
-    from confide.files.private_places import WORKSPACE
-    from confide.privacy.amount import NANO, decimal_text
-    from confide.privacy.individual import FEMTO, CapWindow
-    from confide.release.approval import login
-    from confide.release.consent import require_not_withdrawn
-    from confide.workspace import open_workspace
+    from confide.service.patients.statement import statement
 
-    output, officers = Output(json=as_json, quiet=quiet), officers_of(officer)
-    given = read_ids(ids)
-    if len(given) != 1:
-        raise ContractError("Expected the id of one patient.", hint="Write it on the only line.")
-    with open_workspace(dataset) as site:
-        of = site.declared.dataset
-        if not of.patients:
-            raise ContractError(
-                "This data set leaves no patients out, so every charge is everybody's.",
-                hint="See: confide ledger show",
-            )
-        identity = site.engine().identity(given[0])
-        if identity is None:
-            raise ContractError("That cannot be a person id of this source.")
-        site.ledger.desk.note_access(
-            of.lineage,
-            patient="".join(f"{word:016x}" for word in identity),
-            officer=login(),
-            reason=reason,
-            officers=officers,
-        )
-        require_not_withdrawn(site.declared.base / WORKSPACE, ledger=site.ledger, words=identity)
-        told = site.patients().statement(site.ledger, identity=identity)
-        lost = site.ledger.counting_now(of.lineage, window=CapWindow.LIFETIME.value).lost
-        letter = of.measure.letter
-        caps = [
-            f"{decimal_text(cap.nano, per_one=NANO)} {letter} by {cap.window.value}"
-            for cap in of.patients
-        ]
-    charges: list[dict[str, Any]] = [
-        {
-            "entry": entry.number,
-            "at": entry.at,
-            "study": entry.study,
-            "state": entry.state.value,
-            "left-out": paid is None,
-            "charged": decimal_text(paid or 0, per_one=FEMTO),
-        }
-        for entry, paid in told
-    ]
-    body = {"measure": of.measure.value, "caps": caps, "charges": charges}
-    body["charged-by-lost-rows"] = decimal_text(lost, per_one=NANO)
-    output.result("patient", body, show=lambda: _show(body, letter=letter))
+    output = Output(json=as_json, quiet=quiet)
+    found = statement(dataset, lambda: read_ids(ids), reason=reason, officers=officer)
+    output.result("patient", found, show=lambda: _show(found))
     output.note("This is exact, and for the patient and the privacy officer alone. It is recorded.")
 
 
-def _show(body: dict[str, Any], *, letter: str) -> None:
+def _show(found: "Statement") -> None:
     rows = [
         (
-            str(each["entry"]),
-            each["at"][:10],
-            each["study"],
-            each["state"],
-            "left out" if each["left-out"] else f"{letter} {each['charged']}",
+            str(each.entry),
+            each.at[:10],
+            each.study,
+            each.state,
+            "left out" if each.left_out else f"{found.letter} {each.charged}",
         )
-        for each in body["charges"]
+        for each in found.charges
     ]
-    lost = body["charged-by-lost-rows"]
+    lost = found.charged_by_lost_rows
     if lost != "0":
-        rows.append(("", "", "(rows that were lost)", "everybody", f"{letter} {lost}"))
+        rows.append(("", "", "(rows that were lost)", "everybody", f"{found.letter} {lost}"))
     table(("entry", "day", "study", "state", "charged"), rows, title="One patient", right=(0, 4))
-    say(f"Caps: {', '.join(body['caps'])}.")
+    say(f"Caps: {', '.join(found.caps)}.")

@@ -2,12 +2,10 @@
 
 import typer
 
-from confide.cli.request.approve import approve
-from confide.cli.request.ask_changes import ask_changes
+from confide.cli.request.decide import approve, ask_changes, reject
 from confide.cli.request.endorse import endorse
 from confide.cli.request.key import key
 from confide.cli.request.listing import list_requests
-from confide.cli.request.reject import reject
 from confide.cli.request.show import show
 from confide.cli.request.submit import submit
 from confide.cli.request.withhold import withhold

@@ -1,18 +1,63 @@
-"""What approving, rejecting and asking for changes have in common."""
+"""``confide request approve``, ``reject`` and ``ask-changes``: one signed decision."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from confide.cli.output import Output
-
-if TYPE_CHECKING:
-    from confide.budget.workflow.submission import Verdict
+from confide.cli.options import HERE, Dataset
+from confide.cli.output import Json, Output, Quiet
+from confide.cli.request.options import Key, Number, Role, Why
 
 
-def decide(
+def approve(
+    number: Number,
+    dataset: Dataset = HERE,
+    *,
+    key: Key,
+    reason: Why = "",
+    role: Role = "",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Approve a request: this plan, under the policy in force, until it expires."""
+    output = Output(json=as_json, quiet=quiet)
+    _decide("approve", number, dataset=dataset, key=key, role=role, reason=reason, output=output)
+
+
+def reject(
+    number: Number,
+    dataset: Dataset = HERE,
+    *,
+    key: Key,
+    reason: Why,
+    role: Role = "",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Reject a request for good; whoever asked may submit another."""
+    output = Output(json=as_json, quiet=quiet)
+    _decide("reject", number, dataset=dataset, key=key, role=role, reason=reason, output=output)
+
+
+def ask_changes(
+    number: Number,
+    dataset: Dataset = HERE,
+    *,
+    key: Key,
+    reason: Why,
+    role: Role = "",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Send a request back, to be changed and submitted again with --revises."""
+    output = Output(json=as_json, quiet=quiet)
+    _decide(
+        "ask-changes", number, dataset=dataset, key=key, role=role, reason=reason, output=output
+    )
+
+
+def _decide(
+    verdict: str,
     number: int,
     *,
-    verdict: "Verdict",
     dataset: Path,
     key: Path,
     role: str,
@@ -20,14 +65,10 @@ def decide(
     output: Output,
 ) -> None:
     """Record one signed decision and say where the request stands then."""
-    from confide.cli.request.words import request_body, show_decisions
-    from confide.release.keys import read_person_key
-    from confide.workspace import open_ledger
+    from confide.cli.request.words import show_standing
+    from confide.service.requests.decide import Verdict, decide
 
-    signer = read_person_key(key)
-    with open_ledger(dataset) as (held, _):
-        submission = held.desk.decide(
-            number, verdict=verdict, signer=signer, role=role, reason=reason
-        )
-        body = request_body(submission, ledger=held)
-    output.result("request", body, show=lambda: show_decisions(body))
+    found = decide(
+        number, verdict=Verdict(verdict), dataset=dataset, key=key, role=role, reason=reason
+    )
+    output.result("request", found, show=lambda: show_standing(found))

@@ -15,14 +15,16 @@ def key(
     quiet: Quiet = False,
 ) -> None:
     """Make a person's signing key; its public half goes into the policy."""
-    from confide.release.keys import make_person_key
+    from confide.service.requests.key import make_key
 
-    public = make_person_key(out)
-    body = {"key": str(out), "public": public}
+    made = make_key(out)
 
     def show() -> None:
         say(f"Key     {out}  (keep it to yourself; nobody can sign in your place without it)")
-        say(f"Public  {public}")
-        say("For workflow → people in policy.yaml: {name: ..., roles: [...], key: " + public + "}")
+        say(f"Public  {made.public}")
+        say(
+            "For workflow → people in policy.yaml: "
+            "{name: ..., roles: [...], key: " + made.public + "}"
+        )
 
-    Output(json=as_json, quiet=quiet).result("request-key", body, show=show)
+    Output(json=as_json, quiet=quiet).result("request-key", made, show=show)

@@ -1,47 +1,40 @@
 """``confide request list``: every request and where it stands."""
 
+from typing import TYPE_CHECKING
+
+from confide.cli.options import HERE, Dataset
 from confide.cli.output import Json, Output, Quiet, say, table
-from confide.cli.request.options import HERE, Dataset
+
+if TYPE_CHECKING:
+    from confide.service.requests.listing import Requests
 
 
 def list_requests(dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet = False) -> None:
     """List every request, where it stands, whose approval is missing, and what is withheld."""
-    from confide.cli.request.words import (
-        request_body,
-        waiting_text,
-        withheld_body,
-        withheld_text,
+    from confide.service.requests.listing import list_requests as listed
+
+    found = listed(dataset)
+    Output(json=as_json, quiet=quiet).result("requests", found, show=lambda: _show(found))
+
+
+def _show(found: "Requests") -> None:
+    from confide.cli.request.words import withheld_text
+
+    table(
+        ("request", "when (UTC)", "who", "tier", "state", "waiting for", "entry"),
+        [
+            (
+                str(each.number),
+                each.at[:16].replace("T", " "),
+                each.requester,
+                each.tier,
+                each.state,
+                each.waits_for,
+                str(each.entry or ""),
+            )
+            for each in found.requests
+        ],
+        title="Requests",
     )
-    from confide.workspace import open_ledger
-
-    with open_ledger(dataset) as (held, declared):
-        lineage = declared.dataset.lineage
-        bodies = [request_body(each, ledger=held) for each in held.desk.submissions(lineage)]
-        withheld = [
-            {"entry": each.number, **(withheld_body(each.number, ledger=held) or {})}
-            for each in held.entries(lineage)
-            if each.withheld
-        ]
-
-    def show() -> None:
-        table(
-            ("request", "when (UTC)", "who", "tier", "state", "waiting for", "entry"),
-            [
-                (
-                    str(body["number"]),
-                    body["at"][:16].replace("T", " "),
-                    body["requester"],
-                    body["tier"],
-                    body["state"],
-                    waiting_text(body),
-                    str(body["entry"] or ""),
-                )
-                for body in bodies
-            ],
-            title="Requests",
-        )
-        for each in withheld:
-            say(withheld_text(each["entry"], each))
-
-    body = {"requests": bodies, "withheld": withheld}
-    Output(json=as_json, quiet=quiet).result("requests", body, show=show)
+    for withheld in found.withheld:
+        say(withheld_text(withheld.entry, withheld.by))

@@ -6,10 +6,8 @@ from typing import Annotated
 import typer
 
 Number = Annotated[int, typer.Argument(help="Number of the request, as in confide request list.")]
-Dataset = Annotated[Path, typer.Argument(help="A dataset.yaml.")]
 Key = Annotated[Path, typer.Option("--key", help="Your own key, of confide request key.")]
 Role = Annotated[
     str, typer.Option(help="In which role you decide; only if the tier asks for two of yours.")
 ]
 Why = Annotated[str, typer.Option("--reason", help="Why; it is recorded for good.")]
-HERE = Path("dataset.yaml")

@@ -20,33 +20,15 @@ def submit(
     quiet: Quiet = False,
 ) -> None:
     """Ask those whom the study's tier names to approve it; shows what they will see."""
-    from confide.cli.left_out import told_refusal
-    from confide.cli.plan import preview_plan, show_plan
-    from confide.cli.request.words import charged_to, request_body, waiting_text
-    from confide.errors import BudgetExhaustedError
-    from confide.release.asking import asked_for
-    from confide.release.keys import read_person_key
-    from confide.release.refusal import told_in_epsilon
-    from confide.workspace import open_study
+    from confide.cli.planning.plan import show_plan
+    from confide.service.requests.submit import submit as submitted
 
-    output, signer = Output(json=as_json, quiet=quiet), read_person_key(key)
-    workspace, declared = open_study(study, period=period)
-    with workspace:
-        plan = declared.plan()
-        told_refusal(plan, ledger=workspace.ledger)  # one that can never run asks nobody
-        asked = asked_for(plan, note=note, revises=revises)
-        try:
-            submission = workspace.ledger.desk.submit(asked, signer=signer)
-        except BudgetExhaustedError as refusal:
-            raise told_in_epsilon(refusal, plan=plan) from None
-        who = charged_to(submission, desk=workspace.ledger.desk)
-        preview = preview_plan(plan, workspace=workspace, analyst=who)
-        body = {**request_body(submission, ledger=workspace.ledger), "preview": preview}
+    asked = submitted(study, key=key, note=note, revises=revises, period=period)
 
     def show() -> None:
-        show_plan(preview)
-        say(f"Request {submission.number} is submitted.", style="bold")
-        if body["missing"]:
-            say(f"Waiting for approval by {waiting_text(body)}.")
+        show_plan(asked.preview)
+        say(f"Request {asked.request.number} is submitted.", style="bold")
+        if asked.request.missing:
+            say(f"Waiting for approval by {asked.request.waits_for}.")
 
-    output.result("request", body, show=show)
+    Output(json=as_json, quiet=quiet).result("request", asked, show=show)

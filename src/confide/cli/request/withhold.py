@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
+from confide.cli.options import HERE, Dataset
 from confide.cli.output import Json, Output, Quiet, say
-from confide.cli.request.options import HERE, Dataset, Key, Why
+from confide.cli.request.options import Key, Why
 
 
 def withhold(
@@ -18,12 +19,8 @@ def withhold(
     quiet: Quiet = False,
 ) -> None:
     """Decide that an answer is not delivered again; it stays in the ledger, and charged."""
-    from confide.release.keys import read_person_key
-    from confide.workspace import open_ledger
+    from confide.service.requests.withhold import withhold as withheld
 
-    signer = read_person_key(key)
-    with open_ledger(dataset) as (held, _):
-        held.desk.withhold(entry, signer=signer, reason=reason)
+    done = withheld(entry, dataset=dataset, key=key, reason=reason)
     text = f"The answer of entry {entry} is withheld. Its charge stays."
-    body = {"entry": entry, "withheld": True}
-    Output(json=as_json, quiet=quiet).result("request-withhold", body, show=lambda: say(text))
+    Output(json=as_json, quiet=quiet).result("request-withhold", done, show=lambda: say(text))

@@ -1,0 +1,1 @@
+"""Commands that try the installation itself."""

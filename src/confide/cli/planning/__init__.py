@@ -1,0 +1,1 @@
+"""Commands before anything is charged."""

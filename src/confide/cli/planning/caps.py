@@ -1,0 +1,50 @@
+"""The caps that a plan falls under, for people: limit, spent, this, free after."""
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from confide.cli.output import table
+from confide.cli.planning.left_out import show_left_out
+
+if TYPE_CHECKING:
+    from confide.service.planning.caps import PlanCap
+    from confide.service.planning.preview import Preview
+
+
+def show_caps(seen: "Preview") -> None:
+    """Print the caps that the ledger keeps, and those up to which each patient is in."""
+    if seen.caps:
+        table(
+            ("cap", "limit", "spent", "this", "free after"),
+            [_cap_row(cap) for cap in seen.caps],
+            title="Budget",
+            right=(1, 2, 3, 4),
+        )
+    show_left_out(seen)
+
+
+def left_text(amount: str) -> str:
+    """Return a limit, or what is free, rounded down."""
+    from confide.drawing.numbers import limit_of
+
+    return f"{float(limit_of(Fraction(amount))):.4g}"
+
+
+def used_text(amount: str, *, limit: str | None) -> str:
+    """Return what is used of a limit, rounded up."""
+    from confide.drawing.numbers import limit_of, used_of
+
+    exact = Fraction(amount)
+    shown = -limit_of(-exact) if limit is None else used_of(exact, cap=Fraction(limit))
+    return f"{float(shown):.4g}"
+
+
+def _cap_row(cap: "PlanCap") -> tuple[str, ...]:
+    unknown = "not known" if cap.fits is None else "–"
+    return (
+        cap.cap,
+        "no cap" if cap.limit is None else f"{cap.letter} {left_text(cap.limit)}",
+        unknown if cap.spent is None else used_text(cap.spent, limit=cap.limit),
+        used_text(cap.this, limit=cap.limit),
+        unknown if cap.free_after is None else left_text(cap.free_after),
+    )

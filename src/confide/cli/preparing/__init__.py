@@ -1,0 +1,1 @@
+"""Commands of a steward before the first study."""

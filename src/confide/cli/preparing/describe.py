@@ -1,0 +1,50 @@
+"""``confide describe``: most of a dataset.yaml, from public vocabulary and clinical ranges.
+
+*Privacy:* the data are not opened.
+"""
+
+import datetime as dt
+from typing import Annotated
+
+import typer
+
+from confide.cli.output import Json, Output, Quiet, write
+from confide.errors import InvalidParameterError
+from confide.service.preparing.describe import COMMON, Model
+from confide.service.preparing.describe import describe as described
+
+
+def describe(
+    *,
+    model: Annotated[Model, typer.Option(help="The data model.")],
+    since: Annotated[str, typer.Option(help="First day of events; public.")] = "2010-01-01",
+    until: Annotated[str, typer.Option(help="Last day of events; public.")] = "",
+    measurements: Annotated[
+        str, typer.Option(help="Names, LOINC codes or OMOP concepts; all; or none.")
+    ] = COMMON,
+    source: Annotated[str, typer.Option(help="Path of the data; not opened.")] = "cdm.duckdb",
+    version: Annotated[str, typer.Option(help="Version of the CDM.")] = "5.4",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write most of a dataset.yaml from public knowledge; never opens the data."""
+    made = described(
+        model,
+        source=source,
+        version=version,
+        measurements=measurements,
+        since=_day("since", since),
+        until=_day("until", until) if until else dt.datetime.now(dt.UTC).date(),
+    )
+    output = Output(json=as_json, quiet=quiet)
+    output.result("describe", made, show=lambda: write(made.dataset))
+    output.note("Save it as dataset.yaml, correct it, and set the caps of your policy.")
+
+
+def _day(name: str, text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise InvalidParameterError(
+            f"Expected --{name} as a date, got {text!r}.", hint="Write 2010-01-31."
+        ) from None

@@ -1,0 +1,51 @@
+"""``confide explain``: a loss, a plan or a certificate, in words."""
+
+from typing import Annotated
+
+import typer
+
+from confide.cli.output import Json, Output, Period, Quiet, say, table
+from confide.service.reading.explain import Explained, Topic
+from confide.service.reading.explain import explain as explained
+
+_TOPICS = ", ".join(topic.value for topic in Topic)
+
+
+def explain(
+    topic: Annotated[str, typer.Argument(help=f"What to explain: {_TOPICS}; or an ε.")] = "epsilon",
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="An ε such as 0.5, a study.yaml, a certificate, or losses such as '0.1*12, 0.5'."
+        ),
+    ] = "",
+    *,
+    delta: Annotated[str, typer.Option(help="δ beside ε.")] = "0",
+    sensitivity: Annotated[
+        str, typer.Option(help="Of noise: by how much one patient moves the answer.")
+    ] = "1",
+    period: Period = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Explain an ε, a plan or a certificate as odds; what losses are together, what noise takes."""
+    about, what = _topic(topic, what)
+    told = explained(about, what, delta=delta, sensitivity=sensitivity, period=period)
+    Output(json=as_json, quiet=quiet).result("explain", told, show=lambda: _show(told))
+
+
+def _topic(topic: str, what: str) -> tuple[Topic, str]:
+    """Return the topic and what of it; a number alone is an ε."""
+    if topic in {each.value for each in Topic}:
+        return Topic(topic), what
+    if what or not topic[:1].isdigit():
+        raise typer.BadParameter(f"Expected one of {_TOPICS}, or an ε, got {topic!r}.")
+    return Topic.EPSILON, topic
+
+
+def _show(told: Explained) -> None:
+    say(told.title, style="bold")
+    for sentence in told.sentences:
+        say(sentence)
+    for each in told.tables:
+        table(each.columns, each.rows, title=each.title)

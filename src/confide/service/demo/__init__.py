@@ -1,0 +1,1 @@
+"""Two studies of public data, and their files."""

@@ -1,0 +1,1 @@
+"""Use cases of documents that a person signs."""

@@ -1,0 +1,1 @@
+"""Use cases of the privacy officer: consent withdrawn, and per-patient budgets."""

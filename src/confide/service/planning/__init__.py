@@ -1,0 +1,1 @@
+"""Use cases before anything is charged."""

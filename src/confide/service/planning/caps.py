@@ -1,0 +1,97 @@
+"""The caps that a plan falls under: limit, spent, this, free after."""
+
+from dataclasses import dataclass
+
+from confide.budget.counters import HeldCap
+from confide.budget.file_caps import caps_of_file
+from confide.budget.ledger import Scope, ScopeSpent, Spent
+from confide.budget.policy.adoption import adopted
+from confide.files.dataset import DeclaredDataset
+from confide.plans.plan import Plan
+from confide.privacy.amount import ATTO, NANO, decimal_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanCap:
+    """What a plan takes of a cap; amounts are in ε, ρ or δ, as text.
+
+    Attributes:
+        cap: Its name for people.
+        letter: ε, ρ or δ.
+        limit: None where there is no cap.
+        spent: So far; None where the ledger is not open.
+        this: What the plan takes.
+        free_after: None where there is no cap, or the ledger is not open.
+        fits: Whether the plan does; None where the ledger is not open.
+    """
+
+    cap: str
+    letter: str
+    limit: str | None
+    spent: str | None
+    this: str
+    free_after: str | None
+    fits: bool | None
+
+
+def plan_caps(spent: Spent, *, planned: Plan, free: bool = False) -> tuple[PlanCap, ...]:
+    """Return the use of each cap, what a plan takes of it, and what is free after.
+
+    Args:
+        spent: So far.
+        planned: The plan.
+        free: Whether what it asks was charged before, and is delivered at no charge.
+    """
+    rows = []
+    for use in spent.scopes:
+        delta = use.scope is Scope.LIFETIME_DELTA
+        if delta and not use.cap and not planned.atto:
+            continue
+        this, per_one = (planned.atto, ATTO) if delta else (planned.nano, NANO)
+        this = 0 if free else this
+        after = None if use.cap is None else use.cap - use.used - this
+        rows.append(
+            PlanCap(
+                cap=cap_name(use),
+                letter="δ" if delta else spent.measure.letter,
+                limit=None if use.cap is None else decimal_text(use.cap, per_one=per_one),
+                spent=decimal_text(use.used, per_one=per_one),
+                this=decimal_text(this, per_one=per_one),
+                free_after=None if after is None else decimal_text(after, per_one=per_one),
+                fits=after is None or after >= 0,
+            )
+        )
+    return tuple(rows)
+
+
+def cap_name(use: ScopeSpent) -> str:
+    """Return the name of a cap for people: "calendar year 2027"."""
+    words = {"lifetime-delta": "lifetime, key selection", "rolling-365d": "any 365 days"}
+    scope = words.get(use.scope.value, use.scope.value.replace("-", " "))
+    name = f"{scope} {use.period.replace('/', ' ')}".strip()
+    return f"{use.cap_id} ({name})" if use.cap_id else name
+
+
+def file_caps(declared: DeclaredDataset, *, planned: Plan) -> tuple[PlanCap, ...]:
+    """Return the caps as files say them; a cap that this alone would pass does not fit."""
+    held: tuple[HeldCap, ...] = ()
+    if declared.policy is not None:
+        held = adopted(declared.policy).held()
+    elif declared.caps is not None:
+        held = caps_of_file(declared.caps)
+    return tuple(_cap(each, planned=planned) for each in held if each.units or planned.atto)
+
+
+def _cap(each: HeldCap, *, planned: Plan) -> PlanCap:
+    delta = each.kind == Scope.LIFETIME_DELTA.value
+    this, per_one = (planned.atto, ATTO) if delta else (planned.nano, NANO)
+    name = each.kind.replace("/", " ").replace("-", " ")
+    return PlanCap(
+        cap=f"{each.id} ({name})" if each.id else name,
+        letter="δ" if delta else planned.dataset.measure.letter,
+        limit=decimal_text(each.units, per_one=per_one),
+        spent=None,
+        this=decimal_text(this, per_one=per_one),
+        free_after=None,
+        fits=False if this > each.units else None,
+    )

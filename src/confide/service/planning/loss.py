@@ -1,0 +1,53 @@
+"""A plan's loss as numbers and in words: odds, never a bare ε."""
+
+import math
+from dataclasses import dataclass
+
+from confide.drawing.words import load_words
+from confide.plans.plan import Plan
+from confide.privacy.loss import ApproxDP
+from confide.report.odds_words import adjacency_text, loss_text, meaning_of, odds_sentences
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldLoss:
+    """What a plan costs.
+
+    Attributes:
+        unit: Who is protected.
+        adjacency: Add-remove or substitute.
+        measure: In which losses add.
+        nano: The amount, in 1e-9 of ε or ρ.
+        epsilon: At the declared δ; rounded up.
+        delta: Beside it.
+        text: Both, with the adjacency.
+        odds: What somebody may learn.
+    """
+
+    unit: str
+    adjacency: str
+    measure: str
+    nano: str
+    epsilon: str
+    delta: str
+    text: str
+    odds: tuple[str, ...]
+
+
+def told_loss(plan: Plan) -> ToldLoss:
+    """Return what a plan costs."""
+    words, dataset = load_words("en"), plan.dataset
+    unit, adjacency = dataset.unit.entity, dataset.adjacency
+    meaning = meaning_of(plan.loss, delta=dataset.delta)
+    shown = meaning.shown
+    told = adjacency_text(unit, adjacency=adjacency, words=words)
+    return ToldLoss(
+        unit=unit.value,
+        adjacency=adjacency.value,
+        measure=dataset.measure.value,
+        nano=str(plan.nano),
+        epsilon=f"{math.ceil(shown.epsilon * 10_000) / 10_000:.4f}",
+        delta=f"{float(shown.delta if isinstance(shown, ApproxDP) else 0):g}",
+        text=f"{loss_text(shown, words=words)}: {told}",
+        odds=tuple(odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)),
+    )

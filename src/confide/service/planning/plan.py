@@ -1,0 +1,28 @@
+"""Plan: what a study would measure, how well, and what it would cost; reads no data."""
+
+from pathlib import Path
+
+from confide.files.study import read_study
+from confide.service.opening import open_study
+from confide.service.planning.alone import preview_alone, why_alone
+from confide.service.planning.preview import Preview, described
+
+
+def plan(study: Path, *, period: str | None = None) -> Preview:
+    """Return everything that is known of a study before it runs.
+
+    Args:
+        study: A study.yaml.
+        period: Which run of a study that repeats.
+
+    Raises:
+        ContractError: If the study or its data set breaks its contract.
+        LedgerFrozenError: If the ledger does not match its chain or anchor.
+    """
+    read = read_study(study, period=period)
+    why = why_alone(read.declared.base)
+    if why:
+        return preview_alone(read, read.plan(), why=why)
+    site, declared = open_study(study, period=period)
+    with site:
+        return described(declared.plan(), site=site)

@@ -1,0 +1,1 @@
+"""Use cases of a steward before the first study."""

@@ -1,0 +1,1 @@
+"""Use cases that read what was published; no data is needed."""

@@ -1,0 +1,149 @@
+"""Explain: a loss, a plan or a certificate, in words and as odds."""
+
+import enum
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from confide.errors import ContractError
+from confide.service.grids import TextTable, text_table
+from confide.service.reading.certificate_file import certificate_path
+
+if TYPE_CHECKING:
+    from confide.report.explain import Explanation
+
+
+class Topic(enum.Enum):
+    """What can be explained."""
+
+    EPSILON = "epsilon"
+    PLAN = "plan"
+    CERTIFICATE = "certificate"
+    COMPOSITION = "composition"
+    NOISE = "noise"
+
+
+USUAL = "1"
+_SINGLE = "Write confide explain epsilon 0.5."
+_SEVERAL = "Write confide explain composition '0.1*12, 0.5' --delta 1e-6."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """What there is to say of one thing.
+
+    Attributes:
+        topic: Of what kind it is.
+        title: Of the whole.
+        sentences: In order.
+        tables: After the sentences.
+    """
+
+    topic: Topic
+    title: str
+    sentences: tuple[str, ...]
+    tables: tuple[TextTable, ...]
+
+
+def explain(
+    topic: Topic,
+    what: str = "",
+    *,
+    delta: str = "0",
+    sensitivity: str = "1",
+    period: str | None = None,
+) -> Explained:
+    """Explain an ε, a plan or a certificate as odds; what losses are together, what noise takes.
+
+    Args:
+        topic: Of what kind it is.
+        what: An ε, a path, or losses such as "0.1*12, 0.5"; the usual one when empty.
+        delta: Beside ε.
+        sensitivity: Of noise: by how much one patient moves the answer.
+        period: Of a plan: which run of a study that repeats.
+
+    Raises:
+        ContractError: If it is not written as its topic is.
+    """
+    match topic:
+        case Topic.EPSILON:
+            told = _epsilon(what or USUAL, delta=delta)
+        case Topic.PLAN:
+            told = _plan(Path(what or "study.yaml"), period=period)
+        case Topic.CERTIFICATE:
+            told = _certificate(Path(what or "certificate.json"))
+        case Topic.COMPOSITION:
+            told = _composition(what or USUAL, delta=delta)
+        case Topic.NOISE:
+            told = _noise(what or USUAL, delta=delta, sensitivity=sensitivity)
+    return Explained(
+        topic=topic,
+        title=told.title,
+        sentences=tuple(told.sentences),
+        tables=tuple(text_table(grid) for grid in told.grids),
+    )
+
+
+def _epsilon(text: str, *, delta: str) -> "Explanation":
+    from confide.drawing.words import load_words
+    from confide.privacy.loss import ApproxDP, PureDP
+    from confide.report.explain import explain_loss
+
+    epsilon, exception = _exact("ε", text), _exact("δ", delta)
+    loss = ApproxDP(epsilon=epsilon, delta=exception) if exception else PureDP(epsilon=epsilon)
+    return explain_loss(loss, delta=exception, words=load_words("en"))
+
+
+def _composition(text: str, *, delta: str) -> "Explanation":
+    from confide.drawing.words import load_words
+    from confide.privacy.loss import PureDP
+    from confide.report.textbook import MOST, composition
+
+    losses: list[PureDP] = []
+    for part in text.split(","):
+        epsilon, _, times = part.partition("*")
+        count = int(times) if times.strip().isdecimal() else int(not times)
+        loss = PureDP(epsilon=_exact("ε", epsilon.strip(), example=_SEVERAL))
+        if not count or not loss.epsilon:
+            raise ContractError("Expected each ε > 0, and to be spent.", hint=_SEVERAL)
+        losses += [loss] * min(count, MOST + 1)
+    return composition(losses, delta=_exact("δ", delta), words=load_words("en"))
+
+
+def _noise(text: str, *, delta: str, sensitivity: str) -> "Explanation":
+    from confide.drawing.words import load_words
+    from confide.report.textbook import noise
+
+    numbers = {"delta": _exact("δ", delta), "sensitivity": _exact("a sensitivity", sensitivity)}
+    return noise(_exact("ε", text), **numbers, words=load_words("en"))
+
+
+def _exact(name: str, text: str, *, example: str = _SINGLE) -> Fraction:
+    from confide.statistics.section import exact
+
+    try:
+        return exact(text)
+    except ValueError:
+        raise ContractError(f"Expected {name} as a number, got {text!r}.", hint=example) from None
+
+
+def _plan(study: Path, *, period: str | None) -> "Explanation":
+    from confide.drawing.words import load_words
+    from confide.report.explain import explain_plan
+    from confide.service.opening import open_study
+    from confide.service.spent import spent_on
+
+    site, declared = open_study(study, period=period)
+    with site:
+        plan = declared.plan()
+        return explain_plan(plan, words=load_words("en"), spent=spent_on(site, plan))
+
+
+def _certificate(path: Path) -> "Explanation":
+    from confide.drawing.words import load_words
+    from confide.release.verify import read_certificate
+    from confide.report.explain import explain_certificate
+
+    held = read_certificate(certificate_path(path))
+    return explain_certificate(held, words=load_words("en"))

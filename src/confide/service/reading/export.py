@@ -1,0 +1,156 @@
+"""Export: a certificate in the forms that registries, checkers and journals ask for."""
+
+import enum
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from confide.errors import ContractError
+from confide.regular_file import read_bytes, write_text
+from confide.service.dump import OMITTED
+from confide.service.reading.certificate_file import certificate_path, stored_payload
+
+
+class Form(enum.Enum):
+    """What a certificate can be exported as."""
+
+    REGISTRY = "deployments-registry"
+    ACRO = "acro"
+    METHODS = "methods"
+    MODEL_CARD = "model-card"
+    NOISY = "noisy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """A certificate in another form.
+
+    Attributes:
+        form: Which.
+        file: Where it was written; None if nowhere.
+        content: Its text, where it was not written.
+    """
+
+    form: Form
+    file: Path | None
+    content: Annotated[str | None, OMITTED] = None
+
+
+def export(
+    certificate: Path,
+    *,
+    form: Form,
+    out: Path | None = None,
+    noisy: Path | None = None,
+    dataset: Path | None = None,
+) -> Exported:
+    """Return a certificate that verifies in another form, or write it to a file.
+
+    Args:
+        certificate: A certificate.json, or its folder.
+        form: Which form.
+        out: File to write.
+        noisy: noisy.json, where a house rule withholds it.
+        dataset: For the steward: dataset.yaml, to ask its ledger for the same.
+
+    Raises:
+        VerificationError: If it does not verify.
+        ContractError: If there is no such form of it.
+    """
+    from confide.release.verify import read_certificate, verify
+
+    path = certificate_path(certificate)
+    held = read_certificate(path)
+    payload = None if noisy is None else read_bytes(noisy, largest=None)
+    if payload is None and dataset is not None:
+        payload = stored_payload(held, dataset)
+    checked = verify(held, folder=path.parent, payload=payload)
+    checked.require(path, refused="it is not exported")
+    text = _text(held, form=form, folder=path.parent, payload=payload, out=out)
+    if out is not None:
+        write_text(out, text)
+    return Exported(form=form, file=out, content=text if out is None else None)
+
+
+def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Path | None) -> str:
+    from confide.release.deployment_record import deployment_record
+    from confide.release.form import VERSION
+    from confide.release.output_check import results
+    from confide.release.verify_job import is_job
+    from confide.release.verify_reuse import is_reuse
+
+    if is_job(held) and form is Form.MODEL_CARD:
+        return _job_card(held, folder=folder)
+    if is_job(held):
+        raise ContractError(
+            "This is a job: of jobs there is a model card alone.",
+            hint="Its files, job.json and certificate.json are complete; publish the folder.",
+        )
+    if is_reuse(held):
+        raise ContractError(
+            "This release was made of earlier ones at no charge, so it has no charge, law or noise "
+            "of its own, of which these forms speak.",
+            hint="Export the releases that it was made of; its certificate lists their ledger "
+            "entries under sources. Do not run its study without --reuse: that is charged.",
+        )
+    if held.get("certificate") != VERSION:
+        raise ContractError(
+            "This certificate is of an earlier version and says too little to be exported.",
+            hint="Ask first, for free: confide plan STUDY. If it says that the study is released "
+            "already, confide run (with --request, where it names a key) delivers what is stored "
+            "into another --out at no charge, with a certificate of today; otherwise a run is a "
+            "new charge.",
+        )
+    match form:
+        case Form.REGISTRY:
+            return _json(deployment_record(held))
+        case Form.ACRO:
+            paths = [each["path"] for each in held["outputs"] if "columns" in each]
+            return _json(results(held, tables={p: read_bytes(folder / p) for p in paths}))
+        case Form.METHODS | Form.MODEL_CARD:
+            return _written(held, form=form, folder=folder, payload=payload, out=out)
+        case Form.NOISY:
+            return _payload(folder, payload).decode()
+
+
+def _written(
+    held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Path | None
+) -> str:
+    from confide.drawing.words import load_words
+    from confide.report.load import rebuilt
+    from confide.report.methods import methods
+    from confide.report.model_card import model_card
+
+    release = rebuilt(held, folder=folder, payload=_payload(folder, payload))
+    words = load_words("en")
+    if form is Form.METHODS:
+        return methods(release, words=words)
+    here = folder if out is None else out.parent
+    figures = Path(os.path.relpath(folder / "figures", here)).as_posix()
+    return model_card(release, words=words, folder=figures)
+
+
+def _job_card(held: Any, *, folder: Path) -> str:
+    from confide.drawing.words import load_words
+    from confide.release.job_certificate import JobRelease
+    from confide.release.verify_job import answer_in
+    from confide.report.job_card import job_card
+
+    release = JobRelease(answer=answer_in(folder), certificate=held)
+    return job_card(release, words=load_words("en"))
+
+
+def _payload(folder: Path, payload: bytes | None) -> bytes:
+    try:
+        return read_bytes(folder / "noisy.json", largest=None) if payload is None else payload
+    except FileNotFoundError:
+        raise ContractError(
+            "A house rule keeps noisy.json out of this folder.",
+            hint="Give it with --noisy, or as the steward --ledger dataset.yaml.",
+        ) from None
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"

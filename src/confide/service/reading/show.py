@@ -1,0 +1,117 @@
+"""Show: the tables of a release, if it verifies."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from confide.errors import UnknownNameError
+from confide.plans.estimates import Estimate
+from confide.plans.plan import Statistic
+from confide.regular_file import reading_text
+from confide.release.cuts import cut_notes_of
+from confide.release.export import lines_of, rows
+from confide.report.load import rebuilt, verified
+from confide.service.dump import ASIDE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownTable:
+    """The table of a statistic, as it is certified.
+
+    Attributes:
+        id: Of the statistic.
+        title: For people.
+        columns: Their names.
+        rows: Texts.
+        notes: On values that were cut.
+    """
+
+    id: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The tables of a release.
+
+    Attributes:
+        release: Its id.
+        verifies: Whether it verifies, which it does.
+        tables: One a statistic.
+        signer: Whose key signed.
+    """
+
+    release: str
+    verifies: bool
+    tables: tuple[ShownTable, ...]
+    signer: Annotated[str, ASIDE]
+
+
+def show(folder: Path, *, only: str = "") -> Shown:
+    """Return the tables of a release that verifies.
+
+    Args:
+        folder: Where it is.
+        only: The one statistic that is wanted; all when empty.
+
+    Raises:
+        VerificationError: If it does not verify.
+        UnknownNameError: If there is no such statistic.
+    """
+    certificate, checked = verified(folder)
+    tables = _tables(certificate, folder) if checked.rebuilt else _printed(certificate, folder)
+    known = [each.id for each in tables]
+    if only and only not in known:
+        raise UnknownNameError("statistic", only, known=known)
+    return Shown(
+        release=certificate["id"],
+        verifies=True,
+        tables=tuple(each for each in tables if not only or each.id == only),
+        signer=checked.signer,
+    )
+
+
+def _tables(certificate: Any, folder: Path) -> tuple[ShownTable, ...]:
+    release = rebuilt(certificate, folder=folder)
+    return tuple(
+        _table(each, release.of(each), certificate=certificate) for each in release.plan.statistics
+    )
+
+
+def _printed(certificate: Any, folder: Path) -> tuple[ShownTable, ...]:
+    """Return the certified tables as they lie in the folder, where noisy.json is withheld."""
+    found = []
+    for output in certificate["outputs"]:
+        if "columns" in output:
+            with reading_text(folder / output["path"]) as file:
+                head, *body = lines_of(file.read())
+            name = Path(output["path"]).stem
+            found.append(_shown(name, name, head=head, body=body, certificate=certificate))
+    return tuple(found)
+
+
+def _table(statistic: Statistic, estimates: Sequence[Estimate], *, certificate: Any) -> ShownTable:
+    head, body = rows(statistic, estimates)
+    title = str(getattr(statistic, "title", "")) or statistic.id
+    return _shown(statistic.id, title, head=head, body=body, certificate=certificate)
+
+
+def _shown(
+    name: str,
+    title: str,
+    *,
+    head: Sequence[str],
+    body: Sequence[Sequence[str]],
+    certificate: Any,
+) -> ShownTable:
+    return ShownTable(
+        id=name,
+        title=title,
+        columns=tuple(head),
+        rows=tuple(tuple(row) for row in body),
+        notes=tuple(cut_notes_of(certificate, statistic=name)),
+    )

@@ -1,0 +1,121 @@
+"""Release and advance: charge, read, add noise, certify; the only use cases that spend."""
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from confide.budget.ledger import StoredRelease
+from confide.errors import BudgetExhaustedError
+from confide.noise.entropy import SystemEntropy
+from confide.plans.plan import Plan
+from confide.release.approval import analyst_of, authority_of
+from confide.release.commitment import published
+from confide.release.gate import Gate
+from confide.release.incidents import log_incident, stored_already
+from confide.release.patients import may_leave_out
+from confide.release.published import key_of_plan, refuse_again
+from confide.release.refusal import told_in_epsilon
+from confide.release.seal import sealing
+from confide.release.snapshot import Snapshot
+from confide.report.release import Release, certified
+from confide.service.site import Site
+
+if TYPE_CHECKING:
+    from confide.drawing.charts.outlines import Maps
+
+
+@sealing
+def release(
+    site: Site,
+    plan: Plan,
+    *,
+    request: str | None = None,
+    analyst: str | None = None,
+    again: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Release:
+    """Charge, read, add noise, certify.
+
+    Args:
+        site: Whose data set and ledger.
+        plan: What to release.
+        request: Idempotency key: the same plan and key return the same release at no charge.
+            The plan's digest when None, so that running a study twice costs once.
+        analyst: Account that asks; who has approval, or the user's login, when None.
+        again: Publish anew what was published or is under way, by anybody: another charge.
+        progress: Told the name of each stage.
+
+    Raises:
+        PolicyError: If a cap would be passed, or nobody counted; nothing is charged.
+        ContractError: If the source lacks what is named, or without ``again`` the same was
+            asked before (:mod:`confide.release.published`); nothing is charged.
+        ReleaseFailedError: If anything fails after reading began; the charge stays.
+    """
+    who = analyst or analyst_of(site.ledger, plan, request=request)
+    key = request or key_of_plan(plan)
+    if not again:
+        refuse_again(plan, ledger=site.ledger, analyst=who, request_key=key)
+    outlines = site.declared.outlines(plan)
+    with Snapshot(state=site.engine().state, folder=site.folder) as snapshot:
+        try:
+            told = snapshot.watched(progress)
+            stored = gate(site).release(
+                plan, analyst=who, request_key=key, again=again, progress=told
+            )
+        except BudgetExhaustedError as refusal:
+            raise told_in_epsilon(refusal, plan=plan) from None
+        return _certified(site, stored, snapshot=snapshot, outlines=outlines)
+
+
+@sealing
+def advance(
+    site: Site,
+    plan: Plan,
+    *,
+    request: str | None = None,
+    analyst: str | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Release:
+    """Publish the next periods of a growing release, which was charged when it was first run.
+
+    As :func:`release`; of the plan, ``through`` and the snapshot alone may have changed.
+    """
+    outlines = site.declared.outlines(plan)
+    with Snapshot(state=site.engine().state, folder=site.folder) as snapshot:
+        stored = gate(site).advance(
+            plan,
+            analyst=analyst or analyst_of(site.ledger, plan, request=request),
+            request_key=request or key_of_plan(plan),
+            progress=snapshot.watched(progress),
+        )
+        return _certified(site, stored, snapshot=snapshot, outlines=outlines)
+
+
+def gate(site: Site) -> Gate:
+    """Return the gate of a data set, with everything that it needs of the site."""
+    from confide.report.rehearsal import rehearse
+
+    of, ledger = site.declared.dataset, site.ledger
+    return Gate(
+        ledger=ledger,
+        engine=site.engine(),
+        entropy=SystemEntropy(),
+        report_incident=functools.partial(log_incident, site.folder / "incidents.log"),
+        require_consent=site.same_consent(),
+        rehearse=rehearse,
+        patients=site.patients() if may_leave_out(of, ledger=ledger) else None,
+    )
+
+
+def _certified(
+    site: Site, stored: StoredRelease, *, snapshot: Snapshot, outlines: "Maps"
+) -> Release:
+    with stored_already(stored.entry.number):
+        return certified(
+            stored,
+            issuer=site.declared.issuer(),
+            outlines=outlines,
+            signer=site.signer,
+            authority=authority_of(site.ledger, stored.entry),
+            commitment=published(snapshot.opening(stored.entry)),
+        )

@@ -1,0 +1,1 @@
+"""Use cases of those who ask for approval and those who decide."""

@@ -1,0 +1,116 @@
+"""One data set that is open: its declaration, ledger, keys and, once rows are wanted, its engine.
+
+Opening a site reads no rows.  Its files are in ``.confide`` (mode 0700) beside dataset.yaml.
+"""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Self
+
+from confide.budget.per_patient.store import PatientStore
+from confide.budget.per_patient.withdrawn import Withdrawn
+from confide.files.dataset import DeclaredDataset
+from confide.files.private_places import WORKSPACE
+from confide.release.consent import require_same_consent, who_withdrew
+from confide.release.keys import read_order_key
+from confide.release.rotation import signing_key
+from confide.release.site_ledger import site_ledger, site_patients
+from confide.release.snapshot import source_state
+from confide.rows.engine import Engine
+
+
+class Site:
+    """What use cases work on; a context manager, not shared between threads.
+
+    Attributes:
+        declared: The data set.
+        folder: Of its keys, its ledger and its copies.
+        signer: Whose key signs certificates.
+        ledger: Of its budget.
+    """
+
+    def __init__(
+        self, declared: DeclaredDataset, *, frames: Mapping[str, object] | None = None
+    ) -> None:
+        self.declared = declared
+        self._frames = frames
+        self._engine: Engine | None = None
+        self._withdrawn = Withdrawn()
+        self._patients: PatientStore | None = None
+        self.folder = declared.base / WORKSPACE
+        self.signer = signing_key(self.folder, place=declared.ledger)
+        self.ledger = site_ledger(
+            self.folder, signer=self.signer, place=declared.ledger, anchor=declared.anchor
+        )
+        try:
+            self.ledger.register(declared.terms())
+            if declared.policy is not None:
+                self.ledger.desk.follow(declared.dataset.lineage, policy=declared.policy)
+        except BaseException:
+            self.ledger.close()
+            raise
+
+    def same_consent(self) -> Callable[[], None]:
+        """Return what refuses once others withdrew consent than those the engine leaves out."""
+        of, ledger = self._withdrawn, self.ledger
+        return functools.partial(require_same_consent, of, folder=self.folder, ledger=ledger)
+
+    def patients(self) -> PatientStore:
+        """Return the store of per-patient budgets: for the gate and the privacy officer."""
+        if self._patients is None:
+            self._patients = site_patients(self.folder, lineage=self.declared.dataset.lineage)
+        return self._patients
+
+    def close_patients(self) -> None:
+        """Close the store of per-patient budgets, which is opened anew when it is asked for."""
+        if self._patients is not None:
+            self._patients.close()
+        self._patients = None
+
+    def close(self) -> None:
+        """Release the engine and the ledger."""
+        if self._engine is not None:
+            self._engine.close()
+        self._engine = None
+        self.close_patients()
+        self.ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def engine(self) -> Engine:
+        """Return the engine over the source as it is now, consent too; reads no rows by itself."""
+        return self.engine_without(who_withdrew(self.folder, ledger=self.ledger))
+
+    def engine_without(self, withdrawn: Withdrawn) -> Engine:
+        """Return the engine over the source as it is now, without those persons."""
+        declared, of = self.declared, self.declared.dataset
+        # Closed if of other files, of before somebody withdrew, or broken: rows are of their time.
+        if self._engine is not None and (
+            withdrawn != self._withdrawn
+            or not self._engine.sound()
+            or self._engine.state != source_state(declared.source, base=declared.base, dataset=of)
+        ):
+            self._engine.close()
+            self._engine = None
+        if self._engine is None:
+            from confide.rows.duckdb import open_engine
+            from confide.rows.prepared.copies import PREPARED, UseCopies
+            from confide.rows.sources.frames import kept
+
+            self._withdrawn, self._frames = withdrawn, kept(self._frames)
+            self._engine = open_engine(
+                declared.source,
+                base=declared.base,
+                dataset=of,
+                hash_key=read_order_key(self.folder),
+                frames=self._frames,
+                threads=declared.threads,
+                memory_limit=declared.memory_limit,
+                copying=UseCopies(folder=self.folder / PREPARED),
+                withdrawn=withdrawn.hashes,
+            )
+        return self._engine
