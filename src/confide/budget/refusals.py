@@ -342,6 +342,21 @@ def _require_named(kind: str, groups: Iterable[Collection[str]], *, keys: frozen
         )
 
 
+def unopened(year: int, *, now: int, account: Account) -> PolicyError:
+    """Return the refusal to open a year."""
+    if year == now < account.year:
+        return PolicyError(
+            f"The budget of {account.year} is open, which a clock that was ahead began: no year "
+            "before it opens again, and until then all is charged to it.",
+            hint="Where a cap by calendar year holds, let the next version of the policy hold one "
+            f"of window {ROLLING} in its place.",
+        )
+    return PolicyError(
+        f"Expected the year of the clock, after {account.vouched}, got {year}; the clock shows "
+        f"{now}."
+    )
+
+
 def undecided(why: str) -> PolicyError:
     """Return the refusal of a decision that somebody may not make."""
     return PolicyError(f"This cannot be decided: {why}.", hint="See: confide request list")
