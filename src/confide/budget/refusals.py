@@ -170,9 +170,13 @@ def require_next(step: Step, *, growths: Mapping[int, Growth], lineage: str) -> 
     growth = growths.get(step.continues or 0)
     problem = "no such release grows" if growth is None else growth.problem(step, lineage=lineage)
     if problem:
+        over = growth is None or growth.closed
         raise PolicyError(
             f"The release of entry {step.continues} cannot go on: {problem}.",
-            hint="Each period is measured once. Ask for the next ones, or run the study anew, "
+            hint="What is published of it stays. To go on, run the study anew, from its next "
+            "period on, which is charged."
+            if over
+            else "Each period is measured once. Ask for the next ones, or run the study anew, "
             "which is charged.",
         )
 

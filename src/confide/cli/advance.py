@@ -30,6 +30,9 @@ def advance(
 
 
 def _show(body: dict[str, Any]) -> None:
+    from confide.cli.plan_body import show_growth
+
     say(f"Report       {body['report']}", style="bold")
     say(f"Certificate  {body['certificate']}  (verifies; release {body['id']})")
     say(f"Nothing charged now; the whole horizon had cost {body['loss']['text']}.")
+    show_growth(body["grows"])

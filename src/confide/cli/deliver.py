@@ -68,6 +68,7 @@ def deliver(
         PolicyError: If a cap would be passed.
         VerificationError: If what was saved does not verify.
     """
+    from confide.cli.plan_body import growth_body
     from confide.release.incidents import stored_already
     from confide.release.verify import verify
     from confide.workspace import open_study
@@ -107,6 +108,7 @@ def deliver(
         "charged": not is_known and "continues" not in release.certificate["accounting"],
         "snapshot": plan.dataset.snapshot,
         "loss": loss_body(plan),
+        "grows": growth_body(plan),
         "verifies": True,
         "signer": checked.signer,
     }

@@ -12,6 +12,9 @@ from confide.cli.output import Json, Output, Quiet, write
 from confide.errors import ContractError
 from confide.regular_file import read_bytes, write_text
 
+_GIVE = "Give it with --noisy, or as the steward --ledger dataset.yaml."
+_NOISY = "The steward takes it from the ledger: add --ledger dataset.yaml. Others ask the issuer."
+
 
 class Form(enum.Enum):
     """What a certificate can be exported as."""
@@ -42,16 +45,18 @@ def export(
     Only what verifies is exported. `noisy` hands an authority the raw noisy numbers that a house
     rule keeps out of the folder.
     """
-    from confide.cli.verify import certificate_path, stored_payload
+    from confide.cli.verify import certificate_path
     from confide.release.verify import read_certificate, verify
 
     path = certificate_path(certificate)
     held = read_certificate(path)
     payload = None if noisy is None else read_bytes(noisy, largest=None)
     if payload is None and ledger is not None:
-        payload = stored_payload(held, ledger)
+        payload = _stored(held, ledger)
     checked = verify(held, folder=path.parent, payload=payload)
-    checked.require(path, refused="it is not exported")
+    options = f" --noisy {noisy}" if noisy is not None else ""
+    options = f" --ledger {ledger}" if ledger is not None and not options else options
+    checked.require(path, refused="it is not exported", options=options)
     text = _text(held, form=form, folder=path.parent, payload=payload, out=out)
     if out is not None:
         write_text(out, text)
@@ -62,6 +67,31 @@ def export(
         write(text.rstrip("\n") + "\n" if out is None else f"Written to {out}.\n")
 
     Output(json=as_json, quiet=quiet).result("export", body, show=show)
+
+
+def _stored(held: Any, dataset: Path) -> bytes | None:
+    """Return the noisy payload of a certificate from the ledger of a data set.
+
+    Raises:
+        ContractError: If it holds none for this certificate, or one that somebody withheld.
+    """
+    from confide.release.against_ledger import payload_of, why_no_payload
+    from confide.release.verify_reuse import is_reuse
+    from confide.workspace import open_ledger
+
+    if not isinstance(held, dict) or is_reuse(held):
+        return None  # refused as what it is
+    with open_ledger(dataset) as (ledger, declared):
+        lineage = declared.dataset.lineage
+        found = payload_of(held, ledger=ledger, lineage=lineage)
+        if found is None:
+            why = why_no_payload(held, ledger=ledger, lineage=lineage)
+            raise ContractError(
+                f"Nothing is exported with --ledger {dataset.name}: {why}.",
+                hint="See: confide ledger show. Give the dataset.yaml whose ledger was charged; "
+                "what was withheld is handed to nobody.",
+            )
+    return found
 
 
 def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Path | None) -> str:
@@ -102,7 +132,7 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Pa
         case Form.METHODS | Form.MODEL_CARD:
             return _written(held, form=form, folder=folder, payload=payload, out=out)
         case Form.NOISY:
-            return _payload(folder, payload).decode()
+            return _payload(folder, payload, hint=_NOISY).decode()
 
 
 def _written(
@@ -132,13 +162,13 @@ def _job_card(held: Any, *, folder: Path) -> str:
     return job_card(release, words=load_words("en"))
 
 
-def _payload(folder: Path, payload: bytes | None) -> bytes:
+def _payload(folder: Path, payload: bytes | None, *, hint: str = _GIVE) -> bytes:
     try:
         return read_bytes(folder / "noisy.json", largest=None) if payload is None else payload
     except FileNotFoundError:
         raise ContractError(
             "A house rule keeps noisy.json out of this folder.",
-            hint="Give it with --noisy, or as the steward --ledger dataset.yaml.",
+            hint=hint,
         ) from None
 
 

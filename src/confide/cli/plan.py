@@ -83,7 +83,7 @@ def preview_plan(
     from confide.cli.caps import caps_body
     from confide.cli.deliver import loss_body, request_key
     from confide.cli.left_out import told_refusal
-    from confide.cli.plan_body import measurement_body, statistics_body
+    from confide.cli.plan_body import growth_body, measurement_body, statistics_body
     from confide.drawing.words import load_words
     from confide.release.growing import growable
     from confide.report.guarantee import patient_promises
@@ -116,6 +116,7 @@ def preview_plan(
         "approval": approval(planned, workspace=workspace, spent=spent, analyst=who),
         "unlike-planned": _unlike(planned, workspace=workspace, known=known),
         "grows-from": grows,
+        "grows": growth_body(planned),
         "published-before": _before(planned, workspace=workspace, asked=asked),
     }
 
@@ -244,6 +245,9 @@ def show_plan(body: dict[str, Any]) -> None:
 
 def _show_standing(body: dict[str, Any]) -> None:
     """Print whether the plan was published, is admitted, or repeats what was published."""
+    from confide.cli.plan_body import show_growth
+
+    show_growth(body["grows"])
     if body["released-as"]:
         entry = body["released-as"][0]
         say(f"Published already, as entry {entry}: it is delivered again as it is.", style="yellow")

@@ -41,7 +41,7 @@ def plan_alone(study: "DeclaredStudy", planned: "Plan", *, why: str) -> dict[str
     """Return what is known of a plan without its ledger."""
     from confide.cli.deliver import loss_body
     from confide.cli.left_out import told_refusal
-    from confide.cli.plan_body import measurement_body, statistics_body
+    from confide.cli.plan_body import growth_body, measurement_body, statistics_body
     from confide.drawing.words import load_words
     from confide.plans.allocate import forecasts
     from confide.report.guarantee import patient_promises
@@ -67,6 +67,7 @@ def plan_alone(study: "DeclaredStudy", planned: "Plan", *, why: str) -> dict[str
         "approval": None,
         "unlike-planned": _unlike(study.declared, planned=planned),
         "grows-from": None,
+        "grows": growth_body(planned),
         "published-before": None,
         "unknown": f"The ledger was not opened ({why}). Not known: what is left of each cap, "
         "whether this was released or approved, what earlier releases answer, and whether the "

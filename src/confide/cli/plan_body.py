@@ -76,3 +76,23 @@ def _part(part: "PartForecast", *, unit: str, words: "Words") -> dict[str, Any]:
         "text": amount(part.half_width),
         "loss-share": f"{part.share:.4f}",
     }
+
+
+def growth_body(planned: "Plan") -> dict[str, Any] | None:
+    """Return how many periods of a growing plan are published; None where none comes later."""
+    from confide.plans.growth import grown_to, horizon
+
+    stop, whole = grown_to(planned), horizon(planned)
+    return None if stop is None or stop >= whole else {"published": stop, "of": whole}
+
+
+def show_growth(grows: dict[str, Any] | None) -> None:
+    """Print how the later periods of a growing release are published."""
+    from confide.cli.output import say
+
+    if grows is not None:
+        say(
+            f"It grows: {grows['published']} of its {grows['of']} periods are published, and the "
+            f"charge is that of all {grows['of']}. Once later ones are over, set a later `through` "
+            "and the id of the new snapshot; `confide advance` then publishes them at no charge."
+        )

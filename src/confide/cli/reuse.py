@@ -12,7 +12,7 @@ from confide.errors import ContractError, VerificationError
 if TYPE_CHECKING:
     from confide.plans.estimates import Forecast
     from confide.plans.plan import Plan
-    from confide.plans.reuse import Answer
+    from confide.plans.reuse import Answer, Same
     from confide.workspace import Workspace
 
 
@@ -20,7 +20,7 @@ def offered(planned: "Plan", *, workspace: "Workspace") -> list[dict[str, Any]]:
     """Return the statistics of a plan that published releases answer, each with its error."""
     from confide.drawing.numbers import significant
     from confide.drawing.words import load_words
-    from confide.plans.reuse import Summed
+    from confide.plans.reuse import Same, Summed
 
     words, wanted = load_words("en"), workspace.forecast(planned)
     found = []
@@ -33,6 +33,8 @@ def offered(planned: "Plan", *, workspace: "Workspace") -> list[dict[str, Any]]:
             "way": "summed" if isinstance(answer, Summed) else "same",
             "entries": entries,
             "released": [workspace.ledger.entry(number).at for number in entries],
+            "unread": list(answer.unread) if isinstance(answer, Same) else [],
+            "otherwise": list(answer.otherwise) if isinstance(answer, Same) else [],
         }
         error, planned_error = _forecast(answer, planned=planned), wanted[name]
         if error is not None:
@@ -74,6 +76,8 @@ def show_offered(found: list[dict[str, Any]], *, of: int) -> None:
     ]
     head = ("statistic", "from", "result within", "as precise as planned")
     table(head, rows, title="Published before: costs nothing")
+    for each in found:
+        _show_unread(each["id"], unread=each["unread"], otherwise=each["otherwise"])
     if len(found) == of:
         say("All of it is answered: confide run STUDY --out FOLDER --reuse spends nothing.")
 
@@ -100,7 +104,7 @@ def deliver_reused(
         with workspace:
             plan = declared.plan()
             release = workspace.reuse(plan)
-            unread = _unread(plan, workspace=workspace)
+            passed_over = _passed_over(plan, workspace=workspace)
             release.save(out, progress=progress)
             progress("verify")
             checked = verify(release.certificate, folder=out, pinned_key=workspace.public_key)
@@ -114,18 +118,35 @@ def deliver_reused(
         "charged": False,
         "snapshot": plan.dataset.snapshot,
         "entries": [source.entry for source in release.reused.sources],
-        "unread": unread,
+        "unread": {name: list(each.unread) for name, each in passed_over.items()},
+        "otherwise": {name: list(each.otherwise) for name, each in passed_over.items()},
         "verifies": True,
         "signer": checked.signer,
     }
 
 
-def _unread(plan: "Plan", *, workspace: "Workspace") -> dict[str, list[int]]:
-    """Return the entries that measured the same as each statistic and are not averaged in."""
+def _passed_over(plan: "Plan", *, workspace: "Workspace") -> dict[str, "Same"]:
+    """Return the answers that are read as they stand, with the entries that they pass over."""
     from confide.plans.reuse import Same
 
     answers = workspace.offers(plan).items()
-    return {name: list(each.unread) for name, each in answers if isinstance(each, Same)}
+    return {name: each for name, each in answers if isinstance(each, Same)}
+
+
+def _show_unread(name: str, *, unread: list[int], otherwise: list[int]) -> None:
+    """Print which answers that were paid for are not read, and why."""
+    if unread:
+        others = ", ".join(map(str, unread))
+        say(
+            f"{name}: entries {others} measured it as well. Such answers are averaged of "
+            "counts alone, so the one of least noise is read."
+        )
+    if otherwise:
+        others = ", ".join(map(str, otherwise))
+        say(
+            f"{name}: entries {others} measured its value in other groups, rows or bounds. Of "
+            "sums, means and other moments no cells are added up, so they are not read."
+        )
 
 
 def show_reused(body: dict[str, Any]) -> None:
@@ -137,9 +158,4 @@ def show_reused(body: dict[str, Any]) -> None:
         f"Nothing charged or read: made of ledger entries {entries}, snapshot {body['snapshot']!r}."
     )
     for name, unread in body["unread"].items():
-        if unread:
-            others = ", ".join(map(str, unread))
-            say(
-                f"{name}: entries {others} measured it as well. Such answers are averaged of "
-                "counts alone, so the one of least noise is read."
-            )
+        _show_unread(name, unread=unread, otherwise=body["otherwise"][name])

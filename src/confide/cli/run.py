@@ -56,6 +56,8 @@ def run(
 
 def show_run(body: dict[str, Any]) -> None:
     """Print where a release is, what it cost and that it verifies."""
+    from confide.cli.plan_body import show_growth
+
     say(f"Report       {body['report']}", style="bold")
     say(f"Certificate  {body['certificate']}  (verifies; release {body['id']})")
     again = (
@@ -65,3 +67,4 @@ def show_run(body: dict[str, Any]) -> None:
     say(f"{spent} {body['loss']['text']}.")
     for sentence in body["loss"]["odds"]:
         say(f"  {sentence}")
+    show_growth(body["grows"])

@@ -13,6 +13,7 @@ from confide.regular_file import read_bytes, read_text, require_posix
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from confide.budget.chain import Event, SignedHead
     from confide.release.checks import Check
 
 FAILED = 6
@@ -80,9 +81,15 @@ def verify(  # noqa: PLR0913 - one for each option
         "pinned": found.pinned,
         "ledger": ledger_of(held),
         "rebuilt": found.rebuilt,
-        "unchecked": list(_unchecked(path.parent, asked=bool(asked), in_chain=chain is not None)),
+        "unchecked": list(_unchecked(path.parent, asked=bool(asked), heads=heads, rows=rows)),
         "checks": [
-            {"name": each.name, "holds": each.holds, "detail": each.detail} for each in found.checks
+            {
+                "name": each.name,
+                "holds": each.holds,
+                "detail": each.detail,
+                "caution": each.caution,
+            }
+            for each in found.checks
         ],
     }
     output = Output(json=as_json, quiet=quiet)
@@ -91,11 +98,17 @@ def verify(  # noqa: PLR0913 - one for each option
         raise typer.Exit(FAILED)
 
 
-def _unchecked(folder: Path, *, asked: bool, in_chain: bool) -> "Iterator[str]":
+def _unchecked(
+    folder: Path, *, asked: bool, heads: "Sequence[SignedHead]", rows: "Sequence[Event]"
+) -> "Iterator[str]":
     """Yield what a reader might think was checked, and was not."""
     if not asked:
-        what = "approvals and the policy" if in_chain else "the charge, dates, approvals and policy"
-        yield f"On the issuer's word: {what}. The steward can ask the ledger: --ledger dataset.yaml"
+        what = (
+            "approvals and policy" if heads or rows else "the charge, dates, approvals and policy"
+        )
+        since = "" if rows else "; also that nobody withheld the answer since"
+        ask = "The steward can ask the ledger: --ledger dataset.yaml"
+        yield f"On the issuer's word: {what}{since}. {ask}"
     beside = [name for name in BESIDE if (folder / name).exists()]
     if beside:
         yield f"Not checked: {', '.join(beside)}. Where they differ, the tables count."
@@ -178,13 +191,17 @@ def pinned_keys(path: Path) -> list[str]:
 
 def _show(body: dict[str, Any]) -> None:
     for check in body["checks"]:
-        mark, style = ("✓", "green") if check["holds"] else ("✗", "red")
+        good = ("!", "yellow") if check["caution"] else ("✓", "green")
+        mark, style = good if check["holds"] else ("✗", "red")
         detail = f": {check['detail']}" if check["detail"] else ""
         say(f"{mark} {check['name']}{detail}", style=style)
     pinned = "which you have pinned" if body["pinned"] else "which you have not pinned"
     if body["holds"]:
         verifies = "Verifies" if body["rebuilt"] else "Verifies as far as it is published"
         say(f"{verifies}. Signed by {body['signer']}, {pinned}.", style="bold")
+        cautions = [check["name"] for check in body["checks"] if check["caution"]]
+        if cautions:
+            say(f"It is genuine, but read before you use it: {', '.join(cautions)} (above, !).")
         if body["ledger"]:
             say(f"Charged to ledger {body['ledger']}.")
         for each in body["unchecked"]:

@@ -31,6 +31,14 @@ def grown_to(plan: Plan) -> int | None:
     return None
 
 
+def horizon(plan: Plan) -> int:
+    """Return how many periods a growing plan is charged for, published or not; 0 of another."""
+    for measurement in plan.measurements:
+        if isinstance(measurement.aggregate, FactorizedAggregate):
+            return measurement.aggregate.length(plan.dataset)
+    return 0
+
+
 def growing_question(plan: Plan) -> str:
     """Return the SHA-256 of a growing plan without periods published, snapshot, patients' caps."""
     value = plan.to_json()

@@ -61,7 +61,7 @@ from confide.plans.mechanisms import vector
 from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.soundness import require_sound
 from confide.release.certificate import guarantee_of
-from confide.release.growing import growth_of, step_taken
+from confide.release.growing import ended, growth_of, step_taken
 from confide.release.left_out import require_somebody
 from confide.release.noisy import NoisyAggregates, read_payload, shows_noisy
 from confide.release.passage import Answer, Answering, Passage
@@ -196,12 +196,21 @@ class Gate:
         """Return the answered entry of a step that was taken already; None of a later one."""
         if stop > growth.position:
             return None
-        for entry in self.ledger.of_growth(growth):
-            if entry.step is not None and entry.step.stop == stop and entry.payload_sha256:
-                return entry
+        taken = {
+            entry.step.stop: entry
+            for entry in self.ledger.of_growth(growth)
+            if entry.step is not None and entry.payload_sha256
+        }
+        if stop in taken:
+            return taken[stop]
+        over = ended(growth)
+        published = sorted(stop for stop, entry in taken.items() if not entry.withheld)
+        later = f"; it publishes no later ones, as it grows no more: {over}" if over else ""
+        told = ", ".join(map(str, published)) or "no"
         raise PolicyError(
-            f"The release of entry {growth.opened} has passed these periods.",
-            hint="Ask for the periods that were published, or for later ones.",
+            f"The release of entry {growth.opened} has passed these periods{later}.",
+            hint=f"It was published with {told} periods: set `through` to one of these"
+            f"{'' if over else ', or later'}.",
         )
 
     def _stored(self, entry: Entry) -> StoredRelease:

@@ -238,7 +238,7 @@ class DuckDBEngine:
             for each in aggregates
             if isinstance(each, DescentAggregate)
         ]
-        return (f"Reads {self._standing.value}.", *steps, *self._layout.unlike_ids(dataset))
+        return (f"Reads {self._standing.value}.", *steps, *self._layout.remarks_on_ids(dataset))
 
     @property
     def scope(self) -> Scope:
