@@ -9,7 +9,7 @@ moves anybody's part by a unit, which rounding elsewhere could not promise.
 *Utility:* two matrix products a round; 500,000 rows of 50 terms take well under a second a round.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
@@ -57,7 +57,6 @@ from confide.tables.descent_scale import scale_of
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
-Fetch: TypeAlias = Callable[[exp.Query], Mapping[str, NDArray[Any]]]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Beside: TypeAlias = FollowUp | Offsets | Classes | None
