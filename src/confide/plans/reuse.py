@@ -32,9 +32,9 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Measurement, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.plans.sums import NoisySum, Summable, averaged, repeated
-from confide.tables.aggregate import Aggregate
 from confide.tables.cell_sums import CellSums, cell_sums
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Sums
 
 _MOST_REASONS = 3
 
@@ -180,7 +180,7 @@ def _terms(
     asked, terms = question.aggregate, list[tuple[Earlier, CellSums | None]]()
     for each in earlier:
         published = each.measurement.aggregate
-        if not isinstance(asked, Aggregate) or not isinstance(published, Aggregate):
+        if not isinstance(asked, Sums) or not isinstance(published, Sums):
             continue
         if not isinstance(each.measurement.mechanism, DiscreteLaplace | DiscreteGaussian):
             continue
