@@ -59,11 +59,12 @@ from confide.statistics import (
     TableOne,
     TopCategory,
 )
-from confide.tables.aggregate import Aggregate, Ones, Product, moment_range
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import CellOrder, RowBound
 from confide.tables.filter import Between, Not
 from confide.tables.schema import Dataset
 from confide.tables.square_root import first_columns
+from confide.tables.value import Ones, Product
 from exact_losses import chance_of_a_lone_key
 from seeded import SeededEntropy
 
@@ -529,7 +530,7 @@ def missing_bounded_apart(frames, dataset, aggregates):
     answers = exact_vectors(frames, dataset, tuple(asked))
     found = []
     for moments, known, missing in zip(aggregates, answers[::2], answers[1::2], strict=True):
-        worth = moment_range(moments, dataset=dataset).magnitude
+        worth = moments.worth(dataset)
         rows = zip(known[::3], known[1::3], known[2::3], missing, strict=True)
         found.append(tuple(v for *own, n in rows for v in (*own, worth * n)))
     return found

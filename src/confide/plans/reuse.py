@@ -32,10 +32,11 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Measurement, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.plans.sums import NoisySum, Summable, averaged, repeated
-from confide.tables.aggregate import Aggregate, Measured, parts, reads
 from confide.tables.cell_sums import CellSums, cell_sums
 from confide.tables.expression import Expression
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Measured, Sums, parts
+from confide.tables.value import reads
 
 _MOST_REASONS = 3
 _MOMENTS = (
@@ -191,7 +192,7 @@ def _otherwise(questions: Sequence[Question], earlier: Sequence[Earlier]) -> Ite
 
 def _read(aggregate: Measured) -> frozenset[Expression]:
     """Return the numbers of which sums, means or other moments are formed; none of counts."""
-    plain = (part for part in parts(aggregate) if isinstance(part, Aggregate))
+    plain = (part for part in parts(aggregate) if isinstance(part, Sums))
     return frozenset(of for part in plain for of in reads(part.value))
 
 
@@ -206,7 +207,7 @@ def _terms(
     asked, terms = question.aggregate, list[tuple[Earlier, CellSums | None]]()
     for each in earlier:
         published = each.measurement.aggregate
-        if not isinstance(asked, Aggregate) or not isinstance(published, Aggregate):
+        if not isinstance(asked, Sums) or not isinstance(published, Sums):
             continue
         if not isinstance(each.measurement.mechanism, DiscreteLaplace | DiscreteGaussian):
             continue

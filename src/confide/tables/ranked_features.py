@@ -1,7 +1,6 @@
-"""Ranked aggregates: exact utilities of public candidates, of which only the best are published.
+"""Associations of columns with an outcome, of which only the strongest columns are published.
 
-A :class:`RankedCells` ranks public cells by how many patients (or rows) fall into them.  A
-:class:`RankedFeatures` ranks columns by how strongly they go with an outcome:
+How strongly a column goes with an outcome is told in one of two ways:
 
 - about the *means*: u_j = m_j·|Σ(x_j − x̄_j)(y − ȳ)|, rounded up, n times the covariance; for
   genotypes 0/1/2 and cases 0/1 the numerator of the Cochran–Armitage trend test [Arm55];
@@ -25,8 +24,7 @@ with the same sensitivity; and where one of them is, too: n(x̄ − c_j)(ȳ − 
 
 *Reach* (how far a set of k candidates can rise over another, when candidate j moves by at most
 D_j).  Only the candidates of one set and not of the other matter: at most s = min(k, n−k) of each.
-So R_k is at most Σ|moves|, and at most the sum of the 2s largest D_j; with counts that are added or
-removed, which move in one direction, at most s·D.
+So R_k is at most the sum of the 2s largest D_j.
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006, def. 3.
@@ -40,15 +38,22 @@ References:
 import enum
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import assert_never
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Self, assert_never
 
 from confide.errors import InvalidParameterError
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.sensitivity import Sensitivity
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import ContributionBounds, rows_per_unit
 from confide.tables.expression import Expression
+from confide.tables.filter import All, Between
+from confide.tables.overflow import check_sums
 from confide.tables.relation import Relation, centre, domain
 from confide.tables.schema import Dataset
+from confide.tables.told import Telling
+from confide.tables.value import Centred, Ones, Product, Step, Value
 
 MOST_FEATURES = 1_000
 _FINE = 1_024
@@ -59,23 +64,6 @@ class About(enum.Enum):
 
     MEANS = "means"
     CENTRES = "centres"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankedCells:
-    """Numbers of patients or rows in public cells, of which the largest are chosen.
-
-    Attributes:
-        relation: Which rows.
-        axes: Expressions with labelled public domains.
-        bounds: What one privacy unit keeps.
-        size: How many cells are chosen.
-    """
-
-    relation: Relation
-    axes: tuple[Expression, ...]
-    bounds: ContributionBounds
-    size: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +98,72 @@ class RankedFeatures:
             raise InvalidParameterError(
                 "A feature is listed twice, or is the outcome.", hint="List each once."
             )
+
+    @property
+    def reads(self) -> tuple[Expression, ...]:
+        """What must be known of a row that is kept, beside what the filter says."""
+        return (*self.features, self.outcome)
+
+    def parts(self) -> tuple[Aggregate, ...]:
+        """Return the sums of :func:`scores`, all over the same complete rows."""
+        outcome = Centred(of=self.outcome)
+        known = All(of=(self.relation.where, *(Between(of=each) for each in self.reads)))
+        values: list[Value] = [Product(of=(Centred(of=f), outcome)) for f in self.features]
+        values += [Ones(), outcome, *(Centred(of=f) for f in self.features)]
+        relation = Relation(table=self.relation.table, where=known)
+        return tuple(
+            Aggregate(relation=relation, axes=self.axes, value=value, bounds=self.bounds)
+            for value in values
+        )
+
+    def combined(self, sums: Sequence[Sequence[int]], *, dataset: Dataset) -> tuple[int, ...]:
+        """Return the utilities from the exact sums of the parts."""
+        return scores(self, sums, dataset=dataset)
+
+    def coordinates(self, dataset: Dataset) -> int:
+        """Return the number of candidates."""
+        del dataset
+        return len(self.features)
+
+    def check(self, dataset: Dataset) -> None:
+        """Refuse what is undeclared or could overflow."""
+        for part in self.parts():
+            part.check(dataset)
+        check_sums(max(moves(self, dataset=dataset)), bounds=self.bounds, dataset=dataset)
+
+    def sensitivity(self, dataset: Dataset, *, counted: str) -> Sensitivity:
+        """Return how far one privacy unit moves the utilities of features, and sets of them."""
+        del counted
+        each = moves(self, dataset=dataset)
+        where = {About.MEANS: "means", About.CENTRES: "centres of the bounds"}[self.about]
+        return Sensitivity(
+            l1=sum(each),
+            l2_squared=sum(m * m for m in each),
+            linf=max(each),
+            entity=dataset.unit.entity,
+            unit="1",
+            because=f"a product of feature and outcome about the {where}, scaled to equal widths, "
+            f"moves by at most {max(each)}; of two sets of {self.size}, one may rise and the other "
+            "fall [DMNS06, def. 3].",
+            reach=reach_of_features(each, size=1),
+            set_reach=reach_of_features(each, size=self.size),
+        )
+
+    def step(self, dataset: Dataset) -> Step:
+        """Return what one step is worth: the most that one patient's row adds is the unit."""
+        return Step(size=Fraction(1, one_row(self, dataset=dataset)), units=("persons",))
+
+    def told(self, say: Telling) -> str:
+        """Return what is measured, in words."""
+        return (
+            f"the {self.size} of {len(self.features)} columns that go most strongly with "
+            f"{say.of(self.outcome)}, in {say.rows(self.relation)}"
+        )
+
+    def beside(self, axes: tuple[Expression, ...], *, copies: int) -> Self:
+        """Return the same for each combination of further axes, of which there are ``copies``."""
+        del copies
+        return replace(self, axes=(*axes, *self.axes))
 
 
 def multipliers(ranked: RankedFeatures, *, dataset: Dataset) -> tuple[int, ...]:
@@ -178,20 +232,6 @@ def reach_of_features(each: Sequence[int], *, size: int) -> int:
     """
     swapped = min(size, len(each) - size)
     return sum(sorted(each, reverse=True)[: 2 * swapped])
-
-
-def reach_of_cells(*, l1: int, linf: int, size: int, cells: int, adjacency: Adjacency) -> int:
-    """Return how far a set of ``size`` cells can rise over another, from the moves of counts.
-
-    Example:
-        >>> reach_of_cells(l1=5, linf=1, size=3, cells=700, adjacency=Adjacency.ADD_REMOVE)
-        3
-        >>> reach_of_cells(l1=10, linf=1, size=3, cells=700, adjacency=Adjacency.SUBSTITUTE)
-        6
-    """
-    swapped = min(size, cells - size)
-    ways = {Adjacency.ADD_REMOVE: 1, Adjacency.SUBSTITUTE: 2}[adjacency]
-    return min(l1, ways * swapped * linf)
 
 
 def _of_one_row(ranked: RankedFeatures, *, dataset: Dataset) -> list[int]:

@@ -16,11 +16,22 @@ References:
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from confide.drawing.cells import Cell, cells_of
+from confide.drawing.cells import Cell
 from confide.drawing.charts.figure import Figure
 from confide.drawing.charts.forest import null_line
+from confide.drawing.charts.held_out import (
+    BENEFIT,
+    CALIBRATION,
+    SUBGROUPS,
+    Cells,
+    against_predicted,
+    by_quantity,
+    missing,
+    told,
+    top_of,
+    value_of,
+)
 from confide.drawing.charts.marks import Frame, dots, row_of, side_by_side, titled
 from confide.drawing.charts.risks import (
     decision_curve,
@@ -28,120 +39,30 @@ from confide.drawing.charts.risks import (
     spread_of_risks,
     treat_all,
 )
+from confide.drawing.charts.subject import Subject
 from confide.drawing.charts.vega import Chart, Row, below
 from confide.drawing.numbers import clean, percent, significant
 from confide.drawing.words import Words
-from confide.plans.plan import Statistic
-from confide.report.describe import title_of
 from confide.statistics.logistic.held_out import BY_RISK, HELD_OUT, RECALIBRATED
-from confide.statistics.logistic.regression import LogisticRegression
-from confide.statistics.person_time.hazard import HazardRegression
-from confide.statistics.person_time.poisson import PoissonRegression
-from confide.statistics.person_time.published_rates import RATIO
-
-if TYPE_CHECKING:
-    from confide.report.release import Release
-
-CALIBRATION, BENEFIT, SUBGROUPS = "calibration", "benefit", "subgroups"
-
-Cells = Mapping[tuple[str, str], Cell]
 
 
-def model_figures(
-    release: "Release", statistic: Statistic, *, words: Words
-) -> Mapping[str, Figure]:
+def held_out(subject: Subject, title: str) -> Mapping[str, Figure]:
     """Return the figures of a model's evaluation by name; none where nothing was evaluated."""
-    if isinstance(statistic, PoissonRegression) and statistic.hold_out:
-        title = title_of(statistic, plan=release.plan, words=words)
-        return _of_rates(cells_of(release.of(statistic)), title=title, words=words)
-    if isinstance(statistic, HazardRegression) and statistic.hold_out:
-        title = title_of(statistic, plan=release.plan, words=words)
-        return _by_horizon(cells_of(release.of(statistic)), title=title, words=words)
-    if not isinstance(statistic, LogisticRegression) or not statistic.hold_out:
+    cells = by_quantity(subject.cells)
+    if value_of(cells, "auc", HELD_OUT) is None:
         return {}
-    cells = {(c.quantity, c.key[0]): c for c in cells_of(release.of(statistic))}
-    if _value(cells, "auc", HELD_OUT) is None:
-        return {}
-    subject = _Subject(
-        title=title_of(statistic, plan=release.plan, words=words), cells=cells, words=words
-    )
+    model = _Model(title=title, cells=cells, words=subject.words)
     found = {}
-    if subject.points("predicted risk", ""):  # none where a house rule withholds them all
-        found[CALIBRATION] = subject.calibration()
-    found[BENEFIT] = subject.benefit()
-    if statistic.subgroups:
-        found[SUBGROUPS] = subject.subgroups()
+    if model.points("predicted risk", ""):  # none where a house rule withholds them all
+        found[CALIBRATION] = model.calibration()
+    found[BENEFIT] = model.benefit()
+    if subject.statistic.subgroups:
+        found[SUBGROUPS] = model.subgroups()
     return found
 
 
-def _by_horizon(found: Sequence[Cell], *, title: str, words: Words) -> Mapping[str, Figure]:
-    """Return observed against predicted risk by the last edge."""
-    cells = {(cell.quantity, cell.key[0]): cell for cell in found}
-    rows: list[Row] = []
-    for (quantity, key), cell in cells.items():
-        at = _value(cells, "predicted risk", key)
-        if quantity == "observed risk" and key != HELD_OUT and at is not None and cell.outer:
-            low, high = cell.outer
-            row = {"predicted": at, "value": cell.value, "low": low, "high": high}
-            rows.append(row | {"series": words.say("model.as-predicted")})
-    if not rows:
-        return {}
-    top = _rounded_up(max(max(row["high"], row["predicted"]) for row in rows))
-    chart = observed_by_risk(rows, top=top, x_title=words.say("model.predicted"), words=words)
-    whole = cells["observed risk", HELD_OUT]
-    name = words.say("model.calibration.title", title=title)
-    subtitle = words.say("model.horizon.subtitle", level=percent(whole.level))
-    told = {
-        "groups": str(len(rows)),
-        "observed": _told(whole, words=words),
-        "predicted": significant(_value(cells, "predicted risk", HELD_OUT) or 0.0),
-    }
-    figure = Figure(
-        chart=titled(chart, title=name, subtitle=subtitle),
-        title=name,
-        notes=(words.say("model.horizon.note"),),
-        alt=words.say("model.horizon.alt", title=name, **told),
-    )
-    return {CALIBRATION: figure}
-
-
-def _of_rates(found: Sequence[Cell], *, title: str, words: Words) -> Mapping[str, Figure]:
-    """Return observed over expected events by predicted rate, beside a line at 1."""
-    cells = [cell for cell in found if cell.quantity == RATIO]
-    slope = next(cell for cell in found if cell.quantity == "calibration slope")
-    if len(cells) < 2 or all(cell.value is None for cell in cells):  # nothing by predicted rate
-        return {}
-    rows = [
-        row_of(
-            cell,
-            group=words.say("chart.all") if cell.key[0] == HELD_OUT else clean(cell.key[0]),
-            missing=_missing(cell, words=words),
-        )
-        for cell in cells
-    ]
-    groups = tuple(str(row["group"]) for row in rows)
-    axis = words.say("quantity.observed-to-expected")
-    chart = null_line(1.0) + dots(rows, frame=Frame(groups=groups, x_title=axis))
-    name = words.say("model.calibration.title", title=title)
-    subtitle = words.say("model.rates.subtitle", level=percent(slope.level))
-    told = {"groups": str(len(cells) - 1), "all": _told(cells[0], words=words)}
-    told["slope"] = _told(slope, words=words)
-    figure = Figure(
-        chart=titled(chart, title=name, subtitle=subtitle),
-        title=name,
-        notes=(words.say("model.rates.note"),),
-        alt=words.say("model.rates.alt", title=name, **told),
-    )
-    return {CALIBRATION: figure}
-
-
-def _value(cells: Cells, quantity: str, key: str) -> float | None:
-    found = cells.get((quantity, key))
-    return None if found is None else found.value
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Subject:
+class _Model:
     """A model's cells by quantity and label."""
 
     title: str
@@ -152,8 +73,8 @@ class _Subject:
     def moved(self) -> bool:
         """Whether a line that changes something was found."""
         line = (
-            _value(self.cells, "recalibration intercept", RECALIBRATED),
-            _value(self.cells, "recalibration slope", RECALIBRATED),
+            value_of(self.cells, "recalibration intercept", RECALIBRATED),
+            value_of(self.cells, "recalibration slope", RECALIBRATED),
         )
         return line not in ((None, None), (0.0, 1.0))
 
@@ -170,7 +91,7 @@ class _Subject:
         rows = self.points("predicted risk", self.words.say("model.as-predicted"))
         if self.moved:
             rows += self.points("recalibrated risk", self.words.say("model.recalibrated"))
-        top = _rounded_up(max(max(row["high"], row["predicted"]) for row in rows))
+        top = top_of(rows)
         chart = below(
             (
                 observed_by_risk(rows, top=top, words=self.words),
@@ -215,7 +136,7 @@ class _Subject:
             chosen = [self.cells[quantity, key] for key in (HELD_OUT, *names)]
             groups = (self.words.say("chart.all"), *(clean(name) for name in names))
             rows = [
-                row_of(cell, group=group, missing=_missing(cell, words=self.words))
+                row_of(cell, group=group, missing=missing(cell, words=self.words))
                 for group, cell in zip(groups, chosen, strict=True)
             ]
             title = self.words.say(f"quantity.{quantity.replace(' ', '-')}")
@@ -237,7 +158,7 @@ class _Subject:
             for quantity in ("calibration slope", "calibration intercept")
         )
         if name == CALIBRATION:
-            said |= {"slope": _told(slope, words=words), "large": _told(large, words=words)}
+            said |= {"slope": told(slope, words=words), "large": told(large, words=words)}
         level = percent(slope.level)
         title = words.say(f"model.{name}.title", title=self.title)
         subtitle = words.say(f"model.{name}.subtitle", level=level)
@@ -250,7 +171,7 @@ class _Subject:
 
     def _line(self) -> dict[str, str]:
         return {
-            name: significant(_value(self.cells, f"recalibration {name}", RECALIBRATED) or 0.0)
+            name: significant(value_of(self.cells, f"recalibration {name}", RECALIBRATED) or 0.0)
             for name in ("intercept", "slope")
         }
 
@@ -259,14 +180,7 @@ class _Subject:
 
     def points(self, quantity: str, series: str) -> list[Row]:
         """Return published shares with intervals at a predicted risk."""
-        rows = []
-        for cell in self._groups():
-            at = _value(self.cells, quantity, cell.key[0])
-            if at is not None and cell.outer is not None:
-                low, high = cell.outer
-                row = {"predicted": at, "value": cell.value, "low": low, "high": high}
-                rows.append(row | {"series": series})
-        return rows
+        return against_predicted(self._groups(), self.cells, predicted=quantity, series=series)
 
     def _bars(self, top: float) -> list[Row]:
         """Return patients per percentage point of predicted risk, range by range."""
@@ -279,20 +193,5 @@ class _Subject:
         return rows
 
 
-def _told(cell: Cell, *, words: Words) -> str:
-    if cell.value is None:
-        return _missing(cell, words=words)
-    low, high = cell.outer or (math.nan, math.nan)
-    return f"{significant(cell.value)} ({significant(low)} – {significant(high)})"
-
-
-def _missing(cell: Cell, *, words: Words) -> str:
-    return words.say("comma").join(words.say(f"flag.{f}.short") for f in cell.flags)
-
-
 def _risk_of(key: str) -> float:
     return float(key.split()[1])
-
-
-def _rounded_up(value: float) -> float:
-    return min(1.0, math.ceil(value * 10) / 10)
