@@ -8,6 +8,8 @@ EXTRAS ?=
 WORKERS ?= 2
 PYTEST_ARGS ?=
 DEMO_OUT ?= demo-out
+AREAS ?=
+SAMPLE ?= 300
 
 # The first interpreter that runs and is new enough; PYTHON=/path/to/python overrides.
 PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3 python python3.14; do \
@@ -24,7 +26,7 @@ SOURCES := pyproject.toml constraints.txt
 TESTS := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check static audit bench docs floors sbom clean
+.PHONY: help demo test check static audit mutants bench docs floors sbom clean
 .DELETE_ON_ERROR:
 
 help:
@@ -33,6 +35,7 @@ help:
 	@echo 'make test EXTRAS=all   the same with every optional library'
 	@echo 'make check             format, lint, types, import rules, then the fast tests'
 	@echo 'make audit             the long suite: samplers, black-box attacks, crash tests'
+	@echo 'make mutants           how many of 300 sampled slips in each part of the source a test rejects (AREAS=, SAMPLE=)'
 	@echo 'make bench             benchmarks; peers are installed apart, in .venv-bench-*'
 	@echo 'make docs              write the generated pages: schemas, help of every command'
 	@echo 'make floors            the demo and a few tests with the lowest versions that pyproject.toml allows'
@@ -84,6 +87,10 @@ audit: $(call stamp,$(EXTRAS))
 	$(TESTS) -m audit $(PYTEST_ARGS)
 	$(TESTS) -m 'hypothesis and not audit' --hypothesis-profile=others $(PYTEST_ARGS)
 	$(BIN)/confide audit
+	@$(MAKE) --no-print-directory mutants EXTRAS='$(EXTRAS)'
+
+mutants: $(call stamp,$(EXTRAS))
+	$(BIN)/python tests/mutation/run.py --sample $(SAMPLE) $(if $(AREAS),--areas $(AREAS))
 
 bench: $(call stamp,$(EXTRAS))
 	$(BIN)/python benchmarks/run_all.py

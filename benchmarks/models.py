@@ -48,8 +48,9 @@ from confide.privacy.unit import Entity, PrivacyUnit
 from confide.rows.descent import DescentRows
 from confide.statistics.logistic.regression import ROUNDS
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import DescentAggregate, Family
+from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import Family
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table

@@ -198,7 +198,7 @@ def confide_system(folder: Path, *, prepared: bool, filtered: bool) -> Here:
     from confide.release.noisy import NoisyAggregates
     from confide.rows.duckdb import open_engine
     from confide.rows.prepared.copies import UseCopies
-    from confide.tables.aggregate import parts
+    from confide.tables.shapes import parts
     from confide.workspace import preparation
 
     work = preparation(folder / "dataset.yaml")

@@ -45,10 +45,11 @@ from confide.statistics import (
     TableOne,
     Variance,
 )
-from confide.tables.aggregate import MomentAggregate, combined, parts
 from confide.tables.filter import Between, IsIn, Not, Predicate
+from confide.tables.moments import MomentAggregate
 from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
+from confide.tables.shapes import parts
 from confide.tables.source import Source, SourceKind
 
 RUNS = 200
@@ -139,7 +140,7 @@ def exact_vectors(plan: Plan, engine: Any) -> list[tuple[int, ...]]:
     for measurement, each in zip(plan.measurements, asked, strict=True):
         got = [next(answers) for _ in each]
         if isinstance(measurement.aggregate, MomentAggregate):
-            got = [combined(measurement.aggregate, got, dataset=plan.dataset)]
+            got = [measurement.aggregate.combined(got, dataset=plan.dataset)]
         found.append(got[0])
     return found
 

@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from confide.errors import ConfideError, UnsupportedError
-from confide.privacy.accounting.filters import Filter
-from confide.privacy.accounting.gaussian_dp import delta_at
+from confide.noise.gaussian import gaussian_delta
 from confide.privacy.accounting.renyi import RenyiCurve
 from confide.privacy.loss import PrivacyLoss, PureDP, ZeroConcentratedDP
 
@@ -55,7 +53,7 @@ def check_claim_covers_gaussian_noise(
     for rho, delta in itertools.product(RHOS, DELTAS):
         claimed = epsilon_at(ZeroConcentratedDP(rho=rho), delta)
         multiplier = 1 / math.sqrt(2 * float(rho))
-        assert delta_at(claimed, noise_multiplier=multiplier) <= delta, (rho, delta)
+        assert gaussian_delta(multiplier, epsilon=claimed) <= delta, (rho, delta)
 
 
 def check_delta_already_spent_is_subtracted(
@@ -74,12 +72,6 @@ def check_rho_covers_curve(rho: Fraction, *, curve: RenyiCurve) -> None:
         assert curve(alpha) <= float(rho) * alpha * (1 + 1e-9), alpha
 
 
-def check_substitution_divergence(divergences: Sequence[float], *, orders: Sequence[float]) -> None:
-    """Replacing a person moves a sum by up to 2Δ: at σ = Δ the divergence is α(2Δ)²/(2σ²) = 2α."""
-    for alpha, divergence in zip(orders, divergences, strict=True):
-        assert divergence >= 2 * alpha * (1 - 1e-9), alpha
-
-
 def check_repeated_releases_add_up(
     compose: Callable[[Sequence[PrivacyLoss]], PrivacyLoss],
 ) -> None:
@@ -87,49 +79,6 @@ def check_repeated_releases_add_up(
     loss = PureDP(epsilon=Fraction("0.1"))
     for count in (1, 2, 7):
         assert compose([loss] * count) == PureDP(epsilon=count * Fraction("0.1"))
-
-
-def check_overlapping_cohorts_are_not_parallel(
-    compose_parallel: Callable[[Sequence[PrivacyLoss]], PrivacyLoss],
-) -> None:
-    """Two counts of the same diabetes patients under two cohort names cost both losses."""
-    losses = [PureDP(epsilon=Fraction("0.1")), PureDP(epsilon=Fraction("0.2"))]
-    try:
-        loss = compose_parallel(losses)
-    except UnsupportedError:
-        return
-    assert loss == PureDP(epsilon=Fraction("0.3"))
-
-
-def check_refuses(accountant: Callable[[object], object], *, event: object) -> None:
-    """An event that is not in the closed list is refused."""
-    try:
-        answer = accountant(event)
-    except UnsupportedError:
-        return
-    raise AssertionError(f"accounted an unknown event as {answer}")
-
-
-def check_filter_never_passes_its_cap(
-    filter_: Filter,
-    *,
-    loss: PrivacyLoss,
-    spent: Callable[[Sequence[PrivacyLoss]], Fraction],
-    cap: Fraction,
-    most: int = 1000,
-) -> int:
-    """Charge until refused: what was admitted is within the cap, one more is not."""
-    admitted: list[PrivacyLoss] = []
-    while filter_.admits(loss) and len(admitted) < most:
-        filter_ = filter_.after(loss)
-        admitted.append(loss)
-    assert spent(admitted) <= cap
-    assert spent([*admitted, loss]) > cap
-    try:
-        filter_.after(loss)
-    except ConfideError:
-        return len(admitted)
-    raise AssertionError("a refused loss was charged")
 
 
 def check_odds_cap_is_exact(epsilon_for: Callable[[Fraction], Fraction]) -> None:

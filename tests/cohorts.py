@@ -64,27 +64,22 @@ from confide.statistics.top_features.spec import TopFeatures
 from confide.statistics.variance.spec import Variance
 from confide.statistics.weighted_mean.spec import WeightedMean
 from confide.statistics.weighted_proportion.spec import WeightedProportion
-from confide.tables.aggregate import (
-    Aggregate,
-    Centred,
-    CentredSquare,
-    MomentAggregate,
-    Plain,
-    Product,
-    cell_count,
-    combined,
-)
+from confide.tables.aggregate import Aggregate
+from confide.tables.cells import cell_count
 from confide.tables.degrees import DegreeAggregate
 from confide.tables.descent import DescentAggregate
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import Between, IsIn
+from confide.tables.moments import MomentAggregate
 from confide.tables.pooled import PooledAggregate
-from confide.tables.ranked import RankedCells, RankedFeatures
+from confide.tables.ranked_cells import RankedCells
+from confide.tables.ranked_features import RankedFeatures
 from confide.tables.relation import domain
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
 from confide.tables.spine import Spine
 from confide.tables.square_root import product
+from confide.tables.value import Centred, CentredSquare, Plain, Product
 
 WARDS = tuple(f"Ward {number:02d}" for number in range(1, 61))
 DISTRICTS = ("North", "East", "South", "West", "Harbour", "Old town", "Hills", "Airport")
@@ -485,7 +480,7 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
     if isinstance(aggregate, PooledAggregate):
         finest = replace(measurement, aggregate=aggregate.of)
         cells = made_up_answer(finest, dataset=dataset, persons=persons)
-        return combined(aggregate, (cells,), dataset=dataset)
+        return aggregate.combined((cells,), dataset=dataset)
     if isinstance(aggregate, FactorizedAggregate):
         length = aggregate.length(dataset)
         counts = [round(persons * _shape(index, length) / length) for index in range(length)]
@@ -556,7 +551,7 @@ def _made_up_moments(
     counts = [persons // cells] * cells
     sums = [[round(n * (-12 + 30 * i / cells)) for i, n in enumerate(counts)]]
     squares = [[n * 4_200 for n in counts]] if aggregate.degree == 2 else []
-    answers = combined(aggregate, (counts, *sums, *squares), dataset=dataset)
+    answers = aggregate.combined((counts, *sums, *squares), dataset=dataset)
     spread = math.sqrt(additive(mechanism).variance())
     return tuple(
         answer + round(spread * math.sin(12.9898 * (index + 1)))

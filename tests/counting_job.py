@@ -3,9 +3,11 @@
 import json
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
+from confide.jobs.kind import JobKind
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.job import JobEvent
@@ -21,14 +23,12 @@ SEX = ColumnOf(table="people", column="sex")
 class Counting:
     """Counts rows by sex, with Laplace noise, or Gaussian."""
 
+    kind: ClassVar[str] = "counting"
+
     scale: Fraction = Fraction(2)
     gaussian: bool = False
     rows: int = 1
     breaks: str = ""
-
-    @property
-    def kind(self):
-        return "counting"
 
     @property
     def reads(self):
@@ -63,6 +63,9 @@ class Counting:
         return {"counts.json": json.dumps(noisy.tolist()).encode()}
 
 
+KIND = JobKind(spec=Counting, runner="counting_job:Counting")
+
+
 def clinic(tmp_path, *, people=40, measure="pure", delta="0", lifetime="2", rows=1):
     """Return a workspace over ``people`` patients, every third of them female."""
     import pyarrow as pa
@@ -90,11 +93,9 @@ def clinic(tmp_path, *, people=40, measure="pure", delta="0", lifetime="2", rows
 class ThreeParts(Counting):
     """Counts three times; each part appends to the counts before it."""
 
-    breaks: str = ""
+    kind: ClassVar[str] = "counting-thrice"
 
-    @property
-    def kind(self):
-        return "counting-thrice"
+    breaks: str = ""
 
     @property
     def parts(self):

@@ -17,21 +17,14 @@ from confide.plans.plan import Statistic
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.tables.aggregate import (
-    Aggregate,
-    Centred,
-    CentredSquare,
-    Ones,
-    Plain,
-    Product,
-    combined,
-    parts,
-)
+from confide.tables.aggregate import Aggregate
 from confide.tables.expression import BinOf, ColumnOf, Holds, OrMissing, QualityOf
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not
 from confide.tables.relation import centre, domain
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
+from confide.tables.shapes import parts
 from confide.tables.spine import Spine
+from confide.tables.value import Centred, CentredSquare, Ones, Plain, Product
 
 Ints = NDArray[np.int64]
 Rows = Mapping[str, Ints]
@@ -272,8 +265,7 @@ def exact_worlds(statistic: Statistic, rows: Rows, *, to: Dataset) -> list[dict]
             answers[asked.name] = [tuple(vector) for vector in own[0]]
         else:
             answers[asked.name] = [
-                tuple(combined(asked.aggregate, sums, dataset=to))
-                for sums in zip(*own, strict=True)
+                tuple(asked.aggregate.combined(sums, dataset=to)) for sums in zip(*own, strict=True)
             ]
     names = list(answers)
     return [dict(zip(names, each, strict=True)) for each in zip(*answers.values(), strict=True)]

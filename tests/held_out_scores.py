@@ -9,7 +9,7 @@ from confide.plans.link import FARTHEST, STEPS
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.evaluation import Histogram, evaluated
 from confide.statistics.logistic.predictions import AS_PREDICTED
-from confide.tables.descent import SCORE_BINS
+from confide.tables.descent_terms import SCORE_BINS
 
 THETA = np.array([-1.5, 0.8, -0.6])
 LENGTH = math.hypot(0.8, 0.6)

@@ -8,7 +8,8 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import DescentAggregate, Family
+from confide.tables.descent import DescentAggregate
+from confide.tables.descent_terms import Family
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import IsIn
 from confide.tables.relation import Relation

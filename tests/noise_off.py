@@ -9,8 +9,9 @@ from confide.plans.estimates import Covers, Estimate
 from confide.plans.plan import NANO, Noisy, Statistic, Study
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.duckdb import open_engine
-from confide.tables.aggregate import Measured, MomentAggregate, combined, parts
+from confide.tables.moments import MomentAggregate
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Measured, parts
 from confide.tables.source import Source, SourceKind
 
 Published = dict[tuple[str, str, tuple[str, ...], Covers], Estimate]
@@ -58,7 +59,7 @@ def exact_answers(
     for aggregate, each in zip(aggregates, asked, strict=True):
         got = [next(answers) for _ in each]
         if isinstance(aggregate, MomentAggregate):
-            values.append(combined(aggregate, got, dataset=to))
+            values.append(aggregate.combined(got, dataset=to))
         else:
             values.append(got[0])
     return values

@@ -4,11 +4,12 @@
     python tests/nothing_moves.py after         (in the checkout of after)
     diff -r before after
 
-For every kind of statistic, under each accounting, adjacency and unit that it has, and for every
-example whose data are there (``--examples FOLDER`` with a folder ``data`` for each), are written: the
-canonical plan, the exact vectors, the noisy payload, estimates, forecast, and each file of the report
-but the pictures that its SVG repeats.  All randomness is that of a seeded generator, so nothing
-that is written here may be released.
+For every kind of statistic, under each accounting, adjacency and unit that it has, for every model
+that is evaluated on held-out patients, and for every example whose data are there (``--examples
+FOLDER`` with a folder ``data`` for each), are written: the canonical plan, the exact vectors, the
+noisy payload, estimates, forecast, a model's card, and each file of the report but the pictures that
+its SVG repeats.  All randomness is that of a seeded generator, so nothing that is written here may
+be released.
 
 Left out is what no seed fixes: keys, signatures, hashes, and today's date (run both on one day).
 """
@@ -31,13 +32,21 @@ import numpy as np
 
 import confide
 from confide.drawing.words import load_words
+from confide.errors import ContractError
 from confide.plans.canonical import canonical_bytes, encode
+from confide.report.model_card import model_card
 from confide.report.save import contents
 from confide.rows.duckdb import DuckDBEngine
 from confide.workspace import Workspace
 
 LANGUAGES = ("en",)
 EPSILON = "1"
+HELD_OUT: dict[str, dict[str, Any]] = {
+    "logistic-regression": {"subgroups": ["sex"], "recalibrate": "line"},
+    "multinomial-regression": {},
+    "poisson-regression": {},
+    "hazard-regression": {},
+}
 _TODAY = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d")
 _UNFIXED = (
     (re.compile(_TODAY + r"(?:[ T][\d:.]+(?: UTC|Z|\+00:00)?)?"), "DATE"),
@@ -86,6 +95,8 @@ def recorded(ws: Workspace, plan: Any) -> dict[str, str]:
         for name, content in contents(release, words=load_words(language)).items():
             if not name.endswith(_PICTURES):
                 files[f"{language}/{name}"] = fixed(content.decode())
+    with contextlib.suppress(ContractError):  # nothing that predicts
+        files["card.md"] = model_card(release, words=load_words("en"))
     return {name: fixed(text) for name, text in files.items()}
 
 
@@ -115,6 +126,18 @@ def of_every_kind() -> Iterator[tuple[str, dict[str, str]]]:
                 with confide.open(world, frames=frames(), folder=Path(folder)) as ws:
                     plan = ws.plan({"id": "asked", "kind": kind, **study}, epsilon=EPSILON)
                     yield f"{kind}/{measure}", recorded(ws, plan)
+
+
+def of_models() -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield each model that holds patients out, with a budget at which its figures are drawn."""
+    from every_kind import STUDIES, dataset, frames
+
+    for kind, more in HELD_OUT.items():
+        with tempfile.TemporaryDirectory() as folder, seeded():
+            world = dataset(measure="zcdp")
+            with confide.open(world, frames=frames(), folder=Path(folder)) as ws:
+                asked = {"id": "asked", "kind": kind, "hold-out": "0.4", **STUDIES[kind], **more}
+                yield f"held-out/{kind}", recorded(ws, ws.plan(asked, epsilon="600"))
 
 
 def of_examples(data: Path, examples: Path) -> Iterator[tuple[str, dict[str, str]]]:
@@ -149,6 +172,7 @@ def main() -> None:
     given = ask.parse_args()
     given.out.mkdir(parents=True)
     write(given.out, of_every_kind())
+    write(given.out, of_models())
     if given.examples:
         here = Path(__file__).resolve().parent.parent / "examples"
         write(given.out, of_examples(given.examples, here))

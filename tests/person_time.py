@@ -9,8 +9,9 @@ from confide.plans.descent import next_ask
 from confide.plans.model_fit import DROWNED, fitted
 from confide.privacy.adjacency import Adjacency
 from confide.rows.descent import DescentRows
-from confide.tables.descent import DescentAggregate, Family
+from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import Family
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import IsIn
 from confide.tables.schema import Column, Dataset, Kind

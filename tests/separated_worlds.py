@@ -14,8 +14,9 @@ from confide.plans.descent import next_ask
 from confide.plans.model_fit import DROWNED, fitted, fitted_classes
 from confide.rows.descent import DescentRows
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import DescentAggregate, Family
+from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import Family
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import IsIn
 from confide.tables.relation import Relation

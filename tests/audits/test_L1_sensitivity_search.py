@@ -36,8 +36,8 @@ from confide.statistics import (
     PoissonRegression,
     Sum,
 )
-from confide.tables.aggregate import parts
 from confide.tables.schema import Dataset
+from confide.tables.shapes import parts
 from confide.tables.source import Source, SourceKind
 from seeded import SeededEntropy
 

@@ -22,8 +22,9 @@ import separated_worlds
 from confide.plans import descent
 from confide.plans.model_fit import DROWNED, fitted
 from confide.rows.descent import DescentRows
-from confide.tables.descent import DescentAggregate, Family
+from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import Family
 from models import AGGREGATE, NAMES, TRUTH, cohort
 from person_time import (
     COUNT_TRUTH,

@@ -361,6 +361,21 @@ class LedgerContract(abc.ABC):
         assert remaining(ledger)["calendar-year"] == 0
         ledger.close()
 
+    def test_a_year_that_a_clock_began_that_was_ahead_is_named_where_none_opens(
+        self, folder, clock
+    ):
+        ledger = self.open(folder, clock)
+        ledger.register(terms(year=None))
+        clock.time = clock.time.replace(year=2099)
+        ledger.reserve(request("ahead"))
+        clock.time = clock.time.replace(year=2028)
+        caps = terms(year=NANO).caps
+        ledger.amend_caps(LINEAGE, caps=caps)
+        with pytest.raises(PolicyError, match="budget of 2099 is open, which a clock") as refused:
+            ledger.open_year(LINEAGE, year=2028, reason="new year")
+        assert "rolling-365d" in refused.value.hint
+        ledger.close()
+
     def test_everything_is_there_after_reopening(self, ledger, folder, clock):
         number = released(ledger, "k", b"answer")
         other = self.open(folder, clock)

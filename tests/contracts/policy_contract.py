@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from confide.budget.ledger import Caps, Ledger, Reservation
+from confide.budget.growth import Step
+from confide.budget.ledger import Caps, Ledger, Reservation, State
 from confide.budget.policy.policy import Enforce
-from confide.errors import BudgetExhaustedError, InvalidParameterError, MismatchError, PolicyError
+from confide.errors import (
+    BudgetExhaustedError,
+    InvalidParameterError,
+    LedgerFrozenError,
+    MismatchError,
+    PolicyError,
+)
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from ledger_policies import BO, CY, DI, LIFE, asked_by, cap, policy, uncapped, with_people
@@ -177,6 +184,68 @@ class PolicyContract(abc.ABC):
         with pytest.raises(BudgetExhaustedError, match="365 days after the day is next") as caught:
             run(ledger, key="b")
         assert caught.value.available == ""
+
+    def test_an_answer_that_was_kept_is_published_past_a_cap_that_others_used_up(
+        self, ledger, folder, clock
+    ):
+        rolling = cap("rolling", "patient", "rolling-365d", "0.3")
+        ledger.desk.adopt(LINEAGE, policy=policy(LIFE, rolling))
+        held = ledger.reserve(request("kept"))
+        ledger.start_reading(held)
+        kept = ledger.commit(held, payload=b"kept")
+        ledger.desk.confirm_day(LINEAGE, day="2027-06-01", reason="start")
+        clock.move(days=365)
+        ledger.desk.confirm_day(LINEAGE, day="2028-05-31", reason="it left")
+        run(ledger, key="others", nano=3 * TENTH)
+        ledger.publish(kept)
+        for at in (ledger, self.open(folder, clock)):
+            assert left(at)["rolling", ""] == 0
+            with pytest.raises(BudgetExhaustedError, match="rolling"):
+                run(at, key="more")
+            at.verify_chain()
+        at.close()
+        clock.move(days=1)
+        ledger.desk.confirm_day(LINEAGE, day="2028-06-01", reason="next")
+        clock.move(days=365)
+        ledger.desk.confirm_day(LINEAGE, day="2029-06-01", reason="both left")
+        assert left(ledger)["rolling", ""] == 3 * TENTH
+
+    def test_a_loss_counts_releases_that_grow_past_a_cap_that_others_used_up(
+        self, ledger, folder, clock
+    ):
+        """The release left its window; a lost row may have published a step of it."""
+        rolling = cap("rolling", "patient", "rolling-365d", "0.3")
+        ledger.desk.adopt(LINEAGE, policy=policy(LIFE, rolling))
+        run(ledger, key="grows", step=Step(question="f" * 64, start=0, stop=1))
+        ledger.desk.confirm_day(LINEAGE, day="2027-06-01", reason="start")
+        clock.move(days=365)
+        ledger.desk.confirm_day(LINEAGE, day="2028-05-31", reason="it left")
+        run(ledger, key="others", nano=3 * TENTH)
+        with (folder / "anchor").open("ab") as anchor:
+            anchor.write(b"no line of a ledger\n")
+        at = self.open(folder, clock)
+        with pytest.raises(LedgerFrozenError):
+            at.head()
+        at.unfreeze("a stranger wrote into the anchor")
+        assert left(at)["rolling", ""] == 0
+        at.verify_chain()
+        at.close()
+
+    def test_a_release_that_grows_and_is_refused_is_shown_like_any_other(
+        self, ledger, folder, clock
+    ):
+        ledger.desk.adopt(LINEAGE, policy=policy(LIFE, cap("tight", "patient", "lifetime", "0.1")))
+        grows = Step(question="f" * 64, start=0, stop=1)
+        with pytest.raises(BudgetExhaustedError):
+            run(ledger, key="grows", nano=2 * TENTH, step=grows)
+        run(ledger, key="grows", step=grows)
+        for at in (ledger, self.open(folder, clock)):
+            refused, granted = at.entries(LINEAGE)
+            assert (refused.state, granted.state) == (State.REFUSED, State.PUBLISHED)
+            assert at.entry(refused.number) == refused
+            assert at.withholding(refused.number) is None
+            assert refused in at.of_plan(LINEAGE, digest=refused.plan_digest)
+        at.close()
 
     def test_what_is_given_back_after_it_left_a_window_is_not_given_back_twice(self, ledger, clock):
         caps = (LIFE, cap("rolling", "patient", "rolling-365d", "0.3"))

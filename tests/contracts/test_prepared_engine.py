@@ -12,10 +12,10 @@ import pytest
 from confide.rows.duckdb import open_engine
 from confide.rows.prepared.build import Preparation
 from confide.rows.prepared.copies import UseCopies
-from confide.tables.aggregate import Plain
 from confide.tables.bound_contributions import RowBound
 from confide.tables.filter import All, Between, Everything, IsIn
 from confide.tables.source import Source, SourceKind
+from confide.tables.value import Plain
 from contracts.engine_contract import EngineContract, exact
 from rows_world import DB, KEY, Database, ask, col, dataset, days, menu, random_database
 

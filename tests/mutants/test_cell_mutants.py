@@ -13,11 +13,13 @@ from confide.rows import clean
 from confide.rows.duckdb import open_engine
 from confide.rows.prepared.build import Preparation
 from confide.rows.sources import parquet
-from confide.tables.aggregate import Aggregate, KeyedAggregate, Ones
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import Between
+from confide.tables.keyed import KeyedAggregate
 from confide.tables.relation import Relation
+from confide.tables.value import Ones
 from rows_world import KEY
 
 pytestmark = pytest.mark.mutant

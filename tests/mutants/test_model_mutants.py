@@ -28,8 +28,9 @@ from confide.rows.person_time import FollowUp
 from confide.tables import check_descent
 from confide.tables.bound_contributions import RowBound
 from confide.tables.check_descent import descent_sensitivity
-from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate, Family
+from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import RESIDUAL, UNIT, Family
 from confide.tables.expression import ColumnOf
 from models import AGGREGATE, columns
 from models import world as models_world

@@ -5,14 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from confide.tables.degrees import degree_sensitivity
 from networks import asked, histogram, network, stable
 
 pytestmark = pytest.mark.mutant
 
 
 def claimed(at_most):
-    return degree_sensitivity(asked(at_most), dataset=network()).l1
+    return asked(at_most).sensitivity(network(), counted="persons").l1
 
 
 def test_an_unstable_order_breaks_the_lemma():

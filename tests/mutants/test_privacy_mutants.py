@@ -19,17 +19,12 @@ from confide.attacks.audit.black_box import (
     adding,
     answering,
     audit_scenario,
-    choosing,
     choosing_sets,
     peeling,
     selecting_with_counts,
 )
 from confide.attacks.audit.end_to_end import audit_trial, trials
-from confide.attacks.audit.exact_loss import (
-    chance_of_a_lone_key,
-    log_chance_of_set,
-    log_ratio_of_choice,
-)
+from confide.attacks.audit.exact_loss import log_chance_of_set
 from confide.attacks.audit.generate import neighbours
 from confide.attacks.audit.generated_schema import schema
 from confide.attacks.audit.sensitivity_search import exact_vectors, search
@@ -38,8 +33,6 @@ from confide.errors import ReleaseFailedError, UnboundedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import SystemEntropy
-from confide.noise.exponential import ExponentialMechanism
-from confide.noise.noisy_max import Movement, NoisyMax
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
@@ -66,11 +59,13 @@ from confide.statistics import (
     TableOne,
     TopCategory,
 )
-from confide.tables.aggregate import Aggregate, Ones, Product, moment_range
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import CellOrder, RowBound
 from confide.tables.filter import Between, Not
 from confide.tables.schema import Dataset
 from confide.tables.square_root import first_columns
+from confide.tables.value import Ones, Product
+from exact_losses import chance_of_a_lone_key
 from seeded import SeededEntropy
 
 pytestmark = pytest.mark.mutant
@@ -191,11 +186,15 @@ def test_a_threshold_by_the_formula_of_other_noise_is_caught() -> None:
 
 def test_an_exponential_mechanism_without_the_two_is_caught() -> None:
     pair = {"first": (1, *[0] * 30), "second": (0, *[1] * 30)}
-    right = ExponentialMechanism(epsilon=Fraction(1), sensitivity=1)
-    wrong = ExponentialMechanism(epsilon=Fraction(2), sensitivity=1)  # exp(εu/Δ)
-    assert log_ratio_of_choice(right, **pair) <= 1
-    assert log_ratio_of_choice(wrong, **pair) > 1
-    run = choosing(lambda u, e: wrong.select(u, entropy=e))
+
+    def loses(reach: int) -> float:
+        one = SetSelection(epsilon=Fraction(1), reach=reach, size=1, candidates=31)
+        first, second = (log_chance_of_set(one, pair[name], [0]) for name in ("first", "second"))
+        return first - second
+
+    assert loses(2) <= 1 < loses(1)  # the second is exp(εu/Δ)
+    wrong = SetSelection(epsilon=Fraction(1), reach=1, size=1, candidates=3)
+    run = choosing_sets(wrong)
     assert is_caught(
         Scenario(name="mutant", claim=ONE, first=(1, 0, 0), second=(0, 1, 1), run=run), samples=4000
     )
@@ -251,22 +250,6 @@ def test_rounds_billed_as_one_are_caught() -> None:
         run=peeling(replace(peeled, reach=1)),
     )
     assert is_caught(mutant, samples=3_000)
-
-
-def test_a_noisy_maximum_that_tells_the_value_is_caught() -> None:
-    choice = NoisyMax.calibrate(ONE, sensitivity=1, movement=Movement.ONE_DIRECTION)
-
-    def telling(exact, samples, entropy):
-        tiled = np.tile(np.array(exact, dtype=np.int64), samples)
-        noisy = choice.noise.randomize(tiled, entropy=entropy).reshape(samples, -1)
-        return np.stack([noisy.argmax(axis=1), noisy.max(axis=1)], axis=1).astype(float)
-
-    def silent(exact, samples, entropy):
-        return telling(exact, samples, entropy)[:, :1]
-
-    fair = Scenario(name="", claim=ONE, first=tuple([1] * 12), second=tuple([0] * 12), run=silent)
-    assert not is_caught(fair)
-    assert is_caught(replace(fair, run=telling))
 
 
 def test_noise_of_numpy_floats_is_caught_by_the_low_bits() -> None:
@@ -547,7 +530,7 @@ def missing_bounded_apart(frames, dataset, aggregates):
     answers = exact_vectors(frames, dataset, tuple(asked))
     found = []
     for moments, known, missing in zip(aggregates, answers[::2], answers[1::2], strict=True):
-        worth = moment_range(moments, dataset=dataset).magnitude
+        worth = moments.worth(dataset)
         rows = zip(known[::3], known[1::3], known[2::3], missing, strict=True)
         found.append(tuple(v for *own, n in rows for v in (*own, worth * n)))
     return found

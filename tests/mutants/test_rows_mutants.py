@@ -13,10 +13,10 @@ import pytest
 from confide.errors import EngineError
 from confide.rows import bounding, stream
 from confide.rows.duckdb import open_engine
-from confide.tables.aggregate import CentredSquare, Plain
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.filter import Between, IsIn
 from confide.tables.source import Source, SourceKind
+from confide.tables.value import CentredSquare, Plain
 from reference_engine import Reference
 from rows_world import (
     DB,

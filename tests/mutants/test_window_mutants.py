@@ -32,3 +32,19 @@ def test_steps_that_count_from_the_day_of_their_charge_are_caught(tmp_path, cloc
     grows = suite.test_a_growing_release_counts_in_rolling_windows_from_its_newest_step_on
     with pytest.raises((AssertionError, pytest.fail.Exception, PolicyError)):
         grows("", tmp_path, clock)
+
+
+def test_a_charge_that_counts_again_within_its_cap_alone_is_caught(tmp_path, clock, monkeypatch):
+    counted = Account.count_anew
+
+    def within(self, amount, *, when):
+        caps = {name: counter.cap for name, counter in self.counters.items()}
+        when = counted(self, amount, when=when)
+        for name, cap in caps.items():
+            self.counters[name].cap = cap
+        return when
+
+    monkeypatch.setattr(Account, "count_anew", within)
+    goes_on = suite.test_a_ledger_with_a_growing_release_that_left_its_window_goes_on_after_a_loss
+    with pytest.raises(AssertionError):
+        goes_on(tmp_path, clock)

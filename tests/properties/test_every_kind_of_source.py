@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from confide.privacy.unit import Entity
-from confide.tables.aggregate import Plain
 from confide.tables.bound_contributions import OneEvent
 from confide.tables.schema import Dataset
+from confide.tables.value import Plain
 from reference_engine import Reference
 from rows_world import (
     DB,

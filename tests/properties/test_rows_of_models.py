@@ -19,7 +19,7 @@ from confide.rows import kept_rows as module
 from confide.rows.duckdb import open_engine
 from confide.tables.bound_contributions import RowBound
 from confide.tables.check_descent import descent_sensitivity
-from confide.tables.descent import SCORE_BINS, UNIT
+from confide.tables.descent_terms import SCORE_BINS, UNIT
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records
 from confide.tables.relation import Relation

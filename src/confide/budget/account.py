@@ -188,8 +188,10 @@ class Account:
             if window_of(kind_of(name)) == ROLLING and units:
                 self.rolling.move(name, units, epoch=when.epoch)
                 held = min(LARGEST, self.rolling.held(name))
-                if held > self.holds(name).spent:
-                    self._counter(name).spent = held
+                if held > self.holds(name).spent:  # past its cap, too: it was granted before
+                    counter = self._counter(name)
+                    counter.spent = held
+                    counter.set_cap(counter.cap)
         return replace(when, epoch=self.rolling.epoch)
 
     def take_lost(

@@ -12,14 +12,10 @@ References:
         https://arxiv.org/abs/1605.02065
 """
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import assert_never
 
-from confide.errors import InvalidParameterError, MismatchError, UnsupportedError
+from confide.errors import InvalidParameterError
 from confide.privacy.amount import ATTO, NANO, decimal_text
-from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 
 LARGEST = 2**62  # spent + amount then stays inside SQLite's 64-bit integers
@@ -63,49 +59,3 @@ def require_units(name: str, value: object, *, least: int) -> None:
             f"Expected {name} as an int between {least} and 2^62, got {value!r}.",
             hint='Amounts are whole grid units; make them with privacy.amount.nano("0.5").',
         )
-
-
-def charge_for(loss: PrivacyLoss, *, measure: Measure) -> Amount:
-    """Return what ``loss`` costs in a ledger of ``measure``, rounded up to the grid.
-
-    Under ``ZCDP``, ε-DP costs ρ = ε²/2 and (ε, δ)-DP costs (ε²/2, δ) [BS16].
-
-    Raises:
-        MismatchError: If a concentrated loss is charged to a pure ledger.
-
-    Example:
-        A count of admissions at ε = 1/2, in a ledger of zCDP:
-
-        >>> charge_for(PureDP(epsilon=Fraction(1, 2)), measure=Measure.ZCDP)
-        Amount(nano=125000000, delta_atto=0)
-    """
-    match loss:
-        case PureDP(epsilon=epsilon):
-            delta = Fraction(0)
-        case ApproxDP(epsilon=epsilon, delta=delta):
-            pass
-        case ZeroConcentratedDP(rho=rho, delta=delta):
-            if measure is Measure.PURE:
-                raise MismatchError(
-                    "Expected a loss in ε for a pure ledger, got ρ.",
-                    hint="Plan with Laplace noise, or use a ledger with measure: zcdp.",
-                )
-            return _up(rho, delta=delta)
-        case _:
-            assert_never(loss)
-    match measure:
-        case Measure.PURE:
-            return _up(epsilon, delta=delta)
-        case Measure.ZCDP:
-            return _up(epsilon * epsilon / 2, delta=delta)
-        case _:
-            assert_never(measure)
-
-
-def _up(value: Fraction | int, *, delta: Fraction | int) -> Amount:
-    if value <= 0:
-        raise UnsupportedError(
-            "Expected a loss with ε or ρ > 0, got 0.",
-            hint="A release that costs only δ is charged with ε = 1e-9.",
-        )
-    return Amount(nano=math.ceil(value * NANO), delta_atto=math.ceil(delta * ATTO))

@@ -54,6 +54,7 @@ from confide.budget.refusals import (
     unapproved,
     uncapped,
     under_policy,
+    unopened,
     withheld,
 )
 from confide.budget.request_row import row_fields
@@ -148,10 +149,7 @@ class ChainedLedger(LedgerReading):
         with self._journal.transaction():
             account, now = self._journal.book.account(lineage), self._journal.now()
             if year != now.year or year <= max(account.vouched, account.year - 1):
-                raise PolicyError(
-                    f"Expected the year of the clock, after {account.vouched}, got {year}; "
-                    f"the clock shows {now.year}."
-                )
+                raise unopened(year, now=now.year, account=account)
             opened = {"lineage": lineage, "year": str(year), "reason": reason}
             self._journal.append("year-opened", officers, **opened)
             self._journal.store.write_caps(book=self._journal.book, lineage=lineage)

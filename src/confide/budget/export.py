@@ -18,6 +18,8 @@ from confide.budget.chain import Chain, Event, SignedHead, canonical, head_of, i
 from confide.budget.inspection import Inspection, check_charges, heads_of
 from confide.errors import LedgerFrozenError, VerificationError
 
+_WENT_ON = "unfrozen"
+
 
 def chain_text(chain: Chain) -> str:
     """Return a chain as JSON lines."""
@@ -97,17 +99,34 @@ def unlike(chain: Chain, noted: Sequence[SignedHead | None], *, keys: Iterable[s
         noted: Heads from a second place: a notary, a print, another disk.
         keys: The site's public keys in hexadecimal, old and new.
     """
-    known, found = frozenset(keys), []
+    known, found, without = frozenset(keys), list[str](), _went_on_without(chain)
     for head in noted:
         if head is None:
             found.append("A line cannot be read.")
         elif not is_signed(head, keys=known):
             found.append(f"The head of row {head.number} is not signed by this site.")
+        elif head.hash in without:
+            found.append(
+                f"Row {head.number} was noted, and is lost: an officer went on without it, as row "
+                f"{without[head.hash]} says."
+            )
         elif head.number > len(chain.events):
             found.append(f"Row {head.number} was noted, and the ledger ends before it.")
         elif chain.events[head.number - 1].hash != head.hash:
             found.append(f"Row {head.number} was noted with another hash.")
     return found
+
+
+def _went_on_without(chain: Chain) -> dict[str, int]:
+    """Return the rows by which officers went on, by the hashes of lost rows that they name."""
+    rows = (event for event in chain.events if _WENT_ON in event.body)  # no other is read
+    named = ((event.number, event.fields()) for event in rows)
+    return {
+        digest: number
+        for number, fields in named
+        if fields["kind"] == _WENT_ON
+        for digest in fields.get("lost", ())
+    }
 
 
 def _fields(event: Event) -> dict[str, Any]:

@@ -55,8 +55,9 @@ class Growths(dict[int, Growth]):
 
     def is_withheld(self, entry: Entry) -> bool:
         """Return whether an answer is withheld, or repeats the periods of one that is."""
-        grows = entry.step is not None and self.of(entry).holds_withheld(entry.step)
-        return entry.withheld or grows
+        if entry.step is None or entry.state is State.REFUSED:  # which opened nothing
+            return entry.withheld
+        return entry.withheld or self.of(entry).holds_withheld(entry.step)
 
     def that_may_grow(self) -> tuple[int, ...]:
         """Return the entries that opened those that have not ended."""

@@ -33,10 +33,10 @@ from confide.budget.lost_rows import (
     Raised,
     awaited_policies,
     book_at,
+    charged_again,
     granted_since,
     lost_branch,
     named_officers,
-    published_twice,
     signing_keys,
     units_in,
     unknown_adoptions,
@@ -331,15 +331,16 @@ def _take_lost(
     )
     fork = found.book if branch.fork == found.book.number else book_at(store, number=branch.fork)
     granted = granted_since(branch, fork=fork, counted=counted)
+    for held in charged_again(branch, fork=fork, book=found.book, counted=counted):
+        named = granted.named.setdefault(held.entry.lineage, {})
+        for scope, units in shares(held.entry.amount, when=held.when).items():
+            named[scope] = named.get(scope, 0) + units
     found.anyone = granted.anyone
     _note_lost(found, heads=heads, hashes=hashes)
     for lineage, scopes in granted.named.items():
         for scope, units in scopes.items():
             spent = units_in(found.book, lineage=lineage, name=scope) + units
             _note(found, lineage=lineage, scope=scope, spent=spent)
-    for opened in published_twice(branch, fork=fork, book=found.book, counted=counted):
-        for scope, units in shares(opened.entry.amount, when=opened.when).items():
-            _add(found, lineage=opened.entry.lineage, scope=scope, units=units)
 
 
 def _note_lost(

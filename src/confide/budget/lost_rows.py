@@ -17,6 +17,7 @@ from itertools import pairwise
 from confide.budget.book import Book
 from confide.budget.chain import SignedHead, is_signed
 from confide.budget.counters import DELTA, KINDS, LIFETIME, YEAR, group_of, kind_of, window_of
+from confide.budget.entry import State
 from confide.budget.held import Held
 from confide.budget.lost_lineages import UNKNOWN
 from confide.budget.store import Store
@@ -25,6 +26,7 @@ NAMED_ROWS = 500
 """So many lost rows are named by the row that goes on without them, the newest."""
 
 _REPLACE = frozenset({"key-rotated", "unfrozen"})  # kinds of rows that may replace the key
+_READ = frozenset({"reading", "unfrozen"})  # and under which a charge that was reserved is kept
 
 Raised = dict[str, dict[str, int]]
 
@@ -174,32 +176,49 @@ def granted_since(branch: Branch, *, fork: Book, counted: Collection[str]) -> Gr
     return granted
 
 
-def published_twice(
+def charged_again(
     branch: Branch, *, fork: Book, book: Book, counted: Collection[str]
 ) -> Iterator[Held]:
-    """Yield openings of growing releases of which the same periods may have been drawn twice.
+    """Yield charges that the fork held, and that count once more than they do in the ledger.
 
-    A step changes no counter, so a lost row that charged nobody may be a step of any release of its
-    lineage that could grow at the fork.  One that took a step in the ledger since, as on a host
-    that did not know of the lost rows, may have published periods again, with noise of their own:
-    that is as much as was charged for it once more.
+    Rows of the branch may have answered under them, and so did the ledger since, or gave them back,
+    as on a host that did not know of the lost rows:
+
+    - *given back*: reserved at the fork, and what had it seemed dead;
+    - *published twice*: the same periods of a growing release, each with noise of their own, which
+      is as much as was charged for it once more.  A step changes no counter, so a lost row that
+      charged nobody may be a step of any release of its lineage that could grow at the fork; or
+      one that was reserved there was read.
     """
-    free, had = set[str](), dict[str, int]()
+    read, free = _lineages(branch, fork=fork, counted=counted)
+    for number in sorted(fork.open):
+        held = fork.requests[number]
+        given_back = book.requests[number].entry.state is State.CANCELLED
+        if given_back and held.entry.lineage in read:
+            yield held
+    stepped = {
+        held.entry.continues for held in book.requests.all() if held.entry.number > fork.number
+    }
+    for number in fork.growths.that_may_grow():
+        growth = fork.growths[number]
+        if number in stepped and growth.lineage in (read | free if growth.busy else free):
+            yield book.requests[number]
+
+
+def _lineages(branch: Branch, *, fork: Book, counted: Collection[str]) -> tuple[set[str], set[str]]:
+    """Return of which lineages a branch read something, and of which it charged nothing for it."""
+    read, free, had = set[str](), set[str](), dict[str, int]()
     for head in branch.heads:
         before = had.get(head.lineage, units_in(fork, lineage=head.lineage, name=LIFETIME))
         had[head.lineage] = head.spent.get(LIFETIME, before)
         if head.kind == "reserved" and had[head.lineage] <= before:
             free.add(head.lineage)
+        if head.kind in _READ:
+            read |= {head.lineage} if head.lineage else fork.accounts.keys()
         if head.hash in counted:
+            read.clear()
             free.clear()
-    if not free:
-        return
-    stepped = {
-        held.entry.continues for held in book.requests.all() if held.entry.number > fork.number
-    }
-    for number in fork.growths.that_may_grow():
-        if number in stepped and fork.growths[number].lineage in free:
-            yield book.requests[number]
+    return read, free
 
 
 def _unnamed(more: Mapping[str, int], *, says_whose: bool) -> dict[str, int]:

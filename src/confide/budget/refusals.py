@@ -170,9 +170,13 @@ def require_next(step: Step, *, growths: Mapping[int, Growth], lineage: str) -> 
     growth = growths.get(step.continues or 0)
     problem = "no such release grows" if growth is None else growth.problem(step, lineage=lineage)
     if problem:
+        over = growth is None or growth.closed
         raise PolicyError(
             f"The release of entry {step.continues} cannot go on: {problem}.",
-            hint="Each period is measured once. Ask for the next ones, or run the study anew, "
+            hint="What is published of it stays. To go on, run the study anew, from its next "
+            "period on, which is charged."
+            if over
+            else "Each period is measured once. Ask for the next ones, or run the study anew, "
             "which is charged.",
         )
 
@@ -340,6 +344,21 @@ def _require_named(kind: str, groups: Iterable[Collection[str]], *, keys: frozen
             else "They run the same command with --officer THEIRS.key. Or restore a backup that "
             "holds the policy: confide ledger restore FOLDER.",
         )
+
+
+def unopened(year: int, *, now: int, account: Account) -> PolicyError:
+    """Return the refusal to open a year."""
+    if year == now < account.year:
+        return PolicyError(
+            f"The budget of {account.year} is open, which a clock that was ahead began: no year "
+            "before it opens again, and until then all is charged to it.",
+            hint="Where a cap by calendar year holds, let the next version of the policy hold one "
+            f"of window {ROLLING} in its place.",
+        )
+    return PolicyError(
+        f"Expected the year of the clock, after {account.vouched}, got {year}; the clock shows "
+        f"{now}."
+    )
 
 
 def undecided(why: str) -> PolicyError:

@@ -3,8 +3,6 @@
 *Privacy:* reads the plan, which is public.
 """
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
@@ -16,28 +14,9 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
-from confide.plans.factorized import STEPS
 from confide.plans.plan import Measurement, Mechanism
-from confide.tables.aggregate import (
-    Centred,
-    CentredSquare,
-    KeyedAggregate,
-    MomentAggregate,
-    Ones,
-    Plain,
-    Product,
-    reads,
-)
-from confide.tables.degrees import DegreeAggregate
-from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate
-from confide.tables.descent_scale import scale_of
-from confide.tables.expression import Expression
-from confide.tables.factorized import FactorizedAggregate
-from confide.tables.pooled import PooledAggregate
-from confide.tables.ranked import RankedCells, RankedFeatures, one_row
-from confide.tables.relation import domain
+from confide.tables.factorized import STEPS
 from confide.tables.schema import Dataset
-from confide.tables.square_root import ONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,44 +60,9 @@ class Grid:
 
 def grid_of(measurement: Measurement, *, dataset: Dataset) -> Grid:
     """Return what one step of a measurement is worth."""
-    aggregate = measurement.aggregate
-    if isinstance(aggregate, KeyedAggregate | DegreeAggregate):
-        return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
-    if isinstance(aggregate, DescentAggregate):
-        scale = scale_of(aggregate, dataset=dataset)
-        one = UNIT if aggregate.one_look else UNIT * RESIDUAL
-        return Grid(step=Fraction(1, scale.gradients[-1] * one), units=("1",))
-    if isinstance(aggregate, PooledAggregate):  # in the groups of full weight
-        heaviest = max(aggregate.weights, default=1)
-        return Grid(step=Fraction(1, heaviest), units=(measurement.sensitivity.unit,))
-    if isinstance(aggregate, RankedCells):
-        return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
-    if isinstance(aggregate, RankedFeatures):  # one patient's largest contribution is the unit
-        worth = one_row(aggregate, dataset=dataset)
-        return Grid(step=Fraction(1, worth), units=("persons",))
-    if isinstance(aggregate, MomentAggregate):
-        return _grid((aggregate.of,) * aggregate.degree, dataset=dataset)
-    if isinstance(aggregate, FactorizedAggregate):
-        return Grid(
-            step=Fraction(1, ONE), units=(measurement.sensitivity.unit.removeprefix(STEPS),)
-        )
-    match aggregate.value:
-        case Ones():
-            return Grid(step=Fraction(1), units=(measurement.sensitivity.unit,))
-        case Plain() | Centred() | Product() as value:
-            return _grid(reads(value), dataset=dataset)
-        case CentredSquare(of=expression):
-            return _grid((expression, expression), dataset=dataset)
-        case _:
-            assert_never(aggregate.value)
-
-
-def _grid(factors: Sequence[Expression], *, dataset: Dataset) -> Grid:
-    domains = [domain(factor, dataset=dataset) for factor in factors]
-    return Grid(
-        step=math.prod((of.scale for of in domains), start=Fraction(1)),
-        units=tuple(of.unit for of in domains),
-    )
+    step = measurement.aggregate.step(dataset)
+    counted = (measurement.sensitivity.unit.removeprefix(STEPS),)
+    return Grid(step=step.size, units=counted if step.units is None else step.units)
 
 
 def moved_text(measurement: Measurement, *, grid: Grid, words: Words) -> str:

@@ -12,14 +12,6 @@ from typing import assert_never
 from confide.drawing.conditions import condition_text, expression_text, label, value_text
 from confide.drawing.words import Words
 from confide.plans.plan import Measurement, Plan, Statistic
-from confide.tables.aggregate import (
-    Aggregate,
-    KeyedAggregate,
-    MomentAggregate,
-    reads,
-)
-from confide.tables.degrees import DegreeAggregate
-from confide.tables.descent import DescentAggregate
 from confide.tables.expression import (
     BinOf,
     ColumnOf,
@@ -30,11 +22,8 @@ from confide.tables.expression import (
     QualityOf,
     ValueOf,
 )
-from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
-from confide.tables.pooled import PooledAggregate
-from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 from confide.tables.unknown import beyond, can_be_unknown
@@ -95,32 +84,7 @@ def _parts(where: Predicate) -> Iterator[Predicate]:
 
 def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
     """Return every expression whose value a row must have to be counted, in order of first use."""
-    found: dict[Expression, None] = {}
-    for measurement in measurements:
-        match measurement.aggregate:
-            case Aggregate(axes=axes, value=value):
-                found |= dict.fromkeys((*reads(value), *axes))
-            case MomentAggregate(axes=axes, of=ColumnOf() | ValueOf() as of, missing=True):
-                found |= dict.fromkeys((OrMissing(of=of), *axes))
-            case PooledAggregate(of=pooled):
-                found |= dict.fromkeys(pooled.axes)
-            case FactorizedAggregate(axes=axes):
-                found |= dict.fromkeys(axes)
-            case MomentAggregate(axes=axes, of=of):
-                found |= dict.fromkeys((of, *axes))
-            case KeyedAggregate(key=key):
-                found[key] = None
-            case DegreeAggregate():
-                pass
-            case DescentAggregate(covariates=covariates, outcome=outcome, exposure=time):
-                found |= dict.fromkeys((*covariates, outcome, *(() if time is None else (time,))))
-            case RankedCells(axes=axes):
-                found |= dict.fromkeys(axes)
-            case RankedFeatures(features=features, outcome=outcome):
-                found |= dict.fromkeys((*features, outcome))
-            case _:
-                assert_never(measurement.aggregate)
-    return tuple(found)
+    return tuple(dict.fromkeys(each for m in measurements for each in m.aggregate.reads))
 
 
 def made_of(expressions: Sequence[Expression], *, dataset: Dataset, words: Words) -> list[str]:

@@ -29,7 +29,7 @@ from confide.files.spines import ShapeFile
 from confide.files.well_known_binary import geopackage_rings
 from confide.plans.plan import Plan
 from confide.regular_file import read_bytes, require_regular
-from confide.statistics.area_rate.spec import AreaRate
+from confide.statistics.registry import kind_of
 
 LARGEST_FILE = 512 * 2**20
 
@@ -40,11 +40,8 @@ def outlines_for(plan: Plan, *, shapes: Mapping[tuple[str, str], ShapeFile]) -> 
     Raises:
         ContractError: If a file cannot be read.
     """
-    wanted = dict.fromkeys(
-        (each.spine, plan.dataset.spine(each.spine).levels[each.level_place(plan.dataset)])
-        for each in plan.statistics
-        if isinstance(each, AreaRate)
-    )
+    drawn = [(each, kind_of(each).outlined) for each in plan.statistics]
+    wanted = dict.fromkeys(of(each, plan.dataset) for each, of in drawn if of is not None)
     return {place: read_outlines(shapes[place]) for place in wanted if place in shapes}
 
 

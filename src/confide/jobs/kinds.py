@@ -1,15 +1,32 @@
-"""Every kind of job by name, and how its settings are read back, for verifiers."""
+"""Every kind of job, listed once, and how its settings are read back, for verifiers."""
 
 import json
 
-from confide.errors import ConfideError
+from confide.errors import ConfideError, ContractError
+from confide.jobs.kind import JobKind
 from confide.jobs.learning.dp_sgd import DPSGD
 from confide.jobs.learning.pate.job import Pate
 from confide.plans.canonical import Json, decode
 from confide.plans.job import Job
 from confide.statistics import NAMES
 
-KINDS: dict[str, type[Job]] = {"dp-sgd": DPSGD, "pate": Pate}
+
+def registered(*kinds: JobKind) -> tuple[JobKind, ...]:
+    """Return kinds of which no two have one name.
+
+    Raises:
+        ContractError: If two have.
+    """
+    if len({kind.name for kind in kinds}) != len(kinds):
+        raise ContractError("Two kinds of jobs have one name.")
+    return kinds
+
+
+KINDS = registered(
+    JobKind(spec=DPSGD, runner="confide.jobs.learning.module_training:ModuleTraining"),
+    JobKind(spec=Pate, runner="confide.jobs.learning.pate.job:Pate"),
+)
+"""In the order in which they are told."""
 
 
 def read_spec(kind: str, text: str) -> Job | None:
@@ -19,7 +36,7 @@ def read_spec(kind: str, text: str) -> Job | None:
         kind: Of the job.
         text: Its settings, as a plan holds them.
     """
-    known = KINDS.get(kind)
+    known = next((each.spec for each in KINDS if each.name == kind), None)
     if known is None:
         return None
     try:

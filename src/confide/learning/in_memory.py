@@ -18,6 +18,9 @@ from confide.rows.sources.object_cells import object_id
 
 ROWS, PATIENT, OUTCOME = "rows", "patient", "outcome"
 
+_NOBODYS = {"b": "booleans", "c": "complex numbers", "M": "moments", "m": "durations"}
+"""Kinds of types of NumPy of which no value is a person id."""
+
 
 def frame_of(
     table: Any,
@@ -47,7 +50,7 @@ def frame_of(
     for feature, values in zip(features, held, strict=True):
         found[feature.name] = _arrow(values, name=feature.name, text=bool(feature.labels))
     rows = len(found[features[0].name])
-    ids = None if patients is None else cells(patients).ravel()
+    ids = None if patients is None else _ids(patients)
     if any(len(values) != rows for values in (*beside.values(), *([] if ids is None else [ids]))):
         raise ContractError("Expected X, y and patients to have equally many rows.")
     for name, values in beside.items():
@@ -55,6 +58,17 @@ def frame_of(
     if ids is not None:
         found[PATIENT] = pa.array([identity(value) for value in ids], type=pa.string())
     return pa.table(found)
+
+
+def _ids(patients: Any) -> NDArray[Any]:
+    """Return the id of each row's patient; ContractError of a type that identifies nobody."""
+    found = np.asarray(cells(patients).ravel())
+    if found.dtype.kind in _NOBODYS:
+        raise ContractError(
+            f"patients holds {_NOBODYS[found.dtype.kind]}, which cannot identify a person.",
+            hint="Person ids are integers or text.",
+        )
+    return found
 
 
 def identity(value: Any) -> str | None:

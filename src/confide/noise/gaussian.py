@@ -24,10 +24,8 @@ References:
 """
 
 import math
-from fractions import Fraction
 
 from confide.errors import InvalidParameterError
-from confide.noise.discrete_gaussian import DiscreteGaussian
 
 _LARGEST_EPSILON = 500.0
 
@@ -89,37 +87,6 @@ def gaussian_delta(sigma: float, *, epsilon: float, sensitivity: float = 1.0) ->
     multiplier = sigma / sensitivity
     half, shift = 0.5 / multiplier, epsilon * multiplier
     return max(0.0, _normal(half - shift) - math.exp(epsilon) * _normal(-half - shift))
-
-
-def discrete_gaussian_delta(
-    noise: DiscreteGaussian, *, epsilon: float, sensitivity: int = 1
-) -> float:
-    """Return the exact δ of discrete Gaussian noise on one count at ``epsilon``.
-
-    δ is Σ (P[Z = z] − e^ε·P[Z = z + Δ]) over the z where it is positive, z > εσ²/Δ − Δ/2.
-
-    Args:
-        noise: One coordinate of it.
-        epsilon: At least 0.
-        sensitivity: Δ, the most one privacy unit moves the count.
-
-    Example:
-        The least σ of continuous noise for (2, 10⁻⁶) does not keep the promise on the integers:
-
-        >>> sigma = Fraction(analytic_sigma(2.0, delta=1e-6))
-        >>> noise = DiscreteGaussian(sigma_squared=sigma**2)
-        >>> round(discrete_gaussian_delta(noise, epsilon=2.0), 8)
-        1.1e-06
-    """
-    if sensitivity < 1 or not 0 <= epsilon <= _LARGEST_EPSILON:
-        raise InvalidParameterError(
-            f"Expected sensitivity ≥ 1 and 0 ≤ epsilon ≤ {_LARGEST_EPSILON:g}, got "
-            f"sensitivity={sensitivity}, epsilon={epsilon}."
-        )
-    edge = Fraction(epsilon) * noise.sigma_squared / sensitivity - Fraction(sensitivity, 2)
-    first = math.floor(edge) + 1
-    above, shifted = noise.cdf(-first), noise.cdf(-first - sensitivity)
-    return max(0.0, above - math.exp(epsilon) * shifted)
 
 
 def _normal(x: float) -> float:

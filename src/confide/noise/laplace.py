@@ -19,7 +19,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from confide.errors import InvalidParameterError
 from confide.noise.geometric import require_scale
 from confide.noise.half_width import allowed_miss
 from confide.privacy.loss import PureDP
@@ -92,24 +91,3 @@ class ContinuousLaplace:
             5.99
         """
         return -float(self.scale) * math.log(allowed_miss(level, coordinates=coordinates))
-
-
-def textbook_threshold(epsilon: Fraction, *, delta: Fraction) -> float:
-    """Return 1 + ln(1/(2δ))/ε: the key threshold of continuous Laplace noise, one key a person.
-
-    For comparison; integer noise has its own (``threshold.py``), which is larger.
-
-    Raises:
-        InvalidParameterError: If ``epsilon`` is not positive or ``delta`` not in (0, ½).
-
-    Example:
-        Rare diagnoses at ε = 1, δ = 10⁻⁵:
-
-        >>> round(textbook_threshold(Fraction(1), delta=Fraction("0.00001")), 3)  # persons
-        11.82
-    """
-    if epsilon <= 0 or not 0 < delta < Fraction(1, 2):
-        raise InvalidParameterError(
-            f"Expected epsilon > 0 and 0 < delta < 1/2, got epsilon={epsilon}, delta={delta}."
-        )
-    return 1 + math.log(1 / (2 * delta)) / float(epsilon)

@@ -53,18 +53,12 @@ from confide.plans.small_cells import counts_cells, mistakes_text
 from confide.privacy.amount import ATTO, NANO, decimal_text, split
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
-from confide.tables.aggregate import Aggregate, KeyedAggregate, MomentAggregate, ranked_length
 from confide.tables.bound_contributions import rows_per_unit
-from confide.tables.check_aggregate import check_aggregate
 from confide.tables.conditions import require_possible
-from confide.tables.degrees import DegreeAggregate
-from confide.tables.descent import DescentAggregate
 from confide.tables.expression import Holds
-from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All
-from confide.tables.pooled import PooledAggregate
-from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Keyed, OfCells, Ranked, check_aggregate
 
 LEAST_NANO = 1
 MOST_NANO = 1000 * NANO
@@ -100,33 +94,23 @@ def mechanism_for(question: Question, *, nano: int, atto: int, dataset: Dataset)
         )
     amount = Fraction(nano, NANO)
     sensitivity = question.sensitivity
-    match question.aggregate:
-        case KeyedAggregate(bounds=bounds):
-            return KeyThreshold(
-                epsilon=_epsilon(amount, dataset.measure),
-                delta=Fraction(atto, ATTO),
-                keys_per_person=rows_per_unit(bounds),
-                adjacency=dataset.adjacency,
-            )
-        case (
-            Aggregate()
-            | MomentAggregate()
-            | DegreeAggregate()
-            | DescentAggregate()
-            | PooledAggregate()
-            | FactorizedAggregate()
-        ):
-            return _additive(sensitivity, amount=amount, measure=dataset.measure)
-        case RankedCells() | RankedFeatures() as ranked:
-            return _choosing(
-                sensitivity,
-                size=ranked.size,
-                of=ranked_length(ranked, dataset=dataset),
-                amount=amount,
-                measure=dataset.measure,
-            )
-        case _:
-            assert_never(question.aggregate)
+    aggregate = question.aggregate
+    if isinstance(aggregate, Keyed):
+        return KeyThreshold(
+            epsilon=_epsilon(amount, dataset.measure),
+            delta=Fraction(atto, ATTO),
+            keys_per_person=rows_per_unit(aggregate.bounds),
+            adjacency=dataset.adjacency,
+        )
+    if isinstance(aggregate, Ranked):
+        return _choosing(
+            sensitivity,
+            size=aggregate.size,
+            of=aggregate.coordinates(dataset),
+            amount=amount,
+            measure=dataset.measure,
+        )
+    return _additive(sensitivity, amount=amount, measure=dataset.measure)
 
 
 def _additive(
@@ -230,7 +214,7 @@ def least_nano(ask: Ask, *, dataset: Dataset) -> int:
 
 
 def _atto(ask: Ask, questions: Sequence[Question], *, dataset: Dataset) -> int:
-    if not any(isinstance(question.aggregate, KeyedAggregate) for question in questions):
+    if not any(isinstance(question.aggregate, Keyed) for question in questions):
         return 0
     delta = ask.delta if ask.delta is not None else dataset.selection_delta / 10
     if delta <= 0:
@@ -267,7 +251,7 @@ def make_plan(asks: Sequence[Ask], *, study: Study, dataset: Dataset, nano: int 
         priced = _priced(questions, nano=amount, atto=atto, dataset=dataset)
         for question in questions:
             mechanism, part = priced[question.name]
-            keyed = isinstance(question.aggregate, KeyedAggregate)
+            keyed = isinstance(question.aggregate, Keyed)
             measurements.append(
                 Measurement(
                     statistic=ask.statistic.id,
@@ -300,7 +284,7 @@ def _check_spec(statistic: Statistic, *, dataset: Dataset) -> None:
         check_aggregate(aggregate, dataset=dataset)
         table = aggregate.relation.table
         require_explained_by_others(statistic, table=table, dataset=dataset)
-        axes = aggregate.axes if isinstance(aggregate, Aggregate | MomentAggregate) else ()
+        axes = aggregate.axes if isinstance(aggregate, OfCells) else ()
         held = tuple(axis.of for axis in axes if isinstance(axis, Holds))
         require_possible(All(of=(aggregate.relation.where, *held)), dataset=dataset)
         if not can_hold(aggregate.relation.where, dataset=dataset):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from confide.errors import ContractError
 from confide.plans.person_time import Per, step_of
 from confide.plans.public_numbers import PublicNumber, in_order
-from confide.tables.aggregate import cell_keys
+from confide.tables.cells import cell_keys
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Between, Predicate
 from confide.tables.known import where_told

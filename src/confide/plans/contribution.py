@@ -6,52 +6,19 @@ unit, one row is one unit and there is nothing to bound.
 """
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError, UnboundedError
 from confide.noise.set_selection import require_size
-from confide.plans.factorized import factorized_sensitivity
 from confide.plans.plan import Question
-from confide.privacy.adjacency import Adjacency
-from confide.privacy.sensitivity import Sensitivity
 from confide.privacy.unit import Entity
-from confide.tables.aggregate import (
-    MOST_CELLS,
-    Aggregate,
-    KeyedAggregate,
-    Measured,
-    MomentAggregate,
-    Ones,
-    cell_count,
-    moment_range,
-    value_range,
-)
-from confide.tables.bound_contributions import (
-    CellBound,
-    ContributionBounds,
-    OneEvent,
-    RowBound,
-    pooled_sensitivity,
-    sensitivity,
-)
-from confide.tables.check_descent import descent_sensitivity
-from confide.tables.degrees import DegreeAggregate, degree_sensitivity
-from confide.tables.descent import DescentAggregate
+from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import Expression
-from confide.tables.factorized import FactorizedAggregate
-from confide.tables.pooled import PooledAggregate
-from confide.tables.ranked import (
-    About,
-    RankedCells,
-    RankedFeatures,
-    moves,
-    reach_of_cells,
-    reach_of_features,
-)
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Measured, Ranked
 
 
 class Counted(enum.Enum):
@@ -221,103 +188,11 @@ def question(
         counted: What a row is called where rows are counted.
         weight: Share of the statistic's budget, relative to its other questions.
     """
-    match aggregate:
-        case DegreeAggregate():
-            moved = degree_sensitivity(aggregate, dataset=dataset)
-            return Question(
-                name=name, aggregate=aggregate, sensitivity=moved, weight=Fraction(weight)
-            )
-        case DescentAggregate():
-            moved = descent_sensitivity(aggregate, dataset=dataset)
-            return Question(
-                name=name, aggregate=aggregate, sensitivity=moved, weight=Fraction(weight)
-            )
-        case Aggregate(axes=axes, value=value):
-            values = value_range(value, dataset=dataset, counted=counted)
-            cells = cell_count(axes, dataset=dataset)
-        case MomentAggregate(axes=axes):
-            values = moment_range(aggregate, dataset=dataset)
-            cells = cell_count(axes, dataset=dataset)
-        case KeyedAggregate():
-            values = value_range(Ones(), dataset=dataset, counted=counted)
-            cells = MOST_CELLS  # any number: the keys are not public
-        case RankedCells():
-            values = value_range(Ones(), dataset=dataset, counted=counted)
-            cells = cell_count(aggregate.axes, dataset=dataset)
-        case RankedFeatures():
-            return Question(
-                name=name,
-                aggregate=aggregate,
-                sensitivity=_of_features(aggregate, dataset=dataset),
-                weight=Fraction(weight),
-            )
-        case PooledAggregate():
-            return _pooled_question(
-                name, aggregate, dataset=dataset, counted=counted, weight=Fraction(weight)
-            )
-        case FactorizedAggregate():
-            found = factorized_sensitivity(aggregate, dataset=dataset, counted=counted)
-            return Question(
-                name=name, aggregate=aggregate, sensitivity=found, weight=Fraction(weight)
-            )
-        case _:
-            assert_never(aggregate)
-    moved = sensitivity(
-        aggregate.bounds,
-        values=values,
-        cells=cells,
-        entity=dataset.unit.entity,
-        adjacency=dataset.adjacency,
-    )
-    if isinstance(aggregate, RankedCells):
-        moved = _with_reach(moved, size=aggregate.size, cells=cells, adjacency=dataset.adjacency)
-    return Question(name=name, aggregate=aggregate, sensitivity=moved, weight=Fraction(weight))
-
-
-def _with_reach(moved: Sensitivity, *, size: int, cells: int, adjacency: Adjacency) -> Sensitivity:
-    require_size(size, candidates=cells)
-    one, together = (
-        reach_of_cells(l1=moved.l1, linf=moved.linf, size=k, cells=cells, adjacency=adjacency)
-        for k in (1, size)
-    )
-    return replace(moved, reach=one, set_reach=together)
-
-
-def _of_features(ranked: RankedFeatures, *, dataset: Dataset) -> Sensitivity:
-    """Return how far one privacy unit moves the utilities of features, and sets of them."""
-    require_size(ranked.size, candidates=len(ranked.features))
-    each = moves(ranked, dataset=dataset)
-    where = {About.MEANS: "means", About.CENTRES: "centres of the bounds"}[ranked.about]
-    return Sensitivity(
-        l1=sum(each),
-        l2_squared=sum(m * m for m in each),
-        linf=max(each),
-        entity=dataset.unit.entity,
-        unit="1",
-        because=f"a product of feature and outcome about the {where}, scaled to equal widths, "
-        f"moves by at most {max(each)}; of two sets of {ranked.size}, one may rise and the other "
-        "fall [DMNS06, def. 3].",
-        reach=reach_of_features(each, size=1),
-        set_reach=reach_of_features(each, size=ranked.size),
-    )
-
-
-def _pooled_question(
-    name: str, aggregate: PooledAggregate, *, dataset: Dataset, counted: str, weight: Fraction
-) -> Question:
-    if (dataset.unit.entity is Entity.EVENT) != isinstance(aggregate.bounds, OneEvent):
-        raise ContractError(
-            f"Expected bounds that suit the privacy unit {dataset.unit.entity.value!r}."
-        )
+    if isinstance(aggregate, Ranked):
+        require_size(aggregate.size, candidates=aggregate.coordinates(dataset))
     return Question(
         name=name,
         aggregate=aggregate,
-        sensitivity=pooled_sensitivity(
-            aggregate.bounds,
-            weights=[aggregate.weight(group) for group in range(aggregate.size)],
-            merged=aggregate.size < len(aggregate.groups),
-            unit=counted,
-            adjacency=dataset.adjacency,
-        ),
-        weight=weight,
+        sensitivity=aggregate.sensitivity(dataset, counted=counted),
+        weight=Fraction(weight),
     )

@@ -24,7 +24,6 @@ from typing import TypeAlias, assert_never
 
 from confide.plans.plan import Measurement, Plan, Question, Statistic
 from confide.privacy.unit import Entity
-from confide.tables.aggregate import Aggregate, KeyedAggregate, Measured, parts
 from confide.tables.bound_contributions import (
     CellBound,
     ContributionBounds,
@@ -35,6 +34,7 @@ from confide.tables.bound_contributions import (
 from confide.tables.degrees import DegreeBounds, How
 from confide.tables.relation import constant_per_patient, domain
 from confide.tables.schema import Dataset, Table
+from confide.tables.shapes import Measured, OfCells, parts
 
 Bounds: TypeAlias = ContributionBounds | DegreeBounds
 PERSONS = "persons"
@@ -71,18 +71,14 @@ def groups_of_a_patient(aggregate: Measured, *, dataset: Dataset) -> float:
     """Return in how many groups the rows of one patient may lie; ∞ where keys are not public."""
     most = 1
     for part in parts(aggregate):
-        match part:
-            case KeyedAggregate():
-                return math.inf
-            case Aggregate(axes=axes, relation=relation):
-                varying = [
-                    domain(axis, dataset=dataset).size()
-                    for axis in axes
-                    if not constant_per_patient(axis, table=relation.table, dataset=dataset)
-                ]
-                most = max(most, math.prod(varying))
-            case _:
-                return math.inf
+        if not isinstance(part, OfCells):
+            return math.inf
+        varying = [
+            domain(axis, dataset=dataset).size()
+            for axis in part.axes
+            if not constant_per_patient(axis, table=part.relation.table, dataset=dataset)
+        ]
+        most = max(most, math.prod(varying))
     return most
 
 

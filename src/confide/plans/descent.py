@@ -36,8 +36,9 @@ from confide.plans.link import FARTHEST, STEPS
 from confide.plans.marginal import FEWEST, NODES, WEIGHTS, rare_start, started
 from confide.plans.newton import COEFFICIENT, Curvature, Steps, on_grid, symmetric
 from confide.plans.one_shot import discriminant
-from confide.tables.descent import RESIDUAL, SCORE_CUTS, UNIT, DescentAggregate, Family
+from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import Scale, scale_of
+from confide.tables.descent_terms import RESIDUAL, SCORE_CUTS, UNIT, Family
 from confide.tables.schema import Dataset
 
 Array: TypeAlias = NDArray[np.float64]

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from confide.plans.plan import Plan, Statistic
-from confide.tables.aggregate import Aggregate, MomentAggregate
 from confide.tables.expression import BinOf, Expression, Holds, OrMissing
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate, expressions
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
+from confide.tables.shapes import OfCells
 
 Known: TypeAlias = Mapping[Expression, tuple[int, int] | None]
 """Between which canonical integers an expression is; None: it is NULL."""
@@ -45,7 +45,7 @@ def _notes(plan: Plan, statistic: Statistic) -> Iterator[str]:
     for asked in plan.of(statistic.id):
         aggregate = asked.aggregate
         relation = aggregate.relation
-        axes = aggregate.axes if isinstance(aggregate, Aggregate | MomentAggregate) else ()
+        axes = aggregate.axes if isinstance(aggregate, OfCells) else ()
         for axis in axes:
             empty = _empty_labels(axis, relation.where, dataset=dataset)
             if empty:

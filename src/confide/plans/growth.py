@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from confide.plans.canonical import digest
 from confide.plans.plan import Plan
-from confide.tables.factorized import FactorizedAggregate
+from confide.tables.shapes import Growing
 
 
 def grown_to(plan: Plan) -> int | None:
@@ -24,11 +24,19 @@ def grown_to(plan: Plan) -> int | None:
     match plan.measurements:
         case (measurement,):
             aggregate = measurement.aggregate
-            if isinstance(aggregate, FactorizedAggregate) and aggregate.until is not None:
+            if isinstance(aggregate, Growing) and aggregate.until is not None:
                 return aggregate.published(plan.dataset)
         case _:
             pass
     return None
+
+
+def horizon(plan: Plan) -> int:
+    """Return how many periods a growing plan is charged for, published or not; 0 of another."""
+    for measurement in plan.measurements:
+        if isinstance(measurement.aggregate, Growing):
+            return measurement.aggregate.length(plan.dataset)
+    return 0
 
 
 def growing_question(plan: Plan) -> str:

@@ -15,7 +15,7 @@ import enum
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from confide.errors import ContractError, UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -29,19 +29,8 @@ from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
-from confide.tables.aggregate import (
-    Aggregate,
-    KeyedAggregate,
-    MomentAggregate,
-)
-from confide.tables.degrees import DegreeAggregate
-from confide.tables.descent import DescentAggregate
-from confide.tables.factorized import FactorizedAggregate
-from confide.tables.pooled import PooledAggregate
-from confide.tables.ranked import RankedCells, RankedFeatures
+from confide.tables.shapes import OfPersons, Shared
 
-MOST_PERIODS = 512
-"""Squares of longer running sums take a table of all pairs of periods: everybody pays in full."""
 _WIDEST = 60
 _UNITS = FEMTO // NANO
 
@@ -139,14 +128,9 @@ def _require_patients(plan: Plan) -> None:
             hint="Write protects: {unit: patient, ...}, or enforce: plan in the policy.",
         )
     for each in plan.measurements:
-        match each.aggregate:
-            case DegreeAggregate():
-                problem = "A contact belongs to two persons, so nobody's own part of it is known."
-            case DescentAggregate():
-                problem = "A model is fitted in rounds, so nobody's own part of it is known before."
-            case _:
-                continue
-        raise ContractError(problem, hint="Ask for it under a policy with enforce: plan.")
+        if isinstance(each.aggregate, Shared):
+            hint = "Ask for it under a policy with enforce: plan."
+            raise ContractError(each.aggregate.shared, hint=hint)
 
 
 def _individual(measurement: Measurement, *, plan: Plan) -> IndividualLoss:
@@ -183,14 +167,7 @@ def rate_of(each: Fraction, *, largest: int, most: int) -> Rate:
 
 def _has_own_norm(measurement: Measurement, *, norm: Norm, plan: Plan) -> bool:
     """Return whether the vector that is noised is a sum of patients' own, whose norm is known."""
-    match measurement.aggregate:
-        case Aggregate() | MomentAggregate() | PooledAggregate():
-            return True
-        case FactorizedAggregate() as running:
-            return norm is not Norm.L2_SQUARED or running.length(plan.dataset) <= MOST_PERIODS
-        case KeyedAggregate() | RankedCells() | RankedFeatures():
-            return False
-        case DegreeAggregate() | DescentAggregate():  # refused before
-            return False
-        case _:
-            assert_never(measurement.aggregate)
+    aggregate = measurement.aggregate
+    if not isinstance(aggregate, OfPersons):
+        return False
+    return norm is not Norm.L2_SQUARED or aggregate.has_square(plan.dataset)

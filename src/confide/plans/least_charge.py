@@ -14,27 +14,10 @@ from typing import assert_never
 from confide.errors import ContractError
 from confide.plans.individual import Norm, OwnLoss, WholeLoss, individual_losses
 from confide.plans.plan import Measurement, Plan
-from confide.tables.aggregate import (
-    Aggregate,
-    KeyedAggregate,
-    Measured,
-    MomentAggregate,
-    Ones,
-    Plain,
-    Value,
-    moment_range,
-    reads,
-)
-from confide.tables.degrees import DegreeAggregate
-from confide.tables.descent import DescentAggregate
 from confide.tables.expression import Expression, Holds, OrMissing, QualityOf
-from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All, Between, Everything, Predicate
-from confide.tables.pooled import PooledAggregate
-from confide.tables.ranked import RankedCells, RankedFeatures
-from confide.tables.relation import Relation, domain
 from confide.tables.schema import Dataset
-from confide.tables.square_root import coefficients
+from confide.tables.shapes import OfPersons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +58,10 @@ def least_charges(plan: Plan) -> tuple[LeastCharge, ...]:
 
 def _smallest(loss: OwnLoss, *, dataset: Dataset) -> int:
     """Return the smallest norm, not 0, of a patient's own vector; or less."""
-    least, coordinates = _least_moved(loss.measurement.aggregate, dataset=dataset)
+    aggregate = loss.measurement.aggregate
+    if not isinstance(aggregate, OfPersons):
+        raise ContractError("Nobody's own part of this vector is known.")
+    least, coordinates = aggregate.least_moved(dataset)
     match loss.norm:
         case Norm.L1:
             return least
@@ -87,83 +73,18 @@ def _smallest(loss: OwnLoss, *, dataset: Dataset) -> int:
             assert_never(loss.norm)
 
 
-def _least_moved(aggregate: Measured, *, dataset: Dataset) -> tuple[int, int]:
-    """Return the least L1 size of a vector that is not 0, and in how many coordinates it may be."""
-    match aggregate:
-        case Aggregate(value=value):
-            return _least_value(value, dataset=dataset), 1
-        case MomentAggregate(degree=degree):
-            return max(1, moment_range(aggregate, dataset=dataset).magnitude), degree + 1
-        case PooledAggregate(of=inner):
-            lightest = min(aggregate.weights, default=1)
-            return lightest * _least_value(inner.value, dataset=dataset), 1
-        case FactorizedAggregate():  # a row of the last time moves that time alone
-            return coefficients(aggregate.length(dataset))[0], 1
-        case _:
-            raise ContractError("Nobody's own part of this vector is known.")
-
-
-def _least_value(value: Value, *, dataset: Dataset) -> int:
-    """Return the least that a kept row adds, if it adds anything, in canonical integers."""
-    match value:
-        case Plain(of=expression):
-            known = domain(expression, dataset=dataset)
-            return max(known.lower, -known.upper, 1)
-        case _:
-            return 1
-
-
 def _goes_with(other: Measurement, counted: Measurement) -> bool:
     """Return whether whoever has a row in ``counted`` is certain to move ``other`` as well."""
     there, here = other.aggregate, counted.aggregate
-    if not _moves_always(there) or _relation(there).table != _relation(here).table:
+    moves = isinstance(there, OfPersons) and there.moves_always
+    if not moves or there.relation.table != here.relation.table:
         return False
     asked = {
-        *_parts(_relation(there).where),
-        *(Between(of=each) for each in _read(there) if not _is_always_known(each)),
+        *_parts(there.relation.where),
+        *(Between(of=each) for each in there.reads if not _is_always_known(each)),
     }
-    known = {*_parts(_relation(here).where), *(Between(of=each) for each in _read(here))}
+    known = {*_parts(here.relation.where), *(Between(of=each) for each in here.reads)}
     return asked <= known
-
-
-def _moves_always(aggregate: Measured) -> bool:
-    """Return whether every row that is kept moves the vector, and none takes back another."""
-    match aggregate:
-        case Aggregate(value=value):
-            return isinstance(value, Ones)
-        case MomentAggregate():
-            return True
-        case PooledAggregate(of=inner):
-            return isinstance(inner.value, Ones)
-        case FactorizedAggregate(inner=inner, until=until):
-            return until is None and isinstance(inner.value, Ones)
-        case _:
-            return False
-
-
-def _relation(aggregate: Measured) -> Relation:
-    match aggregate:
-        case DegreeAggregate() | DescentAggregate():  # refused before
-            raise ContractError("Nobody's own part of this vector is known.")
-        case _:
-            return aggregate.relation
-
-
-def _read(aggregate: Measured) -> tuple[Expression, ...]:
-    """Return what must be known of a row that is kept, beside what the filter says."""
-    match aggregate:
-        case Aggregate(axes=axes, value=value):
-            return (*axes, *reads(value))
-        case MomentAggregate(axes=axes, of=of, missing=missing):
-            return axes if missing else (*axes, of)
-        case PooledAggregate(axes=axes) | FactorizedAggregate(axes=axes):
-            return axes
-        case RankedCells(axes=axes) | RankedFeatures(axes=axes):
-            return axes
-        case KeyedAggregate() | DegreeAggregate() | DescentAggregate():
-            return ()
-        case _:
-            assert_never(aggregate)
 
 
 def _parts(where: Predicate) -> tuple[Predicate, ...]:

@@ -42,7 +42,8 @@ from numpy.typing import NDArray
 from confide.plans.classes import by_class, pairs, spread_out
 from confide.plans.descent import Array, Walk
 from confide.plans.link import mean, variance
-from confide.tables.descent import UNIT, DescentAggregate, Family, terms
+from confide.tables.descent import DescentAggregate
+from confide.tables.descent_terms import UNIT, Family, terms
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 

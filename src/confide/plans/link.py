@@ -16,7 +16,7 @@ from typing import TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.tables.descent import RESIDUAL, ROOT, Family
+from confide.tables.descent_terms import RESIDUAL, ROOT, Family
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from confide.plans.classes import basis, by_class, gaussian_shares, joined
 from confide.plans.link import mean, variance
-from confide.tables.descent import DescentAggregate, Family
+from confide.tables.descent import DescentAggregate
+from confide.tables.descent_terms import Family
 
 Array: TypeAlias = NDArray[np.float64]
 

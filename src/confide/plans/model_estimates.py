@@ -7,8 +7,9 @@ from fractions import Fraction
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.intervals import Component, quantile, variance
 from confide.plans.model_fit import DROWNED, Fit
-from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate, Term
+from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import Scale
+from confide.tables.descent_terms import RESIDUAL, UNIT, Term
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset, Domain
 

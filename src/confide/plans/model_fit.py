@@ -20,8 +20,9 @@ import numpy as np
 from confide.plans.classes import against, basis
 from confide.plans.descent import Array, Walk, walk, weight_of
 from confide.plans.level_events import Believed, Flags, believed, believed_classes
-from confide.tables.descent import UNIT, DescentAggregate, Family
+from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import Scale
+from confide.tables.descent_terms import UNIT, Family
 from confide.tables.schema import Dataset
 
 _FARTHEST = 3.0  # of its error, that the last step may go

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from confide.plans.classes import spread_out
 from confide.plans.shrinkage import dispersion, of_all, of_each, pooled
-from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate, Family
+from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import Scale
+from confide.tables.descent_terms import RESIDUAL, UNIT, Family
 
 Array: TypeAlias = NDArray[np.float64]
 

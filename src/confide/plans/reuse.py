@@ -18,7 +18,7 @@ References:
         https://doi.org/10.1561/0400000042
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -32,11 +32,16 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Measurement, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.plans.sums import NoisySum, Summable, averaged, repeated
-from confide.tables.aggregate import Aggregate
 from confide.tables.cell_sums import CellSums, cell_sums
+from confide.tables.expression import Expression
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Measured, Sums, parts
+from confide.tables.value import reads
 
 _MOST_REASONS = 3
+_MOMENTS = (
+    "means and other moments answer the same groups, rows and bounds alone: no cells are added"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +67,13 @@ class Same:
         statistic: What is asked.
         of: The earlier measurement of each question, in order.
         unread: Entries that measured one of its questions too, with no less noise.
+        otherwise: Entries with sums or moments of its value in other groups, rows or bounds.
     """
 
     statistic: Statistic
     of: tuple[tuple[str, Earlier], ...]
     unread: tuple[int, ...] = ()
+    otherwise: tuple[int, ...] = ()
 
     @property
     def sources(self) -> tuple[Earlier, ...]:
@@ -145,7 +152,11 @@ def answer(statistic: Statistic, earlier: Sequence[Earlier], *, dataset: Dataset
             statistic=statistic,
             of=tuple((name, each) for name, each in found.items() if each is not None),
             unread=_unread(questions, earlier, read=tuple(found.values())),
+            otherwise=tuple(sorted({each.entry for each in _otherwise(questions, earlier)})),
         )
+    for each in _otherwise(questions, earlier):
+        name = f"{each.measurement.statistic!r} of entry {each.entry}"
+        reasons[f"of {name}, {_MOMENTS}"] = None
     if len(missing) < len(questions):
         reasons = {f"measured before, but not: {', '.join(missing)}": None, **reasons}
     told = "; ".join(list(reasons)[:_MOST_REASONS]) or "nothing published measured it"
@@ -169,6 +180,22 @@ def _unread(
     return tuple(sorted(same - {each.entry for each in read if each is not None}))
 
 
+def _otherwise(questions: Sequence[Question], earlier: Sequence[Earlier]) -> Iterator[Earlier]:
+    """Yield sums and moments of a value that is asked for, in other groups, rows or bounds."""
+    asked = [question.aggregate for question in questions]
+    values = {of for aggregate in asked for of in _read(aggregate)}
+    for each in earlier:
+        aggregate = each.measurement.aggregate
+        if aggregate not in asked and values & _read(aggregate):
+            yield each
+
+
+def _read(aggregate: Measured) -> frozenset[Expression]:
+    """Return the numbers of which sums, means or other moments are formed; none of counts."""
+    plain = (part for part in parts(aggregate) if isinstance(part, Sums))
+    return frozenset(of for part in plain for of in reads(part.value))
+
+
 def _terms(
     question: Question,
     earlier: Sequence[Earlier],
@@ -180,7 +207,7 @@ def _terms(
     asked, terms = question.aggregate, list[tuple[Earlier, CellSums | None]]()
     for each in earlier:
         published = each.measurement.aggregate
-        if not isinstance(asked, Aggregate) or not isinstance(published, Aggregate):
+        if not isinstance(asked, Sums) or not isinstance(published, Sums):
             continue
         if not isinstance(each.measurement.mechanism, DiscreteLaplace | DiscreteGaussian):
             continue

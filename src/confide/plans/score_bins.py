@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.tables.descent import SCORE_BINS, SCORE_CUTS
+from confide.tables.descent_terms import SCORE_BINS, SCORE_CUTS
 
 Array: TypeAlias = NDArray[np.float64]
 Stretch: TypeAlias = tuple[float, float]

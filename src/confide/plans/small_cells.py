@@ -33,9 +33,10 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.estimates import Estimate
 from confide.plans.house_rule import HouseRule
 from confide.plans.plan import Measurement, Noisy, Study
-from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, cell_keys, moment_range
+from confide.tables.cells import cell_keys
 from confide.tables.expression import Expression, Holds
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Counting, OfCells
 
 FLAG = "small cell"
 COUNTED = ("persons", "rows")
@@ -126,8 +127,8 @@ def counts_cells(measurement: Measurement) -> bool:
     """Return whether a measurement is of counts of persons or rows, with one noise in each cell."""
     aggregate = measurement.aggregate
     return (
-        isinstance(aggregate, Aggregate)
-        and isinstance(aggregate.value, Ones)
+        isinstance(aggregate, Counting)
+        and aggregate.counts
         and isinstance(measurement.mechanism, DiscreteLaplace | DiscreteGaussian)
     )
 
@@ -145,24 +146,18 @@ def _measured(
 ) -> Iterator[Key]:
     """Yield the cells in which a measured count is small: numerator, complement or denominator."""
     for measurement, noisy in measured:
-        if not isinstance(noisy, tuple):
+        aggregate = measurement.aggregate
+        if not isinstance(noisy, tuple) or not isinstance(aggregate, OfCells):
             continue
-        match measurement.aggregate:
-            case Aggregate(value=Ones(), axes=axes):
-                keys = cell_keys(axes, dataset=dataset)
-                for key, count in zip(keys, noisy, strict=True):
-                    if count < rule.least:
-                        yield _line(key, axes)
-            case MomentAggregate(axes=axes) as moments:
-                worth = moment_range(moments, dataset=dataset).magnitude
-                keys = cell_keys(axes, dataset=dataset)
-                width = len(noisy) // len(keys)
-                for place, key in enumerate(keys):
-                    total = sum(noisy[place * width : (place + 1) * width])
-                    if Fraction(total, worth) < rule.least:
-                        yield _line(key, axes)
-            case _:
-                pass
+        worth = aggregate.worth(dataset)
+        if worth is None:
+            continue
+        keys = cell_keys(aggregate.axes, dataset=dataset)
+        width = len(noisy) // len(keys)
+        for place, key in enumerate(keys):
+            total = sum(noisy[place * width : (place + 1) * width])
+            if Fraction(total, worth) < rule.least:
+                yield _line(key, aggregate.axes)
 
 
 def _line(key: Key, axes: Sequence[Expression]) -> Key:

@@ -26,9 +26,8 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.events import mechanism_loss
 from confide.plans.plan import Measurement, Plan
 from confide.privacy.amount import ATTO, NANO
-from confide.tables.aggregate import KeyedAggregate, ranked_length
 from confide.tables.bound_contributions import rows_per_unit
-from confide.tables.ranked import RankedCells, RankedFeatures
+from confide.tables.shapes import Keyed, Ranked
 
 
 def asks_what_it_states(plan: Plan) -> bool:
@@ -82,19 +81,23 @@ def _loses_more(measurement: Measurement, *, plan: Plan) -> bool:
 
 def _suits(measurement: Measurement, *, plan: Plan) -> bool:
     """Return whether the mechanism is one for what is measured, with its bounds and candidates."""
-    match measurement.mechanism, measurement.aggregate:
-        case KeyThreshold() as rule, KeyedAggregate(bounds=bounds):
+    aggregate = measurement.aggregate
+    match measurement.mechanism:
+        case KeyThreshold() as rule:
             return (
-                rule.delta <= Fraction(measurement.atto, ATTO)
-                and rule.keys_per_person >= rows_per_unit(bounds)
+                isinstance(aggregate, Keyed)
+                and rule.delta <= Fraction(measurement.atto, ATTO)
+                and rule.keys_per_person >= rows_per_unit(aggregate.bounds)
                 and rule.adjacency is plan.dataset.adjacency
             )
-        case (SetSelection() | Peeling()) as choice, (RankedCells() | RankedFeatures()) as ranked:
-            candidates = ranked_length(ranked, dataset=plan.dataset)
-            same = (choice.size, choice.candidates) == (ranked.size, candidates)
-            return same and measurement.atto >= 0
-        case (DiscreteLaplace() | DiscreteGaussian(), aggregate):
-            chosen = isinstance(aggregate, KeyedAggregate | RankedCells | RankedFeatures)
-            return measurement.atto >= 0 and not chosen
+        case SetSelection() | Peeling() as choice:
+            return (
+                isinstance(aggregate, Ranked)
+                and choice.size == aggregate.size
+                and choice.candidates == aggregate.coordinates(plan.dataset)
+                and measurement.atto >= 0
+            )
+        case DiscreteLaplace() | DiscreteGaussian():
+            return measurement.atto >= 0 and not isinstance(aggregate, Keyed | Ranked)
         case _:
             return False

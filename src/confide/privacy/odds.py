@@ -149,34 +149,6 @@ def membership_advantage(loss: PureDP | ApproxDP) -> float:
     return min(1.0, _float_up((factor - 1 + 2 * _delta(loss)) / (factor + 1)))
 
 
-def gaussian_advantage(mu: float) -> float:
-    """Return 2Φ(μ/2) − 1, the membership advantage of μ-Gaussian DP, rounded up.
-
-    Args:
-        mu: Sensitivity ÷ standard deviation of the noise.
-
-    Example:
-        Gaussian noise of ten persons on a count of patients:
-
-        >>> round(gaussian_advantage(0.1), 4)
-        0.0399
-    """
-    if not mu >= 0:
-        raise InvalidParameterError(f"Expected mu ≥ 0, got mu={mu}.")
-    return min(1.0, math.nextafter(math.erf(mu / math.sqrt(8)) * (1 + 1e-15), math.inf))
-
-
-def expected_log_odds(loss: PureDP) -> float:
-    """Return ε·tanh(ε/2), the most that the log-odds move on average, in nats, rounded up.
-
-    Example:
-        >>> round(expected_log_odds(PureDP(epsilon=Fraction("0.5"))), 4)
-        0.1225
-    """
-    factor = _factor(loss.epsilon)
-    return _float_up(loss.epsilon * (factor - 1) / (factor + 1))
-
-
 def require_sayable(epsilon: Fraction) -> None:
     """Refuse a loss whose odds no certificate can state.
 

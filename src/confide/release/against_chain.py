@@ -28,9 +28,11 @@ from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.regular_file import read_text
 from confide.release.against_sources import sources_in_heads, sources_in_rows
 from confide.release.checks import Check
+from confide.release.lost_charge import WENT_ON, lost_in_rows
 from confide.release.verify_reuse import is_reuse
+from confide.release.withheld import withheld_in_rows
 
-ROTATED, WENT_ON = "key-rotated", "unfrozen"
+ROTATED = "key-rotated"
 
 
 def read_chain(path: Path) -> tuple[tuple[Event, ...], tuple[SignedHead, ...]]:
@@ -94,13 +96,11 @@ def chain_checks(
     if rows:
         problem = _unlinked(rows)
         yield Check(name="chain", holds=not problem, detail=problem)
-        problem = _row_problem(certificate, accounting, rows=rows)
-        yield Check(name="ledger row", holds=not problem, detail=problem)
+        yield from _of_row(certificate, accounting, rows=rows)
         yield from _identity(accounting, rows=rows)
     if heads:
         said = (accounting.get("entry"), accounting.get("hash"))
-        problem = _head_problem(*said, heads=heads, key=key)
-        yield Check(name="signed head", holds=not problem, detail=problem)
+        yield _of_head(*said, heads=heads, key=key, name="signed head")
 
 
 def _sources(
@@ -116,8 +116,8 @@ def _sources(
         yield Check(name="chain", holds=not problem, detail=problem)
         yield from sources_in_rows(certificate, rows=rows, pinned=pinned)
     if heads:
-        problem_of = functools.partial(_head_problem, heads=heads, key=key)
-        yield from sources_in_heads(certificate, problem=problem_of)
+        check = functools.partial(_of_head, heads=heads, key=key)
+        yield from sources_in_heads(certificate, check=check)
 
 
 def _identity(accounting: Json, *, rows: Sequence[Event]) -> Iterator[Check]:
@@ -143,7 +143,23 @@ def _unlinked(rows: Sequence[Event]) -> str:
     return ""
 
 
-def _row_problem(certificate: Json, accounting: Json, *, rows: Sequence[Event]) -> str:
+def _of_row(certificate: Json, accounting: Json, *, rows: Sequence[Event]) -> Iterator[Check]:
+    """Compare a certificate with its row, or say by which row the ledger went on without it."""
+    entry, digest = accounting.get("entry"), accounting.get("hash")
+    lost = lost_in_rows(rows, entry=entry, digest=digest)
+    if lost is not None and lost.whole:
+        yield Check(name="ledger row", holds=True, detail=lost.told(), caution=True)
+        return
+    problem = _row_problem(certificate, accounting, rows=rows, answered=lost is None)
+    told = lost.told() if lost is not None and not problem else problem
+    yield Check(name="ledger row", holds=not problem, detail=told, caution=lost is not None)
+    if not problem:
+        yield from withheld_in_rows(entry, rows=rows)
+
+
+def _row_problem(
+    certificate: Json, accounting: Json, *, rows: Sequence[Event], answered: bool
+) -> str:
     number = accounting.get("entry")
     row = next((each for each in rows if each.number == number), None)
     if row is None:
@@ -158,7 +174,7 @@ def _row_problem(certificate: Json, accounting: Json, *, rows: Sequence[Event]) 
         return f"row {number} cannot be read"
     if wrong:
         return f"{wrong} is not what row {number} says (the ledger was charged otherwise)"
-    if stored != [accounting.get("payload-sha256")]:
+    if stored != ([accounting.get("payload-sha256")] if answered else []):
         return "accounting.payload-sha256 is not the answer that the ledger stored"
     return ""
 
@@ -188,6 +204,31 @@ def _charge(charge: Json) -> Json:
     return {"scope": charge["scope"], **amounts, **named}
 
 
+def _of_head(
+    entry: Json, stated: Json, *, heads: Sequence[SignedHead], key: str, name: str
+) -> Check:
+    """Return whether a signed head vouches for an entry with its hash, in rows since lost too."""
+    problem = _head_problem(entry, stated, heads=heads, key=key)
+    row = _lost_head(entry, stated, heads=heads, key=key) if problem else None
+    if row is None:
+        return Check(name=name, holds=not problem, detail=problem)
+    told = f"its row was lost later; the ledger went on without it, in row {row}"
+    return Check(name=name, holds=True, detail=f"{told}. What it charged counts", caution=True)
+
+
+def _lost_head(entry: Json, stated: Json, *, heads: Sequence[SignedHead], key: str) -> int | None:
+    """Return the row by which the issuer went on without one whose head they signed."""
+    keys = (key.partition(":")[2],)
+    found = [
+        place
+        for place, each in enumerate(heads)
+        if (each.number, each.hash) == (entry, stated) and is_signed(each, keys=keys)
+    ]
+    after = heads[found[-1] :] if found else ()
+    went = (each for each in after if each.kind == WENT_ON and each.number <= after[0].number)
+    return next((each.number for each in went if is_signed(each, keys=(each.key,))), None)
+
+
 def _head_problem(entry: Json, stated: Json, *, heads: Sequence[SignedHead], key: str) -> str:
     """Return what is wrong with the head of an entry that should have a hash; "" if nothing is."""
     named = [place for place, each in enumerate(heads) if each.number == entry]
@@ -195,7 +236,10 @@ def _head_problem(entry: Json, stated: Json, *, heads: Sequence[SignedHead], key
         return f"no head has the number {entry}"
     place = named[-1]  # of lines of rows that were lost, and of those in their place, the newest
     if heads[place].hash != stated:
-        return "accounting.hash is not that of the signed head: it is of another history"
+        return (
+            "accounting.hash is not that of the signed head: it is of another history, or the copy "
+            "of the anchor is older than a loss of rows that was accepted: take a newer one"
+        )
     if not _is_issuers(heads[place:], key=key.partition(":")[2]):
         return "the head is not signed by the issuer of the certificate, or a key that it replaced"
     return ""

@@ -8,6 +8,7 @@ who holds them, and is printed nowhere else.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from confide.budget.ledger import Entry, Ledger, State
@@ -20,7 +21,9 @@ from confide.release.checks import Check, ledger_of
 from confide.release.commitment import opening_of, published, snapshot_digest
 from confide.release.job_answer import stored_study
 from confide.release.lines import differences
+from confide.release.lost_charge import LostCharge, lost_in_ledger
 from confide.release.verify_reuse import is_reuse
+from confide.release.withheld import withheld_in_ledger
 from confide.rows.sources.fingerprint import SourceState
 
 
@@ -56,17 +59,33 @@ def ledger_checks(
         named = ledger_of(certificate) or "without id"
         detail = f"is of ledger {named}; this one is {entry.ledger or 'without id'}"
         yield Check(name="ledger", holds=False, detail=detail)
-    if entry is None:
+    said = certificate["accounting"]
+    known = {"number": said.get("entry"), "digest": said.get("hash")}
+    lost = lost_in_ledger(entry, **known, ledger=ledger)
+    if lost is None and entry is None:
         detail = "the ledger has no such entry: it is of another history, or of rows that were lost"
         yield Check(name="ledger row", holds=False, detail=detail)
         return
-    said, true = certificate["accounting"], accounting_of(entry)
-    yield _against("ledger row", said, true, line="accounting")
-    yield _authority(certificate, entry=entry, ledger=ledger)
-    yield _snapshot(certificate, entry=entry, folder=folder, state=state)
+    if lost is not None and (lost.whole or entry is None):
+        yield Check(name="ledger row", holds=True, detail=lost.told(), caution=True)
+    elif entry is not None:
+        yield _row(said, entry=entry, lost=lost)
+        yield _authority(certificate, entry=entry, ledger=ledger)
+        yield from withheld_in_ledger(entry.number, ledger=ledger)
+    yield _snapshot(certificate, digest=said["hash"], folder=folder, state=state)
     later = superseding(ledger, lineage=lineage).get(str(certificate.get("id")))
     detail = f"superseded by {later}" if later else ""
-    yield Check(name="latest version", holds=True, detail=detail)
+    yield Check(name="latest version", holds=True, detail=detail, caution=bool(later))
+
+
+def _row(said: Json, *, entry: Entry, lost: LostCharge | None) -> Check:
+    """Compare what a certificate says of its row with it, but for an answer whose row was lost."""
+    true = accounting_of(entry)
+    if lost is None:
+        return _against("ledger row", said, true, line="accounting")
+    true |= {"payload-sha256": said.get("payload-sha256")}
+    check = _against("ledger row", said, true, line="accounting")
+    return replace(check, detail=lost.told(), caution=True) if check.holds else check
 
 
 def _authority(certificate: Json, *, entry: Entry, ledger: Ledger) -> Check:
@@ -87,11 +106,34 @@ def _against(name: str, said: Json, true: Json, *, line: str) -> Check:
 
 
 def payload_of(certificate: Json, *, ledger: Ledger, lineage: str) -> bytes | None:
-    """Return the noisy payload that the ledger stored for a certificate; None if withheld."""
+    """Return the noisy payload that the ledger stored for a certificate; None if withheld.
+
+    None, too, of a certificate that names another row than the ledger has: it is of other numbers.
+    """
     entry = _entry(certificate, ledger=ledger, lineage=lineage)
     if entry is None or not entry.payload_sha256 or entry.withheld:
         return None
+    if entry.hash != certificate["accounting"].get("hash"):
+        return None
     return ledger.stored(entry.number).payload
+
+
+def why_no_payload(certificate: Json, *, ledger: Ledger, lineage: str) -> str:
+    """Return why :func:`payload_of` has none for a certificate."""
+    entry = _entry(certificate, ledger=ledger, lineage=lineage)
+    accounting = certificate.get("accounting")
+    said = accounting if isinstance(accounting, dict) else {}
+    if entry is not None and entry.hash == said.get("hash"):
+        for check in withheld_in_ledger(entry.number, ledger=ledger):
+            return f"the answer of entry {entry.number} was {check.detail}"
+    lost = lost_in_ledger(entry, number=said.get("entry"), digest=said.get("hash"), ledger=ledger)
+    if lost is not None:
+        return f"of entry {said.get('entry')} {lost.told()}"
+    named = ledger_of(certificate) or "without id"
+    return (
+        f"this ledger has no entry {said.get('entry')} as the certificate names it, which is of "
+        f"ledger {named}"
+    )
 
 
 def superseding(ledger: Ledger, *, lineage: str) -> Mapping[str, str]:
@@ -119,9 +161,9 @@ def _entry(certificate: Json, *, ledger: Ledger, lineage: str) -> Entry | None:
     return found if found is not None and found.lineage == lineage else None
 
 
-def _snapshot(certificate: Json, *, entry: Entry, folder: Path, state: SourceState) -> Check:
+def _snapshot(certificate: Json, *, digest: str, folder: Path, state: SourceState) -> Check:
     stated = certificate["data"].get("commitment")
-    opening = opening_of(folder, entry=entry.hash)
+    opening = opening_of(folder, entry=digest)
     if stated is None:
         return Check(name="snapshot", holds=opening is None, detail="nothing was committed to")
     if opening is None:

@@ -6,14 +6,24 @@ the SHA-256 of its answer, and each must be in the history that the reader has.
 *Privacy:* reads what the ledger published, and digests.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from confide.budget.chain import Event
 from confide.budget.ledger import Entry, Ledger
 from confide.errors import UnknownNameError
 from confide.plans.canonical import Json
 from confide.release.checks import Check
+from confide.release.lost_charge import LostCharge, lost_in_ledger, lost_in_rows
+from confide.release.withheld import withheld_in_ledger, withheld_in_rows
+
+
+class HeadCheck(Protocol):
+    """Whether the signed head of an entry has the hash that a certificate says."""
+
+    def __call__(self, entry: int, stated: str, *, name: str) -> Check:
+        """Return the check, under a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +63,9 @@ def sources_in_ledger(
         lineage: Of the data set.
         pinned: Id of the ledger that the reader knows; None when there is none.
     """
-    yield from _each(certificate, lambda each: _entry_problem(each, ledger, lineage=lineage))
+    for each in named_sources(certificate):
+        yield from _in_ledger(each, ledger, lineage=lineage)
+    yield from _none(certificate)
     found = (_entry(each.entry, ledger) for each in named_sources(certificate))
     yield from _pinned(next((e.ledger for e in found if e is not None), ""), pinned=pinned)
 
@@ -64,29 +76,46 @@ def sources_in_rows(
     """Yield whether every source is a row of a chain, with this answer; ``rows`` are linked."""
     data = certificate.get("data")
     lineage = data.get("lineage") if isinstance(data, dict) else None
-    yield from _each(certificate, lambda each: _row_problem(each, rows, lineage=lineage))
+    for each in named_sources(certificate):
+        yield from _in_rows(each, rows, lineage=lineage)
+    yield from _none(certificate)
     yield from _pinned(_id_of(rows), pinned=pinned)
 
 
-def sources_in_heads(certificate: Json, *, problem: Callable[[int, str], str]) -> Iterator[Check]:
+def sources_in_heads(certificate: Json, *, check: HeadCheck) -> Iterator[Check]:
     """Yield whether a signed head vouches for every source.
 
     Args:
         certificate: Of a release made of others.
-        problem: Returns what is wrong with the head of an entry that should have a hash; "" if
-            nothing is.
+        check: Returns whether the head of an entry has the hash that it should.
     """
     for each in named_sources(certificate):
-        detail = problem(each.entry, each.hash)
-        yield Check(name=f"signed head of entry {each.entry}", holds=not detail, detail=detail)
+        yield check(each.entry, each.hash, name=f"signed head of entry {each.entry}")
     yield from _none(certificate)
 
 
-def _each(certificate: Json, problem: Callable[[Named], str]) -> Iterator[Check]:
-    for each in named_sources(certificate):
-        detail = problem(each)
-        yield Check(name=f"ledger row of entry {each.entry}", holds=not detail, detail=detail)
-    yield from _none(certificate)
+def _in_ledger(named: Named, ledger: Ledger, *, lineage: str) -> Iterator[Check]:
+    found = _entry(named.entry, ledger)
+    lost = lost_in_ledger(found, number=named.entry, digest=named.hash, ledger=ledger)
+    problem = "" if lost is not None else _entry_problem(named, found, lineage=lineage)
+    yield _charged(named, problem=problem, lost=lost)
+    if found is not None and lost is None and not problem:
+        name = f"answer of entry {named.entry}"
+        yield from withheld_in_ledger(named.entry, ledger=ledger, name=name)
+
+
+def _in_rows(named: Named, rows: Sequence[Event], *, lineage: Json) -> Iterator[Check]:
+    lost = lost_in_rows(rows, entry=named.entry, digest=named.hash)
+    problem = "" if lost is not None else _row_problem(named, rows, lineage=lineage)
+    yield _charged(named, problem=problem, lost=lost)
+    if lost is None and not problem:
+        yield from withheld_in_rows(named.entry, rows=rows, name=f"answer of entry {named.entry}")
+
+
+def _charged(named: Named, *, problem: str, lost: LostCharge | None) -> Check:
+    detail = problem if lost is None else lost.told()
+    name = f"ledger row of entry {named.entry}"
+    return Check(name=name, holds=not problem, detail=detail, caution=lost is not None)
 
 
 def _none(certificate: Json) -> Iterator[Check]:
@@ -117,8 +146,7 @@ def _entry(number: int, ledger: Ledger) -> Entry | None:
         return None
 
 
-def _entry_problem(named: Named, ledger: Ledger, *, lineage: str) -> str:
-    found = _entry(named.entry, ledger)
+def _entry_problem(named: Named, found: Entry | None, *, lineage: str) -> str:
     if found is None:
         return "the ledger has no such entry: it is of another history, or of rows that were lost"
     said = (named.hash, named.sha256, named.released)

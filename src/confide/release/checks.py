@@ -30,11 +30,13 @@ class Check:
         name: What.
         holds: Whether it does.
         detail: What was found, when it does not hold or needs saying.
+        caution: Whether it holds and yet a reader should know it before they use the numbers.
     """
 
     name: str
     holds: bool
     detail: str = ""
+    caution: bool = False
 
 
 def signature_check(certificate: Json) -> Check:

@@ -24,9 +24,8 @@ References:
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import assert_never
 
 import numpy as np
 
@@ -61,26 +60,14 @@ from confide.plans.mechanisms import vector
 from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.soundness import require_sound
 from confide.release.certificate import guarantee_of
-from confide.release.growing import growth_of, step_taken
+from confide.release.growing import ended, growth_of, step_taken
 from confide.release.left_out import require_somebody
 from confide.release.noisy import NoisyAggregates, read_payload, shows_noisy
 from confide.release.passage import Answer, Answering, Passage
 from confide.release.patients import AdmittedRows, EverybodysRows, require_caps_in_force, rows_of
 from confide.release.published import refuse_alike
-from confide.rows.engine import Engine, Exact, ExactAggregates
-from confide.tables.aggregate import (
-    Aggregate,
-    Asked,
-    KeyedAggregate,
-    MomentAggregate,
-    combined,
-    parts,
-)
-from confide.tables.degrees import DegreeAggregate
-from confide.tables.descent import DescentAggregate
-from confide.tables.factorized import FactorizedAggregate
-from confide.tables.pooled import PooledAggregate
-from confide.tables.ranked import RankedCells, RankedFeatures
+from confide.rows.engine import Engine, Exact, ExactAggregates, exact_vector
+from confide.tables.shapes import Asked, InRounds, parts
 
 _SALT = 16  # octets
 
@@ -196,12 +183,21 @@ class Gate:
         """Return the answered entry of a step that was taken already; None of a later one."""
         if stop > growth.position:
             return None
-        for entry in self.ledger.of_growth(growth):
-            if entry.step is not None and entry.step.stop == stop and entry.payload_sha256:
-                return entry
+        taken = {
+            entry.step.stop: entry
+            for entry in self.ledger.of_growth(growth)
+            if entry.step is not None and entry.payload_sha256
+        }
+        if stop in taken:
+            return taken[stop]
+        over = ended(growth)
+        published = sorted(stop for stop, entry in taken.items() if not entry.withheld)
+        later = f"; it publishes no later ones, as it grows no more: {over}" if over else ""
+        told = ", ".join(map(str, published)) or "no"
         raise PolicyError(
-            f"The release of entry {growth.opened} has passed these periods.",
-            hint="Ask for the periods that were published, or for later ones.",
+            f"The release of entry {growth.opened} has passed these periods{later}.",
+            hint=f"It was published with {told} periods: set `through` to one of these"
+            f"{'' if over else ', or later'}.",
         )
 
     def _stored(self, entry: Entry) -> StoredRelease:
@@ -272,8 +268,8 @@ class Gate:
         answers = iter(exact.reveal_to_gate())
         values: list[Noisy] = []
         for measurement in plan.measurements:
-            secret = _secret(measurement, answers, plan=plan)
-            if isinstance(measurement.aggregate, DescentAggregate):
+            secret = exact_vector(measurement.aggregate, answers, dataset=plan.dataset)
+            if isinstance(measurement.aggregate, InRounds):
                 values.append(self._in_rounds(measurement, secret, plan=plan))
             else:
                 values.append(_noisy(measurement, secret, entropy=self.entropy))
@@ -283,7 +279,7 @@ class Gate:
         """Ask, add noise, and ask again with what the noisy answers say."""
         aggregate, mechanism = measurement.aggregate, measurement.mechanism
         if (
-            not isinstance(aggregate, DescentAggregate)
+            not isinstance(aggregate, InRounds)
             or not isinstance(mechanism, DiscreteGaussian)
             or isinstance(rows, tuple | Mapping)
         ):
@@ -300,7 +296,8 @@ class Gate:
         """Return the published coordinates of a growing release, and noise on the new ones."""
         (measurement,), (old,) = plan.measurements, before.values
         start, stop = grown_to(before.plan), grown_to(plan)
-        secret = _secret(measurement, iter(exact.reveal_to_gate()), plan=plan)
+        answers = iter(exact.reveal_to_gate())
+        secret = exact_vector(measurement.aggregate, answers, dataset=plan.dataset)
         if start is None or stop is None or not isinstance(secret, tuple):
             raise UnsupportedError("The release does not grow.")
         new = tuple(value for place, value in enumerate(secret) if place % stop >= start)
@@ -316,29 +313,6 @@ class Gate:
 def asked_of(plan: Plan) -> tuple[Asked, ...]:
     """Return what the engine answers: the parts of each vector, in the order of the plan."""
     return tuple(part for measured in plan.measurements for part in parts(measured.aggregate))
-
-
-def _secret(measurement: Measurement, answers: Iterator[Exact], *, plan: Plan) -> Exact:
-    """Return the exact vector of a measurement from the next answers of the engine."""
-    match measurement.aggregate:
-        case Aggregate() | KeyedAggregate() | DegreeAggregate() | DescentAggregate():
-            return next(answers)
-        case (
-            MomentAggregate()
-            | PooledAggregate()
-            | FactorizedAggregate()
-            | RankedCells()
-            | RankedFeatures()
-        ) as aggregate:
-            sums = []
-            for _ in parts(aggregate):
-                answer = next(answers)
-                if not isinstance(answer, tuple):
-                    raise UnsupportedError("The engine answered a vector with keys.")
-                sums.append(answer)
-            return combined(aggregate, sums, dataset=plan.dataset)
-        case _:
-            assert_never(measurement.aggregate)
 
 
 def _noisy(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> Noisy:

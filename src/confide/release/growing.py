@@ -37,7 +37,7 @@ def growable(plan: Plan, *, ledger: Ledger) -> int | None:
     By the plan and the ledger alone.
     """
     stop, growth = grown_to(plan), growth_of(plan, ledger=ledger)
-    if stop is None or growth is None or _ended(growth) or stop <= growth.position:
+    if stop is None or growth is None or ended(growth) or stop <= growth.position:
         return None
     return growth.opened
 
@@ -92,14 +92,14 @@ def told_grown(growths: tuple[Growth, ...], *, plan: Plan) -> str:
             f"and asks now under another plan: its {last.position} published periods would be "
             "drawn anew."
         )
-    ended, published = _ended(last), f"{last.position} are published"
-    so_far = f"it grows no more: {ended}" if ended else published
+    over, published = ended(last), f"{last.position} are published"
+    so_far = f"it grows no more: {over}" if over else published
     return (
         f"The release of ledger entry {last.opened} was charged for all of these periods; {so_far}."
     )
 
 
-def _ended(growth: Growth) -> str:
+def ended(growth: Growth) -> str:
     """Return why a release grows no more; "" while it may."""
     return growth.closed or ("an answer of it is withheld" if growth.withheld else "")
 

@@ -23,9 +23,9 @@ from confide.privacy.loss import ApproxDP, PureDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.facts import public_facts
-from confide.tables.aggregate import KeyedAggregate
 from confide.tables.bound_contributions import OneEvent
 from confide.tables.largest_delta import LARGEST_EXPECTED_LEAKS
+from confide.tables.shapes import Keyed
 
 SMALL_EPSILON, LARGE_EPSILON = 1, 5
 """Below the first the odds about a patient at most triple; above the second they mean little."""
@@ -134,7 +134,7 @@ def _invariants(_: Stated) -> Finding:
 
 
 def _keys(stated: Stated) -> Finding:
-    if any(isinstance(m.aggregate, KeyedAggregate) for m in stated.plan.measurements):
+    if any(isinstance(m.aggregate, Keyed) for m in stated.plan.measurements):
         return Status.HANDLED, "keys of the data pass a noisy threshold that is charged in δ"
     return Status.NOT_APPLICABLE, "all cells are public; empty ones are published too"
 

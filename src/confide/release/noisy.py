@@ -18,13 +18,8 @@ from confide.plans.plan import Measurement, Noisy, Plan, Study
 from confide.plans.simulation import Simulation
 from confide.plans.small_cells import under_rule
 from confide.statistics import read_plan
-from confide.tables.aggregate import (
-    KeyedAggregate,
-    ranked_length,
-    vector_length,
-)
-from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Keyed, Ranked
 
 FORMAT = "confide-noisy-1"
 
@@ -134,7 +129,7 @@ def read_payload(payload: bytes) -> NoisyAggregates:
     if named != [(m.statistic, m.name) for m in plan.measurements]:
         raise VerificationError("The noisy payload does not answer the measurements of its plan.")
     for measurement, value in zip(plan.measurements, values, strict=True):
-        keyed = isinstance(measurement.aggregate, KeyedAggregate)
+        keyed = isinstance(measurement.aggregate, Keyed)
         if keyed == isinstance(value, tuple):
             raise VerificationError("A noisy answer has the wrong shape.")
         if isinstance(value, tuple):
@@ -160,20 +155,19 @@ def read_values(payload: bytes) -> tuple[Noisy, ...]:
 
 
 def _require_shape(measurement: Measurement, value: tuple[int, ...], *, dataset: Dataset) -> None:
-    match measurement.aggregate:
-        case RankedCells() | RankedFeatures() as ranked:
-            candidates = ranked_length(ranked, dataset=dataset)
-            known = all(0 <= position < candidates for position in value)
-            if len(value) != ranked.size or len(set(value)) != len(value) or not known:
-                raise VerificationError("A choice names other candidates than there are.")
-            ordered = isinstance(measurement.mechanism, Peeling)
-            if not ordered and list(value) != sorted(value):
-                raise VerificationError("A set is chosen without an order.")
-        case KeyedAggregate():
-            raise VerificationError("A noisy answer has the wrong shape.")
-        case aggregate:
-            if len(value) != vector_length(aggregate, dataset=dataset):
-                raise VerificationError("A noisy answer has the wrong number of cells.")
+    aggregate = measurement.aggregate
+    if isinstance(aggregate, Ranked):
+        candidates = aggregate.coordinates(dataset)
+        known = all(0 <= position < candidates for position in value)
+        if len(value) != aggregate.size or len(set(value)) != len(value) or not known:
+            raise VerificationError("A choice names other candidates than there are.")
+        ordered = isinstance(measurement.mechanism, Peeling)
+        if not ordered and list(value) != sorted(value):
+            raise VerificationError("A set is chosen without an order.")
+    elif isinstance(aggregate, Keyed):
+        raise VerificationError("A noisy answer has the wrong shape.")
+    elif len(value) != aggregate.coordinates(dataset):
+        raise VerificationError("A noisy answer has the wrong number of cells.")
 
 
 def _read_answer(answer: Json) -> Noisy:

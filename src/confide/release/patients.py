@@ -27,8 +27,8 @@ from confide.plans.plan import Plan
 from confide.privacy.individual import enforced
 from confide.release.left_out import require_somebody
 from confide.rows.engine import Engine, ExactAggregates, PersonSums
-from confide.tables.aggregate import Asked
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Asked
 
 NONCE = 32
 

@@ -83,6 +83,8 @@ def _sources(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
     for item in folder.iterdir():
         if item.is_dir() and item.name != "__pycache__":
             found += _sources(item, f"{prefix}{item.name}/")
-        elif item.name.endswith((".py", ".sql", ".toml", ".css")):
+        elif item.name.endswith(
+            (".py", ".sql", ".toml", ".css", ".jinja", ".yaml", ".csv", ".txt")
+        ):
             found.append((f"{prefix}{item.name}", item.read_bytes()))
     return found

@@ -79,12 +79,15 @@ class Verification:
         """The names of the checks that do not hold, listed; "" when all do."""
         return ", ".join(check.name for check in self.checks if not check.holds)
 
-    def require(self, place: Path, *, refused: str = "its numbers are not shown") -> None:
+    def require(
+        self, place: Path, *, refused: str = "its numbers are not shown", options: str = ""
+    ) -> None:
         """Refuse what does not verify.
 
         Args:
             place: A folder, or the certificate in it.
             refused: What is then not done.
+            options: With which the same is seen, beside the place.
 
         Raises:
             VerificationError: If a check does not hold.
@@ -92,7 +95,7 @@ class Verification:
         if self.failed:
             raise VerificationError(
                 f"{place.name} does not verify ({self.failed}); {refused}.",
-                hint=f"Run: confide verify {place}",
+                hint=f"Run: confide verify {place}{options}",
             )
 
 
@@ -281,7 +284,7 @@ def read_certificate(path: Path) -> Json:
         canonical_bytes(found)  # what a signature is over: no surrogate, infinity or depth
     except FileNotFoundError:
         raise VerificationError(
-            f"There is no {path.name} in {path.parent}.",
+            f"There is no {path}.",
             hint="Name the folder that confide run --out wrote, or its certificate.json.",
         ) from None
     except (OSError, ValueError, RecursionError):

@@ -24,15 +24,6 @@ from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Mechanism, Plan, Statistic
 from confide.statistics.registry import kind_of
-from confide.tables.aggregate import (
-    Aggregate,
-    Centred,
-    CentredSquare,
-    Ones,
-    Plain,
-    Product,
-    Value,
-)
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.degrees import DegreeBounds, How
 from confide.tables.expression import (
@@ -46,6 +37,8 @@ from confide.tables.expression import (
 from confide.tables.filter import Everything, expressions, sources
 from confide.tables.relation import column_of
 from confide.tables.schema import Column, Dataset, Kind, Table
+from confide.tables.shapes import Sums
+from confide.tables.value import Centred, CentredSquare, Ones, Plain, Product, Value
 
 
 class _Role(enum.Enum):
@@ -244,13 +237,11 @@ def measured_text(measurement: Measurement, *, words: Words) -> str:
         return words.say(f"measured.{of_level}-by", level=label(level))
     name = re.sub(r"-[0-9]+$", "", measurement.name)
     plain = f"measured.{name}" in words.templates
-    match aggregate:
-        case Aggregate(value=Centred()) if plain:
-            return words.say("measured.centred-sum")
-        case Aggregate(value=value) if not plain:
-            return words.say(f"measured.{_pair_of(value)}", name=clean(measurement.name))
-        case _:
-            return words.say(f"measured.{name}")
+    if isinstance(aggregate, Sums) and not plain:
+        return words.say(f"measured.{_pair_of(aggregate.value)}", name=clean(measurement.name))
+    if isinstance(aggregate, Sums) and isinstance(aggregate.value, Centred):
+        return words.say("measured.centred-sum")
+    return words.say(f"measured.{name}")
 
 
 def _pair_of(value: Value) -> str:

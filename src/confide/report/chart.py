@@ -11,6 +11,7 @@ References:
         https://doi.org/10.1080/01621459.1984.10478080
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from confide.drawing.cells import cells_of
@@ -22,7 +23,6 @@ from confide.drawing.quantities import intervals_text
 from confide.drawing.words import Words
 from confide.plans.plan import Statistic
 from confide.report.describe import group_titles, title_of, total_of, total_text, value_title
-from confide.report.model_figures import model_figures
 from confide.statistics.registry import kind_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def figures(release: "Release", statistic: Statistic, *, words: Words) -> dict[str, Figure]:
     """Return the figures of one statistic by name: its own has its id, a model has others too."""
     own = figure(release, statistic, words=words)
-    more = model_figures(release, statistic, words=words)
+    more = evaluations(release, statistic, words=words)
     return ({} if own is None else {statistic.id: own}) | {
         f"{statistic.id}.{name}": each for name, each in more.items()
     }
@@ -43,16 +43,7 @@ def figure(release: "Release", statistic: Statistic, *, words: Words) -> Figure 
     kind, cells = kind_of(statistic), cells_of(release.of(statistic))
     if not kind.chooses and all(cell.value is None for cell in cells):
         return None
-    subject = Subject(
-        plan=release.plan,
-        values=release.noisy.values,
-        statistic=statistic,
-        words=words,
-        cells=cells,
-        outlines=release.outlines,
-        names=group_titles(statistic, plan=release.plan, words=words),
-        axis_of=lambda unit: value_title(statistic, unit=unit, words=words),
-    )
+    subject = _subject(release, statistic, words=words)
     chart, notes = kind.draw(subject)
     title = title_of(statistic, plan=release.plan, words=words)
     parts = [kind.words_below_title(subject) or _intervals(subject)]
@@ -62,6 +53,28 @@ def figure(release: "Release", statistic: Statistic, *, words: Words) -> Figure 
         parts.append(words.say(f"chart.total.{of}", total=total_text(total)))
     subtitle = words.say("chart.joint").join(parts)
     return Figure(chart=titled(chart, title=title, subtitle=subtitle), title=title, notes=notes)
+
+
+def evaluations(release: "Release", statistic: Statistic, *, words: Words) -> Mapping[str, Figure]:
+    """Return the figures of a model's evaluation by name; none where nothing was evaluated."""
+    kind = kind_of(statistic)
+    if not kind.evaluation:
+        return {}
+    title = title_of(statistic, plan=release.plan, words=words)
+    return kind.evaluated(_subject(release, statistic, words=words), title)
+
+
+def _subject(release: "Release", statistic: Statistic, *, words: Words) -> Subject:
+    return Subject(
+        plan=release.plan,
+        values=release.noisy.values,
+        statistic=statistic,
+        words=words,
+        cells=cells_of(release.of(statistic)),
+        outlines=release.outlines,
+        names=group_titles(statistic, plan=release.plan, words=words),
+        axis_of=lambda unit: value_title(statistic, unit=unit, words=words),
+    )
 
 
 def _intervals(subject: Subject) -> str:

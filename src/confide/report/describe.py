@@ -15,11 +15,10 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.release.noisy import NoisyAggregates
 from confide.statistics.registry import kind_of
-from confide.tables.aggregate import Aggregate, MomentAggregate, Ones, moment_range
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
 from confide.tables.filter import Everything
-from confide.tables.pooled import PooledAggregate
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Totalled
 
 
 def title_of(statistic: Statistic, *, plan: Plan, words: Words) -> str:
@@ -99,13 +98,8 @@ def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
 
 def _worth(measurement: Measurement, dataset: Dataset) -> int | None:
     """Return what one row adds to the sum of all coordinates; None if that depends on the row."""
-    match measurement.aggregate:
-        case Aggregate(value=Ones()) | PooledAggregate(weights=()):
-            return 1
-        case MomentAggregate() as moments:
-            return moment_range(moments, dataset=dataset).magnitude
-        case _:
-            return None
+    aggregate = measurement.aggregate
+    return aggregate.worth(dataset) if isinstance(aggregate, Totalled) else None
 
 
 def _once(measurement: Measurement) -> bool:

@@ -331,8 +331,11 @@ def explain_certificate(certificate: Json, *, words: Words) -> Explanation:
         raise VerificationError("This is not a certificate of this format.") from None
     delta = shown.delta if isinstance(shown, ApproxDP) else Fraction(0)
     told = adjacency_text(unit, adjacency=adjacency, words=words)
+    who = "by" if facts["organisation"] else "unnamed"
+    if who == "unnamed":
+        facts.pop("organisation")
     sentences = (
-        words.say("explain.certificate-text", **facts),
+        words.say(f"explain.certificate-text.{who}", **facts),
         words.say("explain.certificate-loss", loss=loss_text(shown, words=words), adjacency=told),
         *odds_sentences(meaning_of(loss, delta=delta), unit=unit, adjacency=adjacency, words=words),
     )

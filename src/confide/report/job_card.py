@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator
 from typing import assert_never
 
+from confide.drawing.markdown import plain
 from confide.drawing.words import Words
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
@@ -19,7 +20,6 @@ from confide.plans.job import JobEvent
 from confide.release.certificate import shown_loss
 from confide.release.facts import expression_text
 from confide.release.job_certificate import JobRelease, outputs
-from confide.report.methods import plain
 from confide.report.model_card import ITEMS, asked
 from confide.report.odds_words import adjacency_text, loss_text
 

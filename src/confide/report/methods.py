@@ -9,7 +9,6 @@ References:
 """
 
 import math
-import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -17,7 +16,8 @@ from typing import TYPE_CHECKING
 from confide.budget.ledger import Scope
 from confide.drawing.cells import cells_of
 from confide.drawing.grid import grid_of, moved_text
-from confide.drawing.numbers import clean, epsilon_text, percent
+from confide.drawing.markdown import plain
+from confide.drawing.numbers import epsilon_text, percent
 from confide.drawing.words import Words
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.canonical import Json
@@ -36,18 +36,6 @@ from confide.report.section import assumed
 
 if TYPE_CHECKING:
     from confide.report.release import Release
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!&])")
-
-
-def plain(text: str) -> str:
-    r"""Return text from files or data such that Markdown shows it as it is.
-
-    Example:
-        >>> print(plain("age_band <b>"))
-        age\_band \<b\>
-    """
-    return _SPECIAL.sub(r"\\\1", clean(text, most=300))
 
 
 def methods(release: "Release", *, words: Words) -> str:

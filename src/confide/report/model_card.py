@@ -11,15 +11,15 @@ References:
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from confide.drawing.numbers import percent
+from confide.drawing.carded import Carded
+from confide.drawing.markdown import plain
 from confide.drawing.words import Words
 from confide.errors import ContractError
-from confide.plans.estimates import Estimate
+from confide.plans.plan import Statistic
+from confide.report.chart import evaluations
 from confide.report.describe import title_of
-from confide.report.methods import methods, plain
-from confide.report.model_figures import model_figures
-from confide.report.model_performance import interval, number, results
-from confide.statistics.logistic.regression import LogisticRegression
+from confide.report.methods import methods
+from confide.statistics.registry import KINDS, kind_of
 
 if TYPE_CHECKING:
     from confide.report.release import Release
@@ -61,11 +61,12 @@ def model_card(release: "Release", *, words: Words, folder: str = "figures") -> 
     Raises:
         ContractError: If the release has no model that predicts.
     """
-    models = [each for each in release.plan.statistics if isinstance(each, LogisticRegression)]
+    models = [each for each in release.plan.statistics if kind_of(each).card]
     if not models:
+        names = " and ".join(kind.name for kind in KINDS if kind.card)
         raise ContractError(
             "There is no model in this release.",
-            hint="Only releases of logistic-regression have a model card.",
+            hint=f"Only releases of {names} have a model card.",
         )
     cards = [
         "\n".join(_card(model, release=release, folder=folder, words=words)) for model in models
@@ -73,18 +74,21 @@ def model_card(release: "Release", *, words: Words, folder: str = "figures") -> 
     return "\n".join((*cards, methods(release, words=words)))
 
 
-def _card(
-    model: LogisticRegression, *, release: "Release", folder: str, words: Words
-) -> Iterator[str]:
+def _card(model: Statistic, *, release: "Release", folder: str, words: Words) -> Iterator[str]:
     title = title_of(model, plan=release.plan, words=words)
     yield f"# {words.say('card.title', title=plain(title))}"
     yield ""
     yield words.say("card.intro")
-    known = _known(model, release.of(model.id), release=release, words=words)
-    if model.hold_out:
-        figures = model_figures(release, model, words=words)
-        found = release.of(model.id)
-        known |= results(model, found, figures=figures, folder=folder, words=words)
+    known = kind_of(model).fill(
+        Carded(
+            statistic=model,
+            dataset=release.plan.dataset,
+            found=release.of(model.id),
+            figures=evaluations(release, model, words=words),
+            folder=folder,
+            words=words,
+        )
+    )
     for heading, items in ITEMS.items():
         yield f"\n## {words.say(f'card.heading.{heading}')}"
         for item in items:
@@ -100,59 +104,3 @@ def _card(
 def asked(item: str, *, words: Words) -> str:
     """Return what a person is asked to write."""
     return words.say("card.human", ask=words.say(f"card.ask.{item}"))
-
-
-def _known(
-    model: LogisticRegression, found: tuple[Estimate, ...], *, release: "Release", words: Words
-) -> dict[str, list[str]]:
-    """Return the items that the release fills."""
-    dataset = release.plan.dataset
-    (weighed,) = _of(found, "sum of weights")
-    held = percent(float(model.hold_out))
-    flow = number(weighed) if weighed.value is not None else words.say("card.none")
-    known = {
-        "source": [
-            words.say("card.source", name=plain(dataset.id), snapshot=plain(dataset.snapshot)),
-        ],
-        "outcome": [words.say("card.outcome", table=plain(model.table))],
-        "predictors": [
-            words.say("card.predictors", names=plain(", ".join(model.covariates))),
-        ],
-        "missing": [words.say("card.missing")],
-        "preparation": [words.say("card.preparation")],
-        "analysis": [words.say(f"card.analysis.{model.method.value}")],
-        "output": [words.say("card.output")],
-        "evaluation": [
-            words.say("card.evaluation", share=held)
-            if model.hold_out
-            else words.say("card.not-evaluated")
-        ],
-        "flow": [words.say("card.flow", weights=flow)],
-        "specification": _specification(found, words=words),
-        "limitations": [words.say("card.limitations")],
-    }
-    if not model.hold_out:
-        nothing = [words.say("card.not-evaluated")]
-        known |= dict.fromkeys(("performance", "calibration", "benefit"), nothing)
-    return known
-
-
-def _specification(found: tuple[Estimate, ...], *, words: Words) -> list[str]:
-    """Return the table of coefficients: those that predict beside those with intervals."""
-    inference = {e.key: e for name in ("intercept", "coefficient") for e in _of(found, name)}
-    after = {e.key: number(e) for e in _of(found, "recalibrated coefficient")}
-    ratios = {e.key: e for e in _of(found, "odds ratio")}
-    columns = words.say("card.columns-after" if after else "card.columns")
-    lines = [f"| {columns} |", "|---" * (columns.count("|") + 1) + "|"]
-    for used in _of(found, "prediction coefficient"):
-        shown, ratio = (
-            interval(known[used.key]) if used.key in known else "—" for known in (inference, ratios)
-        )
-        cells = [plain(used.key[0]), number(used)]
-        cells += [after[used.key]] if after else []
-        lines.append(f"| {' | '.join((*cells, shown, ratio))} |")
-    return lines
-
-
-def _of(found: tuple[Estimate, ...], quantity: str) -> list[Estimate]:
-    return [each for each in found if each.quantity == quantity]

@@ -7,6 +7,7 @@ A policy that cannot be met is drawn at the floors, and what passes a cap stands
 *Privacy:* a policy is public.
 """
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -21,7 +22,7 @@ from confide.drawing.charts.vega import Chart, Row, below, datum, field, layer, 
 from confide.drawing.numbers import clean
 from confide.drawing.words import Words
 from confide.privacy.amount import NANO
-from confide.report.policy_words import row_text, title, up
+from confide.report.policy_words import exactly, row_text, title
 
 _BAR = {"band": 0.56}
 _TICK = ROW * 0.78
@@ -124,7 +125,7 @@ def _release_rows(solution: Solution, *, words: Words) -> list[Row]:
                 "floor": floor / NANO if floor else None,
                 "most": min(limits) / NANO if limits else None,
                 "end": (spend if not limits or spend < min(limits) * 0.8 else max(values)) / NANO,
-                "text": text or (up(floor) if floor else words.say("policy.no-floor")),
+                "text": text or (exactly(floor) if floor else words.say("policy.no-floor")),
             }
         )
     return rows
@@ -162,7 +163,11 @@ def _cap_rows(row: CapRow, spends: Any, *, words: Words) -> list[Row]:
     """Return the parts of one bar, in per cent of the cap."""
     before, used = row.spent / row.limit * 100, float(row.used(spends)) / row.limit * 100
     total = before + used
-    text = words.say("policy.figure.of", used=up(row.used(spends) + row.spent), limit=up(row.limit))
+    text = words.say(
+        "policy.figure.of",
+        used=exactly(math.ceil(row.used(spends)) + row.spent),
+        limit=exactly(row.limit),
+    )
     parts = [
         ("before", 0.0, min(100.0, before)),
         ("planned", before, min(100.0, total)),

@@ -14,7 +14,7 @@ from confide.budget.policy.simulate import Played, Run, Simulation
 from confide.drawing.numbers import MINUS, clean, percent, significant
 from confide.drawing.words import Words
 from confide.report.explain import TextGrid
-from confide.report.policy_words import Part, down, exactly, up
+from confide.report.policy_words import Part, exactly
 
 
 def play_parts(
@@ -57,7 +57,9 @@ def _runs(simulation: Simulation, *, policy: Policy, words: Words) -> TextGrid:
         left = "–"
         if played.left is not None:
             left = words.say(
-                "policy.play.tightest", left=down(max(0, played.left)), cap=clean(played.tightest)
+                "policy.play.tightest",
+                left=exactly(max(0, played.left)),
+                cap=clean(played.tightest),
             )
         run = played.run
         rows.append(
@@ -83,9 +85,9 @@ def _caps(simulation: Simulation, *, policy: Policy, words: Words) -> TextGrid:
             clean(use.cap),
             clean(use.whom) or words.say("policy.everyone"),
             use.window or words.say("policy.no-window"),
-            down(use.limit),
-            up(use.spent),
-            down(max(0, use.limit - use.spent)),
+            exactly(use.limit),
+            exactly(use.spent),
+            exactly(max(0, use.limit - use.spent)),
         )
         for use in simulation.uses
     )
@@ -104,9 +106,9 @@ def _remarks(simulation: Simulation, *, policy: Policy, words: Words) -> Iterato
             yield words.say(
                 "policy.play.any-year",
                 cap=clean(cap.id),
-                limit=down(units),
-                twice=down(2 * units),
-                fullest=up(simulation.any_year[cap.id]),
+                limit=exactly(units),
+                twice=exactly(2 * units),
+                fullest=exactly(simulation.any_year[cap.id]),
             )
         if cap.window is Window.ROLLING:
             yield words.say("policy.play.rolling", cap=clean(cap.id))
@@ -115,8 +117,8 @@ def _remarks(simulation: Simulation, *, policy: Policy, words: Words) -> Iterato
             yield words.say(
                 "policy.play.analyst",
                 cap=clean(cap.id),
-                limit=down(policy.units(cap)),
-                fullest=up(simulation.one_analyst[cap.id]),
+                limit=exactly(policy.units(cap)),
+                fullest=exactly(simulation.one_analyst[cap.id]),
             )
     plans = {cap.id for cap in policy.caps if cap.enforce is Enforce.PLAN}
     if policy.profiles and any(use.whom and use.cap in plans for use in simulation.uses):

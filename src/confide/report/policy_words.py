@@ -1,6 +1,9 @@
 """A policy that can be met, in words: what each release may spend, and how full the caps are.
 
-*Privacy:* a policy is public.  Limits are printed rounded down, needs and errors rounded up.
+Amounts that are compared or added up (limits, needs, spends, what is free) are printed with every
+digit: a limit rounded down beside a plan rounded up would seem to be passed.
+
+*Privacy:* a policy is public.  Limits alone are printed rounded down, errors rounded up.
 """
 
 import math
@@ -147,7 +150,7 @@ def _allocation(solution: Solution, *, words: Words) -> TextGrid:
             (
                 clean(release.id),
                 clean(release.tier),
-                up(least),
+                exactly(least),
                 exactly(spend),
                 "–" if room is None else f"{math.floor(room * 100) / 100:.2f} ×",
                 told,
@@ -174,16 +177,16 @@ def caps_grid(solution: Solution, *, words: Words) -> TextGrid:
     spends = solution.floors if division is None else division.spends
     rows = []
     for row in solution.rows:
-        used = row.used(spends)
+        used = math.ceil(row.used(spends))
         rows.append(
             (
                 clean(row.cap),
                 clean(row.whom) or words.say("policy.everyone"),
                 row.window or words.say("policy.no-window"),
-                down(row.limit),
-                up(row.spent),
-                up(used),
-                down(row.free - used),
+                exactly(row.limit),
+                exactly(row.spent),
+                exactly(used),
+                exactly(max(0, row.free - used)),
             )
         )
     names = ("cap", "whom", "window", "limit", "before", "planned", "free")
@@ -212,7 +215,7 @@ def notes(solution: Solution, *, words: Words) -> Iterator[str]:
                 reach=epsilon_text(demand(asked).reach),
                 error=error_text(release, asked.at_most, words=words),
                 letter=policy.measure.letter,
-                needs=up(needs),
+                needs=exactly(needs),
                 spend=exactly(spend),
             )
     if policy.participation is Participation.PROFILES:
@@ -230,7 +233,7 @@ def _charged_to_all(solution: Solution, *, words: Words) -> Iterator[str]:
         if row.cap in planned and not row.whom:
             yield words.say(
                 "policy.ledger-differs",
-                total=up(row.used(division.spends)),
+                total=exactly(math.ceil(row.used(division.spends))),
                 cap=row_text(row, words=words),
-                limit=down(row.limit),
+                limit=exactly(row.limit),
             )

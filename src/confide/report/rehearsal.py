@@ -16,15 +16,13 @@ from confide.plans.plan import Measurement, Noisy, Plan, Statistic
 from confide.release.certificate import derived
 from confide.release.cuts import with_cuts
 from confide.release.noisy import NoisyAggregates
-from confide.report.chart import figure
+from confide.report.chart import evaluations, figure
 from confide.report.layouts import laid_out
-from confide.report.model_figures import model_figures
 from confide.report.release import Release
 from confide.report.section import section
 from confide.statistics.registry import kind_of
-from confide.tables.aggregate import KeyedAggregate, vector_length
-from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Keyed, Ranked
 
 LARGEST = 4_000
 _MANY = 1_000
@@ -65,27 +63,22 @@ def _rehearse(statistic: Statistic, *, plan: Plan) -> None:
         section(release, statistic, words=words)
         laid_out(release, statistic, words=words)
         figure(release, statistic, words=words)
-        model_figures(release, statistic, words=words)
+        evaluations(release, statistic, words=words)
 
 
 def _length(measurement: Measurement, *, dataset: Dataset) -> int:
     """Return how many numbers an answer has; of keys nobody knows."""
-    match measurement.aggregate:
-        case RankedCells(size=size) | RankedFeatures(size=size):
-            return size
-        case KeyedAggregate():
-            return 1
-        case aggregate:
-            return vector_length(aggregate, dataset=dataset)
+    aggregate = measurement.aggregate
+    if isinstance(aggregate, Keyed):
+        return 1
+    return aggregate.size if isinstance(aggregate, Ranked) else aggregate.coordinates(dataset)
 
 
 def _made_up(measurement: Measurement, *, dataset: Dataset) -> Noisy:
     """Return an answer of the shape of the real one, as of patients half-way to their bounds."""
     length = _length(measurement, dataset=dataset)
-    match measurement.aggregate:
-        case RankedCells() | RankedFeatures():
-            return tuple(range(length))
-        case KeyedAggregate():
-            return {"": _MANY}
-        case _:
-            return (_MANY * max(1, measurement.sensitivity.linf // 2),) * length
+    if isinstance(measurement.aggregate, Keyed):
+        return {"": _MANY}
+    if isinstance(measurement.aggregate, Ranked):
+        return tuple(range(length))
+    return (_MANY * max(1, measurement.sensitivity.linf // 2),) * length

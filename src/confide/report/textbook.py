@@ -27,6 +27,7 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.gaussian import analytic_sigma, classical_sigma
 from confide.noise.laplace import ContinuousLaplace
 from confide.privacy.accounting.compose import (
+    adaptive,
     advanced,
     compose,
     least,
@@ -35,7 +36,6 @@ from confide.privacy.accounting.compose import (
     to_zcdp,
 )
 from confide.privacy.accounting.concentrated import rho_for
-from confide.privacy.accounting.filters import AdaptiveFilter
 from confide.privacy.accounting.renyi import RenyiCurve, improved_epsilon, pure_curve
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
@@ -112,9 +112,7 @@ def _rules(losses: Sequence[PureDP], *, delta: Fraction) -> Iterator[tuple[str, 
     yield "concentrated", to_approximate(rho, delta=delta).epsilon, "chosen"
     renyi = improved_epsilon(_added_curves(epsilons), delta=float(delta))
     yield "renyi", _up(renyi), "fixed"
-    squares = sum((epsilon**2 for epsilon in epsilons), Fraction(0))
-    cap = ApproxDP(epsilon=total, delta=delta)  # how large it is moves nothing but what is admitted
-    yield "filter", AdaptiveFilter(cap=cap, slack=delta, squares=squares).epsilon, "chosen"
+    yield "filter", adaptive(losses, delta=delta).epsilon, "chosen"
 
 
 def _added_curves(epsilons: Sequence[Fraction]) -> RenyiCurve:

@@ -16,7 +16,7 @@ from confide.rows.stream import Late
 from confide.rows.table_rows import Scope
 from confide.rows.terms import cell_and_sums, row_reads
 from confide.rows.words import unpacked, word_names, words_of
-from confide.tables.aggregate import Aggregate, Value
+from confide.tables.aggregate import Aggregate
 from confide.tables.expression import (
     BinOf,
     ColumnOf,
@@ -29,6 +29,7 @@ from confide.tables.expression import (
 )
 from confide.tables.filter import sources
 from confide.tables.schema import Table
+from confide.tables.value import Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

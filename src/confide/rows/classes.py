@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from confide.plans.descent import Place
 from confide.plans.link import FARTHEST, STEPS, power_table
 from confide.plans.newton import COEFFICIENT
-from confide.tables.descent import RESIDUAL, ROOT, UNIT
+from confide.tables.descent_terms import RESIDUAL, ROOT, UNIT
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]

@@ -38,11 +38,12 @@ from confide.rows.build import (
     own_table,
     select,
 )
+from confide.rows.compiler import Alone
 from confide.rows.evaluate import holds
 from confide.rows.keyed_order import with_place, with_point
 from confide.rows.layout import Layout
 from confide.rows.table_rows import Scope, cleaned_rows, person_ids
-from confide.tables.degrees import DegreeAggregate, How, check_degrees
+from confide.tables.degrees import DegreeAggregate, How
 from confide.tables.expression import ColumnOf, QualityOf, ValueOf
 from confide.tables.schema import Dataset
 
@@ -52,7 +53,7 @@ NUMBER = 31
 ONES = (1 << NUMBER) - 1
 
 
-def degree_query(aggregate: DegreeAggregate, *, dataset: Dataset, layout: Layout) -> exp.Select:
+def degree_query(aggregate: DegreeAggregate, dataset: Dataset, layout: Layout) -> exp.Select:
     """Compile a degree histogram, over the source.
 
     Rows are contacts, as often as they stand there: ``i`` < ``j`` the numbers of both ends, from 1,
@@ -61,7 +62,7 @@ def degree_query(aggregate: DegreeAggregate, *, dataset: Dataset, layout: Layout
     Raises:
         ContractError: If it is not declared, or does not fit the source.
     """
-    check_degrees(aggregate, dataset=dataset)
+    aggregate.check(dataset)
     scope = Scope(dataset=dataset, layout=layout)
     parts = {"pairs": _pairs(aggregate, scope=scope)}
     if aggregate.persons:
@@ -225,3 +226,11 @@ def projected_degrees(
     found = degrees.copy()
     found[vertices] = held
     return found
+
+
+DEGREES = Alone(
+    of=DegreeAggregate,
+    query=degree_query,
+    answer=lambda aggregate, contacts, _: degree_vector(aggregate, contacts),
+    way="every contact once, in a stable order, from the source",
+)

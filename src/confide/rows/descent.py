@@ -9,7 +9,7 @@ moves anybody's part by a unit, which rounding elsewhere could not promise.
 *Utility:* two matrix products a round; 500,000 rows of 50 terms take well under a second a round.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
@@ -29,6 +29,7 @@ from confide.plans.descent import (
 from confide.plans.link import FARTHEST, SIZE, STEPS, mean_table, root_table
 from confide.plans.newton import COEFFICIENT
 from confide.rows.classes import Classes, parts
+from confide.rows.compiler import Alone
 from confide.rows.exact_sums import products, weighted_sums
 from confide.rows.held_out import Parts, parts_of
 from confide.rows.kept_rows import kept_rows
@@ -43,21 +44,12 @@ from confide.rows.patient_weights import (
 from confide.rows.person_time import FollowUp, Offsets, follow_up, offsets
 from confide.rows.table_rows import Scope
 from confide.tables.check_descent import check_descent
-from confide.tables.descent import (
-    PARTS,
-    RESIDUAL,
-    ROOT,
-    SCORE_BINS,
-    UNIT,
-    DescentAggregate,
-    Family,
-    terms,
-)
+from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import PARTS, RESIDUAL, ROOT, SCORE_BINS, UNIT, Family, terms
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
-Fetch: TypeAlias = Callable[[exp.Query], Mapping[str, NDArray[Any]]]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Beside: TypeAlias = FollowUp | Offsets | Classes | None
@@ -67,7 +59,7 @@ LARGEST_TERM = 2**6
 """Whitened terms are cut here, in units of 1; those of a row on its bounds are far below."""
 
 
-def descent_query(aggregate: DescentAggregate, *, dataset: Dataset, layout: Layout) -> exp.Select:
+def descent_query(aggregate: DescentAggregate, dataset: Dataset, layout: Layout) -> exp.Select:
     """Return the query for each patient's kept rows: ``p``, ``rk``, ``e0, …`` and ``fold``.
 
     Raises:
@@ -75,11 +67,9 @@ def descent_query(aggregate: DescentAggregate, *, dataset: Dataset, layout: Layo
     """
     check_descent(aggregate, dataset=dataset)
     scope = Scope(dataset=dataset, layout=layout)
-    time = () if aggregate.exposure is None else (aggregate.exposure,)
-    reads = (*aggregate.covariates, aggregate.outcome, *time, *aggregate.subgroups)
     return kept_rows(
         aggregate.relation,
-        reads=reads,
+        reads=(*aggregate.reads, *aggregate.subgroups),
         most=aggregate.bounds.max_rows,
         folds=PARTS,
         scope=scope,
@@ -378,3 +368,11 @@ def _upper(matrix: NDArray[Any]) -> list[int]:
 
 def _times(factor: int, values: list[int]) -> tuple[int, ...]:
     return tuple(factor * value for value in values)
+
+
+DESCENT = Alone(
+    of=DescentAggregate,
+    query=descent_query,
+    answer=lambda aggregate, columns, dataset: DescentRows(aggregate, columns, dataset=dataset),
+    way="the rows of the model once, then kept in memory for its rounds",
+)

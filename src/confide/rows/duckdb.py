@@ -23,8 +23,7 @@ from sqlglot import exp
 from confide.errors import ContractError
 from confide.rows.answers import guarded, vector
 from confide.rows.catalogue import found_layout
-from confide.rows.degrees import degree_query, degree_vector
-from confide.rows.descent import DescentRows, descent_query
+from confide.rows.compiler import Alone
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.examine import findings
 from confide.rows.hardening import attach, hardening
@@ -37,6 +36,7 @@ from confide.rows.prepared.copies import Copies, MakeCopies, UseCopies
 from confide.rows.prepared.manifest import Standing, copies_in
 from confide.rows.records import RecordRows
 from confide.rows.session import Parameter, Session, dropping_messages
+from confide.rows.shapes import compiler_of
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.prepare import prepared
 from confide.rows.sources.text_files import TextFiles
@@ -45,11 +45,9 @@ from confide.rows.sql import statements
 from confide.rows.statement import Statement
 from confide.rows.stream import Summed
 from confide.rows.table_rows import Scope
-from confide.tables.aggregate import Asked
-from confide.tables.degrees import DegreeAggregate
-from confide.tables.descent import DescentAggregate
 from confide.tables.records import Records
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Asked
 from confide.tables.source import Source
 
 _Many: TypeAlias = tuple[Asked, ...]
@@ -114,11 +112,9 @@ class DuckDBEngine:
         """
         written = [(each.sql, each.parameters) for each in self._ready(aggregates, dataset=dataset)]
         for aggregate in dict.fromkeys(aggregates):
-            if isinstance(aggregate, DegreeAggregate):
-                query = degree_query(aggregate, dataset=dataset, layout=self._layout)
-                written.append(self._session.bound(query))
-            if isinstance(aggregate, DescentAggregate):
-                query = descent_query(aggregate, dataset=dataset, layout=self._layout)
+            compiler = compiler_of(aggregate)
+            if isinstance(compiler, Alone):
+                query = compiler.query(aggregate, dataset, self._layout)
                 written.append(self._session.bound(query))
         self._bind(written)
 
@@ -136,17 +132,15 @@ class DuckDBEngine:
             )
             for position, column in statement.answers:
                 exact[position] = vector(rows, column=column, cells=statement.cells)
-        degrees: dict[DegreeAggregate, Exact] = {}  # asked twice, read once
+        alone: dict[Asked, Exact] = {}  # asked twice, read once
         for position, aggregate in enumerate(aggregates):
-            if isinstance(aggregate, DegreeAggregate):
-                if aggregate not in degrees:
-                    query = degree_query(aggregate, dataset=dataset, layout=self._layout)
-                    degrees[aggregate] = degree_vector(aggregate, self._session.arrays(query))
-                exact[position] = degrees[aggregate]
-            if isinstance(aggregate, DescentAggregate):
-                query = descent_query(aggregate, dataset=dataset, layout=self._layout)
-                columns = self._session.arrays(query)
-                exact[position] = DescentRows(aggregate, columns, dataset=dataset)
+            compiler = compiler_of(aggregate)
+            if isinstance(compiler, Alone):
+                if aggregate not in alone:
+                    query = compiler.query(aggregate, dataset, self._layout)
+                    columns = self._session.arrays(query)
+                    alone[aggregate] = compiler.answer(aggregate, columns, dataset)
+                exact[position] = alone[aggregate]
         return ExactAggregates([exact[position] for position in range(len(aggregates))])
 
     def person_sums(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> PersonSums:
@@ -228,17 +222,11 @@ class DuckDBEngine:
             f"{len(step.statement.answers)} sum(s) in one pass"
             for step in self._ready(aggregates, dataset=dataset)
         ]
-        steps += [
-            f"{each.relation.table}: every contact once, in a stable order, from the source"
-            for each in aggregates
-            if isinstance(each, DegreeAggregate)
-        ]
-        steps += [
-            f"{each.relation.table}: the rows of the model once, then kept in memory for its rounds"
-            for each in aggregates
-            if isinstance(each, DescentAggregate)
-        ]
-        return (f"Reads {self._standing.value}.", *steps, *self._layout.unlike_ids(dataset))
+        for each in aggregates:
+            compiler = compiler_of(each)
+            if isinstance(compiler, Alone):
+                steps.append(f"{each.relation.table}: {compiler.way}")
+        return (f"Reads {self._standing.value}.", *steps, *self._layout.remarks_on_ids(dataset))
 
     @property
     def scope(self) -> Scope:

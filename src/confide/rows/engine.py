@@ -12,19 +12,20 @@ References:
         https://doi.org/10.1145/1559845.1559850
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NoReturn, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.errors import UnsupportedError
 from confide.plans.descent import Ask
 from confide.plans.individual import IndividualLoss
 from confide.rows.records import RecordRows
 from confide.rows.sources.fingerprint import SourceState
-from confide.tables.aggregate import Asked
 from confide.tables.records import Records
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Asked, Combined, Measured
 
 
 class Answering(Protocol):
@@ -101,6 +102,19 @@ class ExactAggregates:
 
     def __getstate__(self) -> NoReturn:
         _refuse("pickled")
+
+
+def exact_vector(aggregate: Measured, answers: Iterator[Exact], *, dataset: Dataset) -> Exact:
+    """Return the exact vector of an aggregate from the next answers of an engine."""
+    if not isinstance(aggregate, Combined):
+        return next(answers)
+    sums = []
+    for _ in aggregate.parts():
+        answer = next(answers)
+        if not isinstance(answer, tuple):
+            raise UnsupportedError("The engine answered a vector with keys.")
+        sums.append(answer)
+    return aggregate.combined(sums, dataset=dataset)
 
 
 def _refuse(what: str) -> NoReturn:

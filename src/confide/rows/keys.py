@@ -12,13 +12,20 @@ References:
         https://doi.org/10.2478/popets-2020-0025
 """
 
-from confide.rows.bounding import Bounded, Cells, bounded_totals
+from sqlglot import exp
+
+from confide.errors import ContractError
+from confide.rows.bounding import Bounded, Cells, bounded_totals, limits
 from confide.rows.build import named, own, select
+from confide.rows.compiler import Placed, Together, with_front
 from confide.rows.keyed_order import limbs_of, limbs_of_text, with_point
 from confide.rows.person_rows import relation_rows
+from confide.rows.prepared.choice import way_of_cells
+from confide.rows.statement import COUNT, Statement
+from confide.rows.stream import Summed
 from confide.rows.table_rows import Scope
-from confide.tables.aggregate import KeyedAggregate
 from confide.tables.bound_contributions import CellBound
+from confide.tables.keyed import KeyedAggregate
 from confide.tables.schema import Table
 
 
@@ -54,6 +61,38 @@ def key_totals(keyed: KeyedAggregate, bounds: CellBound, *, scope: Scope) -> Bou
     )
 
 
+def _of_keys(keyed: KeyedAggregate, bounds: CellBound, *, scope: Scope) -> exp.Query:
+    query = with_front(scope, key_totals(keyed, bounds, scope=scope))
+    if scope.copies is None:
+        return query
+    table = scope.dataset.table(keyed.relation.table)
+    front = "tag" if scope.summed is Summed.CELLS else "p"
+    column = key_column(keyed, table=table)
+    return scope.copies.with_texts(query, table, column=column, front=front)
+
+
+def _statement(group: Placed[KeyedAggregate], scope: Scope) -> Statement:
+    (_, keyed), *_ = group
+    bounds = keyed.bounds
+    if not isinstance(bounds, CellBound) or bounds.max_rows_per_cell != 1:
+        raise ContractError(
+            "Key selection counts distinct patients: it needs a most number of keys a patient.",
+            hint="Bound it by cells: per-patient: {cells: 5, rows: 1}.",
+        )
+    return Statement(
+        query=_of_keys(keyed, bounds, scope=scope),
+        answers=tuple((position, COUNT) for position, _ in group),
+        cells=None,
+        limits=limits(bounds),
+        table=keyed.relation.table,
+        bounds=bounds,
+        way=way_of_cells(bounds),
+    )
+
+
 def key_column(keyed: KeyedAggregate, *, table: Table) -> int:
     """Return the index of the key's column."""
     return [column.name for column in table.columns].index(keyed.key.column)
+
+
+KEYS = Together(of=KeyedAggregate, kept_by=lambda keyed: keyed, statement=_statement)

@@ -7,7 +7,7 @@ text, number, date or person id; a type that cannot be read as declared is refus
 import difflib
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -16,7 +16,7 @@ from sqlglot import exp
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
 from confide.rows.code_texts import impossible
-from confide.rows.physical import FAR_MOMENTS, Physical, physical
+from confide.rows.physical import FAR_MOMENTS, Physical, digits_of, physical
 from confide.tables.by_code import Accepted
 from confide.tables.schema import Column, Dataset, Kind, Table
 
@@ -52,6 +52,13 @@ _NUMERIC = {
     Physical.REAL,
     Physical.DECIMAL,
     Physical.NOTHING,
+}
+
+_DIGITS_OF_BIGINT = 18
+"""Every whole number of so many digits has 64 bits with a sign."""
+_IN_PART = {
+    Physical.REAL: "floating-point numbers, of which those alone that are whole and below 2⁵³ are",
+    Physical.DECIMAL: "decimals with places, of which those alone that are whole numbers are",
 }
 
 _WITHDREW = (
@@ -163,9 +170,32 @@ class Layout:
             return str(error)
         return ""
 
-    def unlike_ids(self, dataset: Dataset) -> tuple[str, ...]:
-        """Return a remark if ids are text in one table and numbers in another, from types alone."""
-        if dataset.unit.entity is Entity.EVENT or self.ids is not Ids.TEXT:
+    def remarks_on_ids(self, dataset: Dataset) -> tuple[str, ...]:
+        """Return what is to be known of person ids, from the types of their columns alone."""
+        if dataset.unit.entity is Entity.EVENT:
+            return ()
+        return (*self._in_part(dataset), *self._unlike(dataset))
+
+    def _in_part(self, dataset: Dataset) -> Iterator[str]:
+        """Yield a remark on each type of which some values identify nobody."""
+        tables: dict[Physical, list[str]] = {}
+        for table in dataset.tables:
+            located = self.tables.get(table.name)
+            for name in (id_column(table, dataset=dataset), table.other_id):
+                found = None if located is None else located.columns.get(name)
+                whole = found is None or found.type_name.endswith(",0)")
+                if found is not None and not whole and found.physical in _IN_PART:
+                    tables.setdefault(found.physical, []).append(repr(table.name))
+        for physical_type, names in tables.items():
+            yield (
+                f"Person ids are {_IN_PART[physical_type]} somebody's, in "
+                f"{', '.join(dict.fromkeys(names))}: other rows are left out. `confide prepare` "
+                "counts them for the steward. Write ids as integers or text."
+            )
+
+    def _unlike(self, dataset: Dataset) -> tuple[str, ...]:
+        """Return a remark if ids are text in one table and numbers in another."""
+        if self.ids is not Ids.TEXT:
             return ()
         whole: list[str] = []
         texts: list[str] = []
@@ -260,16 +290,27 @@ def source_names(table: Table, *, dataset: Dataset) -> frozenset[str]:
 
 
 def ids_of(dataset: Dataset, *, tables: Mapping[str, Located]) -> Ids:
-    """Return how person ids are compared: as text as soon as one table holds them as text."""
+    """Return how person ids are compared: as text as soon as one table holds them as text.
+
+    As text, too, where one may hold numbers that 64 bits with a sign do not: none of them is lost.
+    """
     for table in dataset.tables:
         located = tables.get(table.name)
         if located is None:
             continue
         for name in (id_column(table, dataset=dataset), table.other_id):
             found = located.columns.get(name)
-            if found is not None and found.physical not in _NUMERIC:
+            if found is not None and (found.physical not in _NUMERIC or _is_long(found)):
                 return Ids.TEXT
     return Ids.INTEGER
+
+
+def _is_long(found: Found) -> bool:
+    """Return whether whole numbers of a column's type may be longer than 64 bits with a sign."""
+    if found.physical is Physical.DECIMAL:
+        digits, after = digits_of(found.type_name)
+        return digits - after > _DIGITS_OF_BIGINT
+    return found.physical is Physical.WIDE or found.type_name == "UBIGINT"
 
 
 def _of_codes(accepted: Accepted) -> Column:

@@ -38,12 +38,12 @@ from confide.rows.build import (
 )
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.identity import identities
-from confide.rows.norms import Part, losses_query
+from confide.rows.norms import losses_query
 from confide.rows.prepared.copies import Copies, parquet
 from confide.rows.session import Session
 from confide.rows.statement import COUNT, FIRST_SUM, Statement
 from confide.rows.stream import SUMS
-from confide.tables.aggregate import parts
+from confide.rows.summand import Part
 from confide.tables.bound_contributions import (
     CellBound,
     ContributionBounds,
@@ -52,6 +52,7 @@ from confide.tables.bound_contributions import (
     rows_per_unit,
 )
 from confide.tables.schema import Dataset
+from confide.tables.shapes import parts
 
 PEOPLE, LEFT_OUT = "people", "left_out"
 

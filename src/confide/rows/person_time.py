@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from confide.plans.descent import Place
 from confide.plans.link import FARTHEST, SIZE, STEPS, log_steps
 from confide.plans.newton import COEFFICIENT
-from confide.tables.descent import RESIDUAL, UNIT
+from confide.tables.descent_terms import RESIDUAL, UNIT
 
 Ints: TypeAlias = NDArray[np.int64]
 

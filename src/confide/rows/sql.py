@@ -1,80 +1,27 @@
 """Compile aggregates to SQL: as few scans as the kept rows allow, one statement each.
 
-Aggregates that agree in relation, axes, bounds and in what must be known keep *the same* rows, so
-they share a statement: the centred sum of a blood pressure and the count of the rows summed, say.
-What must be known is: the axes, the values, and whatever the filter requires to be known (a
-``Between`` at the top of ``where``); so the count over rows whose pressure is known is the count
-with ``Between(of=pressure)`` in its filter.
-
 SQL is built from SQLGlot's syntax tree only.  Names of the data are quoted identifiers, categories
 are literals, the keyed order's coefficients are bound parameters; no text of a user is ever parsed.
-
-References:
-    [WZL20] Wilson et al. Differentially private SQL with bounded user contribution. PETS 2020.
-        https://doi.org/10.2478/popets-2020-0025
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, assert_never
-
-from sqlglot import exp
+from typing import Any
 
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
-from confide.rows.bounding import (
-    KEPT,
-    MOST_ROWS,
-    Bounded,
-    Cells,
-    bounded_totals,
-    limits,
-    needs_order,
-    needs_place,
-    streamed,
-)
-from confide.rows.build import (
-    STAR,
-    at_most,
-    num,
-    own,
-    select,
-)
-from confide.rows.carried import Carried, carried_of, evaluated_late
-from confide.rows.keyed_order import LIMB, limbs_of, with_point
-from confide.rows.keys import key_column, key_totals
+from confide.rows.compiler import Placed, Together
 from confide.rows.layout import Layout
-from confide.rows.person_rows import relation_rows
-from confide.rows.prepared.choice import Way, way_of, way_of_cells
-from confide.rows.prepared.copies import PLACES, Copies
-from confide.rows.statement import COUNT, FIRST_SUM, Statement
-from confide.rows.stream import Late, Summed, stream_totals
-from confide.rows.table_rows import Scope, copied, judged, table_name
-from confide.rows.terms import cell_and_sums, row_reads
-from confide.rows.words import order_of
-from confide.tables.aggregate import (
-    Aggregate,
-    Asked,
-    KeyedAggregate,
-    Ones,
-    Value,
-    cell_count,
-    reads,
-)
-from confide.tables.bound_contributions import (
-    CellBound,
-    ContributionBounds,
-    OneEvent,
-    RowBound,
-    rows_per_unit,
-)
-from confide.tables.check_aggregate import check_aggregate
-from confide.tables.degrees import DegreeAggregate
-from confide.tables.descent import DescentAggregate
-from confide.tables.expression import Expression, QualityOf
-from confide.tables.filter import All, Between, Predicate
-from confide.tables.relation import domain
+from confide.rows.prepared.copies import Copies
+from confide.rows.shapes import compiler_of
+from confide.rows.statement import Statement
+from confide.rows.stream import Summed
+from confide.rows.table_rows import Scope
+from confide.tables.bound_contributions import ContributionBounds, OneEvent
+from confide.tables.degrees import DegreeBounds
+from confide.tables.expression import QualityOf
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Asked, check_aggregate
 
 
 def statements(
@@ -87,274 +34,38 @@ def statements(
 ) -> tuple[Statement, ...]:
     """Compile aggregates to the fewest statements, over prepared copies where there are.
 
-    Degree histograms are left to :mod:`confide.rows.degrees`, models to
-    :mod:`confide.rows.descent`.
+    Those that have rows of their own are left out: :class:`confide.rows.compiler.Alone`.
 
     Raises:
         ContractError: If an aggregate is not declared, or does not fit the source.
         InvalidParameterError: If there are too many cells, or the sums could overflow.
     """
-    shared: dict[object, list[tuple[int, Aggregate | KeyedAggregate]]] = {}
+    groups: dict[object, tuple[Together[Any], Placed[Any]]] = {}
     for position, aggregate in enumerate(aggregates):
         check_aggregate(aggregate, dataset=dataset)
-        if isinstance(aggregate, DegreeAggregate | DescentAggregate):
+        compiler = compiler_of(aggregate)
+        if not isinstance(compiler, Together):
             continue
         _check_unit(aggregate.bounds, dataset=dataset)
-        shared.setdefault(_kept_by(aggregate), []).append((position, aggregate))
+        kept_by = compiler.of, compiler.kept_by(aggregate)
+        groups.setdefault(kept_by, (compiler, []))[1].append((position, aggregate))
     scope = Scope(dataset=dataset, layout=layout, copies=copies, summed=summed)
     return tuple(
-        _statement(group, scope=_judging(group[0][1], scope=scope)) for group in shared.values()
+        compiler.statement(group, _judging(group, scope=scope))
+        for compiler, group in groups.values()
     )
 
 
-def _judging(aggregate: Aggregate | KeyedAggregate, *, scope: Scope) -> Scope:
+def _judging(group: Placed[Any], *, scope: Scope) -> Scope:
     """Return what a statement of its own can name: the quality of cells where it is asked for."""
-    axes = () if isinstance(aggregate, KeyedAggregate) else aggregate.axes
-    quality = frozenset(axis.of.table for axis in axes if isinstance(axis, QualityOf))
+    (_, first), *_ = group
+    quality = frozenset(axis.of.table for axis in first.axes if isinstance(axis, QualityOf))
     return replace(scope, quality=quality, named={})
 
 
-def must_be_known(aggregate: Aggregate) -> frozenset[Expression]:
-    """Return the expressions that are not NULL in any kept row."""
-    known = (*aggregate.axes, *reads(aggregate.value), *_required(aggregate.relation.where))
-    return frozenset(known)
-
-
-def _kept_by(aggregate: Aggregate | KeyedAggregate) -> object:
-    match aggregate:
-        case KeyedAggregate():
-            return aggregate
-        case Aggregate(relation=relation, axes=axes, bounds=bounds):
-            return relation, axes, bounds, must_be_known(aggregate)
-        case _:
-            assert_never(aggregate)
-
-
-def _required(where: Predicate) -> tuple[Expression, ...]:
-    match where:
-        case Between(of=expression):
-            return (expression,)
-        case All(of=parts):
-            return tuple(e for part in parts for e in _required(part))
-        case _:
-            return ()
-
-
-def _check_unit(bounds: ContributionBounds, *, dataset: Dataset) -> None:
+def _check_unit(bounds: ContributionBounds | DegreeBounds, *, dataset: Dataset) -> None:
     if (dataset.unit.entity is Entity.EVENT) != isinstance(bounds, OneEvent):
         raise ContractError(
             f"Expected bounds that suit the privacy unit {dataset.unit.entity.value!r}.",
             hint="Patients need max rows or cells; events are bounded by being one row.",
         )
-
-
-def _statement(group: list[tuple[int, Aggregate | KeyedAggregate]], *, scope: Scope) -> Statement:
-    _, first = group[0]
-    match first:
-        case KeyedAggregate():
-            return _keyed(group, first, scope=scope)
-        case Aggregate():
-            alike = [(position, a) for position, a in group if isinstance(a, Aggregate)]
-            return _dense(first, alike, scope=scope)
-        case _:
-            assert_never(first)
-
-
-def _way(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
-    found = way_of(
-        first.relation,
-        bounds=first.bounds,
-        reads=row_reads(first, values),
-        known=must_be_known(first),
-        copies=scope.copies,
-        dataset=scope.dataset,
-    )
-    ranks = found is Way.RANKS and scope.summed is Summed.PERSONS
-    return Way.CLUSTERED if ranks else found  # in the ranks p stands for (rank, patient)
-
-
-def _as_one_row(first: Aggregate, *, scope: Scope) -> Aggregate | None:
-    """Return the same question by rows where each person has one: one row in one cell is one row.
-
-    Of a copy that is one pass; elsewhere counting by person is cheaper than sorting.
-    """
-    table = scope.dataset.table(first.relation.table)
-    alone = CellBound(max_cells=1, max_rows_per_cell=1)
-    if scope.copies is None or first.bounds != alone or not table.one_row_per_patient:
-        return None
-    return replace(first, bounds=RowBound(max_rows=1))
-
-
-def _dense(first: Aggregate, group: list[tuple[int, Aggregate]], *, scope: Scope) -> Statement:
-    values = list(dict.fromkeys(a.value for _, a in group if not isinstance(a.value, Ones)))
-    as_row = _as_one_row(first, scope=scope)
-    if as_row is not None and _way(as_row, values, scope=scope) is Way.CLUSTERED:
-        first = as_row
-    way = _way(first, values, scope=scope)
-    answers = tuple(
-        (position, COUNT if isinstance(a.value, Ones) else FIRST_SUM + values.index(a.value))
-        for position, a in group
-    )
-    return Statement(
-        query=_query(first, values, way=way, scope=scope),
-        answers=answers,
-        cells=cell_count(first.axes, dataset=scope.dataset),
-        limits=limits(first.bounds),
-        table=first.relation.table,
-        bounds=first.bounds,
-        way=way,
-    )
-
-
-def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope) -> exp.Query:
-    if way is Way.RANKS:
-        return _ranked(first, values, scope=scope)
-    table = scope.dataset.table(first.relation.table)
-    ordered = way is not Way.CLUSTERED and needs_order(first.bounds, values=len(values))
-    order: Sequence[str] = ()
-    if ordered:
-        words = ("h",) if isinstance(first.bounds, CellBound) else order_of(table)
-        order = (*words, *judged(table, scope.quality))
-    late: Late | None = None
-    if streamed(first.bounds):
-        carried = carried_of(row_reads(first, values), table=table, in_words=ordered)
-        rows = _carrying(first, carried, scope=scope, order=order)
-        late = evaluated_late(first, values, carried=carried, scope=scope)
-    else:
-        rows = _terms(first, values, scope=scope, order=order)
-    totals = bounded_totals(
-        rows,
-        bounds=first.bounds,
-        values=len(values),
-        order=[own(name) for name in order],
-        cells=_cells(first, scope=scope),
-        late=late,
-        summed=scope.summed,
-    )
-    return _with(scope, totals)
-
-
-def _cells(first: Aggregate, *, scope: Scope) -> Cells:
-    number = cell_count(first.axes, dataset=scope.dataset)
-    times = domain(first.axes[-1], dataset=scope.dataset).size() if first.axes else 1
-    return Cells(
-        number=number,
-        times=times,
-        limbs=(own("cell"),) if number <= 2**LIMB else limbs_of(own("cell")),
-        beside=("x",) if needs_place(first.bounds, number=number, times=times) else (),
-        packed=scope.copies is not None,
-    )
-
-
-def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Query:
-    """Read the first ranks of the patients without NULLs, and stream the rows of the others."""
-    table = scope.dataset.table(first.relation.table)
-    name = table_name(scope.dataset, table)
-    copies = copied(scope, table)
-    most, limit = rows_per_unit(first.bounds), limits(first.bounds)[MOST_ROWS]
-    sums = [f"s{i}" for i in range(len(values))]
-    carried = carried_of(row_reads(first, values), table=table, in_words=False)
-    late = evaluated_late(first, values, carried=carried, scope=scope)
-
-    def totals(rows: exp.Select, **bound: Any) -> exp.Select:
-        part = replace(scope, named={name: rows})
-        rows = _carrying(first, carried, scope=part, order=[])
-        query = stream_totals(rows, sums=sums, late=late, **bound)
-        return select(STAR, of=_with(part, Bounded(query=query)))
-
-    # p stands for (rank, patient): each once, and no rank above the limit
-    above = at_most(num((limit + 1) * PLACES), own("p"))
-    complete = totals(copies.first_rows(table, most=most), most=None, limit=1, wrong=[above])
-    partial = totals(copies.partial_rows(table), most=most, limit=limit)
-    return exp.Union(this=complete, expression=partial, distinct=False)
-
-
-def _known(first: Aggregate) -> list[Expression]:
-    return sorted(must_be_known(first), key=repr)  # a set has no order; SQL text needs one
-
-
-def _carrying(
-    first: Aggregate, carried: Carried, *, scope: Scope, order: Sequence[str]
-) -> exp.Select:
-    """Return ``p``, what orders the rows, and what a stream carries."""
-    rows = relation_rows(
-        scope,
-        first.relation,
-        reads=carried.early,
-        known=_known(first),
-        ordered=bool(order),
-        carried=carried.as_they_are,
-    )
-    return select(own("p"), *map(own, dict.fromkeys((*order, *carried.names))), of=rows)
-
-
-def _terms(
-    first: Aggregate, values: Sequence[Value], *, scope: Scope, order: Sequence[str]
-) -> exp.Select:
-    """Return ``p``, what orders the rows, ``cell``, ``s0, s1, …`` and what is beside a cell."""
-    beside = _cells(first, scope=scope).beside
-    there = scope.copies is not None or bool(order)  # rows that have h have x
-    rows = relation_rows(
-        scope,
-        first.relation,
-        reads=row_reads(first, values),
-        known=_known(first),
-        ordered=bool(order),
-        carried=beside if there else (),
-    )
-    if beside and not there:
-        rows = with_point(rows, person="p", ids=scope.layout.ids)
-    columns = cell_and_sums(first, values, dataset=scope.dataset)
-    return _narrowed(rows, [*columns, *map(own, beside)], scope=scope, order=order)
-
-
-def _keyed(
-    group: list[tuple[int, Aggregate | KeyedAggregate]], keyed: KeyedAggregate, *, scope: Scope
-) -> Statement:
-    bounds = keyed.bounds
-    if not isinstance(bounds, CellBound) or bounds.max_rows_per_cell != 1:
-        raise ContractError(
-            "Key selection counts distinct patients: it needs a most number of keys a patient.",
-            hint="Bound it by cells: per-patient: {cells: 5, rows: 1}.",
-        )
-    return Statement(
-        query=_of_keys(keyed, bounds, scope=scope),
-        answers=tuple((position, COUNT) for position, _ in group),
-        cells=None,
-        limits=limits(bounds),
-        table=keyed.relation.table,
-        bounds=bounds,
-        way=way_of_cells(bounds),
-    )
-
-
-def _of_keys(keyed: KeyedAggregate, bounds: CellBound, *, scope: Scope) -> exp.Query:
-    query = _with(scope, key_totals(keyed, bounds, scope=scope))
-    if scope.copies is None:
-        return query
-    table = scope.dataset.table(keyed.relation.table)
-    front = "tag" if scope.summed is Summed.CELLS else "p"
-    column = key_column(keyed, table=table)
-    return scope.copies.with_texts(query, table, column=column, front=front)
-
-
-def _narrowed(
-    rows: exp.Select, columns: list[exp.Expr], *, scope: Scope, order: Sequence[str]
-) -> exp.Select:
-    person = [] if scope.per_event else [own("p")]
-    return select(*person, *map(own, order), *columns, of=rows)
-
-
-def _with(scope: Scope, bounded: Bounded) -> exp.Query:
-    """Put the cleaned tables, the per-patient values and the kept rows in front."""
-    inline = None if scope.copies is None else False  # a copy is streamed in its order
-    front = [_shared(name, rows, materialized=inline) for name, rows in scope.named.items()]
-    if bounded.kept is not None:
-        front.append(_shared(KEPT, bounded.kept, materialized=True))
-    bounded.query.set("with_", exp.With(expressions=front))
-    return bounded.query
-
-
-def _shared(name: str, query: exp.Query, *, materialized: bool | None) -> exp.CTE:
-    alias = exp.TableAlias(this=exp.to_identifier(name, quoted=True))
-    return exp.CTE(this=query, alias=alias, materialized=materialized)

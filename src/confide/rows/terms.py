@@ -10,8 +10,11 @@ from typing import assert_never
 from sqlglot import exp
 
 from confide.rows.build import BIGINT, HUGEINT, cast, minus, named, num, own, plus, times
-from confide.tables.aggregate import (
-    Aggregate,
+from confide.tables.aggregate import Aggregate
+from confide.tables.expression import Expression
+from confide.tables.relation import centre, domain
+from confide.tables.schema import Dataset
+from confide.tables.value import (
     Centred,
     CentredSquare,
     Factor,
@@ -22,9 +25,6 @@ from confide.tables.aggregate import (
     reads,
     value_range,
 )
-from confide.tables.expression import Expression
-from confide.tables.relation import centre, domain
-from confide.tables.schema import Dataset
 
 LARGEST_BIGINT = 2**63 - 1
 

@@ -47,18 +47,9 @@ from confide.statistics.top_features.spec import TopFeatures
 from confide.statistics.variance.spec import Variance
 from confide.statistics.weighted_mean.spec import WeightedMean
 from confide.statistics.weighted_proportion.spec import WeightedProportion
-from confide.tables.aggregate import (
-    Aggregate,
-    KeyedAggregate,
-    MomentAggregate,
-)
-from confide.tables.degrees import DegreeAggregate
-from confide.tables.descent import DescentAggregate
-from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
-from confide.tables.pooled import PooledAggregate
-from confide.tables.ranked import RankedCells, RankedFeatures
 from confide.tables.schema import Dataset
+from confide.tables.shapes import SHAPES
 
 __all__ = [
     "NAMES",
@@ -111,20 +102,12 @@ NAMES: dict[str, Any] = {
         Everything,
         IsIn,
         Not,
-        Aggregate,
-        KeyedAggregate,
-        MomentAggregate,
-        DegreeAggregate,
-        DescentAggregate,
-        PooledAggregate,
-        FactorizedAggregate,
+        *SHAPES,
         DiscreteLaplace,
         DiscreteGaussian,
         KeyThreshold,
         SetSelection,
         Peeling,
-        RankedCells,
-        RankedFeatures,
     )
 } | {"Predicate": Predicate}
 """Classes that canonical JSON may name, for :func:`confide.plans.canonical.decode`."""

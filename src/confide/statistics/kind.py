@@ -10,7 +10,9 @@ from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 from confide.drawing.asking import Asking, Axis, Groups, Title, by_names, column_axis
+from confide.drawing.carded import Carded, Items
 from confide.drawing.cells import Cell
+from confide.drawing.charts.figure import Figure
 from confide.drawing.charts.subject import Drawn, Subject
 from confide.drawing.headlines import main_range
 from confide.drawing.shown import Shown
@@ -19,6 +21,7 @@ from confide.errors import ContractError
 from confide.privacy.exact import takes_numbers
 from confide.statistics.audited import Audited
 from confide.statistics.section import StatisticSection
+from confide.tables.schema import Dataset
 
 Headline: TypeAlias = Callable[[Sequence[Cell], Words], str]
 """The main number in one sentence, of cells of which one at least holds a number."""
@@ -79,6 +82,9 @@ class Kind:
         unfit: Parts of those on what it may not.
         figure: Where the function stands that draws it: "module:function" of a subject.
         subtitle: The same of one that says what its intervals are; "" for the usual words.
+        evaluation: The same of one that draws how a model does on those held out; "" of others.
+        card: The same of one that fills a model's card; "" of what predicts nothing.
+        outlined: The spine and level of the areas that its figure draws; None of other figures.
         audit: Where what the audit asks of it stands: "module:name".
         table: Its table; None for a row a cell.
         cited: The cells that the table of the page holds.
@@ -106,10 +112,13 @@ class Kind:
     figure: str
     audit: str
     subtitle: str = ""
+    evaluation: str = ""
+    card: str = ""
     table: Tabled | None = None
     cited: Callable[[Sequence[Cell]], Sequence[Cell]] = every_cell
     cited_note: Callable[[Any], str] = no_note
     bounded: Bounded = nothing_more
+    outlined: Callable[[Any, Dataset], tuple[str, str]] | None = None
     own_total: bool = False
     chooses: bool = False
     weighted: bool = False
@@ -133,7 +142,7 @@ class Kind:
                 yield f"{name} of its spec"
         if not callable(getattr(self.section, "statistic", None)):
             yield "section"
-        for name in ("figure", "subtitle", "audit"):
+        for name in ("figure", "subtitle", "evaluation", "card", "audit"):
             module = str(getattr(self, name)).partition(":")[0]
             if module and find_spec(module) is None:
                 yield f"{name} in {module}"
@@ -157,7 +166,7 @@ class Kind:
         Raises:
             ContractError: Naming the kind.
         """
-        for reference in filter(None, (self.figure, self.subtitle)):
+        for reference in filter(None, (self.figure, self.subtitle, self.evaluation, self.card)):
             try:
                 _named(reference)
             except (ImportError, AttributeError):
@@ -167,6 +176,16 @@ class Kind:
         """Return the figure of one statistic, and notes on it."""
         drawn: Drawn = _named(self.figure)(subject)
         return drawn
+
+    def evaluated(self, subject: Subject, title: str) -> Mapping[str, Figure]:
+        """Return the figures of a model's evaluation by name; none where nothing was evaluated."""
+        drawn: Mapping[str, Figure] = _named(self.evaluation)(subject, title)
+        return drawn
+
+    def fill(self, model: Carded) -> Items:
+        """Return the items of a model's card that a release fills."""
+        filled: Items = _named(self.card)(model)
+        return filled
 
     def audited(self) -> Audited:
         """Return what the audit asks of it, and where its worst neighbours are."""

@@ -39,13 +39,15 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from confide.errors import ContractError
-from confide.tables.aggregate import Aggregate, Ones, cell_count
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
+from confide.tables.cells import cell_count
 from confide.tables.expression import Expression, QualityOf
 from confide.tables.filter import All, Everything, Predicate
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
 from confide.tables.spans import Lack, Spans, cells_of, outside, truth_in, value_in
+from confide.tables.value import Ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,14 @@
 
 import itertools
 import math
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from confide.errors import ContractError, InvalidParameterError
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
 from confide.privacy.unit import Entity
-from confide.tables.descent import (
+from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import (
     FEWEST_CLASSES,
     MOST_CLASSES,
     MOST_EVENTS,
@@ -16,18 +17,19 @@ from confide.tables.descent import (
     MOST_ROWS,
     MOST_TERMS,
     MOST_TIME,
-    DescentAggregate,
     Family,
     terms,
 )
-from confide.tables.descent_scale import scale_of
 from confide.tables.relation import check, domain
 from confide.tables.schema import Dataset, Domain, Kind
+
+if TYPE_CHECKING:
+    from confide.tables.descent import DescentAggregate
 
 _WHOSE = {Entity.PATIENT: "a patient's rows are", Entity.EVENT: "a row is"}
 
 
-def check_descent(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
+def check_descent(aggregate: "DescentAggregate", *, dataset: Dataset) -> None:
     """Refuse a model whose lemma would not hold, or that is not declared.
 
     Raises:
@@ -69,7 +71,7 @@ def check_descent(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
         )
 
 
-def _check_unit(aggregate: DescentAggregate, *, entity: Entity) -> None:
+def _check_unit(aggregate: "DescentAggregate", *, entity: Entity) -> None:
     if entity not in (Entity.PATIENT, Entity.EVENT):
         raise ContractError(
             "A model is fitted with the patient as privacy unit.",
@@ -84,7 +86,7 @@ def _check_unit(aggregate: DescentAggregate, *, entity: Entity) -> None:
         raise ContractError("With the event as privacy unit each row stands for itself.")
 
 
-def _check_subgroups(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
+def _check_subgroups(aggregate: "DescentAggregate", *, dataset: Dataset) -> None:
     if (aggregate.subgroups or aggregate.calibrating) and aggregate.family is not Family.LOGISTIC:
         raise ContractError("Subgroups and recalibration are those of logistic models.")
     for column in aggregate.subgroups:
@@ -94,7 +96,7 @@ def _check_subgroups(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
             )
 
 
-def _check_outcome(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
+def _check_outcome(aggregate: "DescentAggregate", *, dataset: Dataset) -> None:
     of = domain(aggregate.outcome, dataset=dataset)
     if aggregate.family is not Family.MULTINOMIAL and aggregate.classes != 1:
         raise ContractError("Only a multinomial model has classes.")
@@ -114,7 +116,7 @@ def _check_outcome(aggregate: DescentAggregate, *, dataset: Dataset) -> None:
             assert_never(aggregate.family)
 
 
-def _check_classes(aggregate: DescentAggregate, *, of: Domain) -> None:
+def _check_classes(aggregate: "DescentAggregate", *, of: Domain) -> None:
     if not of.keys or of.size() != aggregate.classes:
         raise ContractError(
             "The outcome of a multinomial model is a category with public values.",
@@ -132,7 +134,7 @@ def _check_classes(aggregate: DescentAggregate, *, of: Domain) -> None:
         )
 
 
-def _check_counts(aggregate: DescentAggregate, *, of: Domain, dataset: Dataset) -> None:
+def _check_counts(aggregate: "DescentAggregate", *, of: Domain, dataset: Dataset) -> None:
     if of.kind is not Kind.NUMBER or of.lower != 0 or of.scale != 1 or of.upper < 1:
         raise ContractError(
             "A Poisson model needs a number of events, declared from 0 to a public bound.",
@@ -158,7 +160,7 @@ def _check_counts(aggregate: DescentAggregate, *, of: Domain, dataset: Dataset) 
         )
 
 
-def _check_follow_up(aggregate: DescentAggregate, *, of: Domain, dataset: Dataset) -> None:
+def _check_follow_up(aggregate: "DescentAggregate", *, of: Domain, dataset: Dataset) -> None:
     if of.upper - of.lower != 1:
         raise ContractError("The event of a hazard model is a condition: it ended so, or not.")
     if aggregate.bounds.max_rows != 1:
@@ -188,7 +190,7 @@ def _check_follow_up(aggregate: DescentAggregate, *, of: Domain, dataset: Datase
         )
 
 
-def descent_sensitivity(aggregate: DescentAggregate, *, dataset: Dataset) -> Sensitivity:
+def descent_sensitivity(aggregate: "DescentAggregate", *, dataset: Dataset) -> Sensitivity:
     """Return how far one patient moves all answers together.
 
     Raises:

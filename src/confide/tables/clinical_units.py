@@ -88,11 +88,6 @@ def analyte(name: str) -> Analyte:
     return Analyte(mole=mole, charges=charges, percent=percent)
 
 
-def is_analyte(name: str) -> bool:
-    """Return whether anything is known of an analyte of that name."""
-    return name in _table()["analytes"]
-
-
 def conversion(
     unit: str, *, to: str, of: Analyte | None = None
 ) -> tuple[Fraction, Fraction] | None:

@@ -53,16 +53,19 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import assert_never
+from fractions import Fraction
+from typing import ClassVar, assert_never
 
 from confide.errors import ContractError, InvalidParameterError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.sensitivity import Sensitivity
 from confide.privacy.unit import Entity
-from confide.tables.expression import ColumnOf
+from confide.tables.expression import ColumnOf, Expression
 from confide.tables.filter import expressions, sources
 from confide.tables.relation import Relation, domain
 from confide.tables.schema import Dataset
+from confide.tables.told import Telling
+from confide.tables.value import Step
 
 MOST_DEGREES = 100_000
 _FAR = 4  # larger degrees bring no new coincidence
@@ -105,6 +108,9 @@ class DegreeAggregate:
         bounds: The public bound of degrees.
     """
 
+    reads: ClassVar[tuple[Expression, ...]] = ()
+    shared: ClassVar[str] = "A contact belongs to two persons, so nobody's own part of it is known."
+
     relation: Relation
     persons: str
     bounds: DegreeBounds
@@ -113,6 +119,85 @@ class DegreeAggregate:
     def degrees(self) -> range:
         """The degree of each coordinate, in order."""
         return range(0 if self.persons else 1, self.bounds.at_most + 1)
+
+    def coordinates(self, dataset: Dataset) -> int:
+        """Return the number of coordinates of the vector."""
+        del dataset
+        return len(self.degrees)
+
+    def check(self, dataset: Dataset) -> None:
+        """Refuse a degree histogram whose lemma would not hold.
+
+        Raises:
+            ContractError: If the table holds no contacts, the vertices have several rows each, or
+                the filter looks at anything but the row.
+        """
+        contacts = dataset.table(self.relation.table)
+        if not contacts.other_id:
+            raise ContractError(
+                f"Table {contacts.name!r} names one person a row, so it holds no contacts.",
+                hint="Declare its second id column: other-id: contact_id.",
+            )
+        if self.persons:
+            persons = dataset.table(self.persons)
+            if persons.other_id or not persons.one_row_per_patient:
+                raise ContractError(
+                    f"Table {persons.name!r} cannot hold the vertices.",
+                    hint="Name a table with rows-per-patient: 1.",
+                )
+        for expression in expressions(self.relation.where):
+            for read in sources(expression):
+                if not isinstance(read, ColumnOf) or read.table != contacts.name:
+                    raise ContractError(
+                        "A contact belongs to two persons, so only its own columns can choose it.",
+                        hint=f"Use columns of {contacts.name!r} in where.",
+                    )
+            domain(expression, dataset=dataset)
+        if self.bounds.how is not degrees_bounded(dataset):
+            raise ContractError("The degree bound does not suit the privacy unit.")
+
+    def sensitivity(self, dataset: Dataset, *, counted: str) -> Sensitivity:
+        """Return how far one edge, or one person, moves a degree histogram.
+
+        Raises:
+            ContractError: As :meth:`check`.
+        """
+        del counted
+        self.check(dataset)
+        adjacency, most = dataset.adjacency, self.bounds.at_most
+        match self.bounds.how:
+            case How.CAPPED:
+                l1, l2_squared, linf = _edge_moves(self, adjacency=adjacency)
+                because = "one contact moves its two persons by one degree each"
+            case How.PROJECTED:
+                l1, l2_squared, linf = _node_moves(most, adjacency=adjacency)
+                if len(self.degrees) == 1:
+                    l1, l2_squared = linf, linf**2
+                because = (
+                    f"after a stable projection to {most} contacts a person moves at most "
+                    f"{most} others"
+                )
+            case _:
+                assert_never(self.bounds.how)
+        move = "added or removed" if adjacency is Adjacency.ADD_REMOVE else "replaced by another"
+        source = "HLMJ09, sec. II" if self.bounds.how is How.CAPPED else "DLL16, lem. 4"
+        return Sensitivity(
+            l1=l1,
+            l2_squared=l2_squared,
+            linf=linf,
+            entity=dataset.unit.entity,
+            unit="persons",
+            because=f"{because}, and is {move} [{source}].",
+        )
+
+    def step(self, dataset: Dataset) -> Step:
+        """Return what one step of the vector is worth."""
+        del dataset
+        return Step(size=Fraction(1))
+
+    def told(self, say: Telling) -> str:
+        """Return what is measured, in words."""
+        return f"persons by number of contacts in {say.rows(self.relation)}"
 
 
 def degrees_bounded(dataset: Dataset) -> How:
@@ -134,71 +219,6 @@ def degrees_bounded(dataset: Dataset) -> How:
             )
         case _:
             assert_never(dataset.unit.entity)
-
-
-def check_degrees(aggregate: DegreeAggregate, *, dataset: Dataset) -> None:
-    """Refuse a degree histogram whose lemma would not hold.
-
-    Raises:
-        ContractError: If the table holds no contacts, the vertices have several rows each, or the
-            filter looks at anything but the row.
-    """
-    contacts = dataset.table(aggregate.relation.table)
-    if not contacts.other_id:
-        raise ContractError(
-            f"Table {contacts.name!r} names one person a row, so it holds no contacts.",
-            hint="Declare its second id column: other-id: contact_id.",
-        )
-    if aggregate.persons:
-        persons = dataset.table(aggregate.persons)
-        if persons.other_id or not persons.one_row_per_patient:
-            raise ContractError(
-                f"Table {persons.name!r} cannot hold the vertices.",
-                hint="Name a table with rows-per-patient: 1.",
-            )
-    for expression in expressions(aggregate.relation.where):
-        for read in sources(expression):
-            if not isinstance(read, ColumnOf) or read.table != contacts.name:
-                raise ContractError(
-                    "A contact belongs to two persons, so only its own columns can choose it.",
-                    hint=f"Use columns of {contacts.name!r} in where.",
-                )
-        domain(expression, dataset=dataset)
-    if aggregate.bounds.how is not degrees_bounded(dataset):
-        raise ContractError("The degree bound does not suit the privacy unit.")
-
-
-def degree_sensitivity(aggregate: DegreeAggregate, *, dataset: Dataset) -> Sensitivity:
-    """Return how far one edge, or one person, moves a degree histogram.
-
-    Raises:
-        ContractError: As :func:`check_degrees`.
-    """
-    check_degrees(aggregate, dataset=dataset)
-    adjacency, most = dataset.adjacency, aggregate.bounds.at_most
-    match aggregate.bounds.how:
-        case How.CAPPED:
-            l1, l2_squared, linf = _edge_moves(aggregate, adjacency=adjacency)
-            because = "one contact moves its two persons by one degree each"
-        case How.PROJECTED:
-            l1, l2_squared, linf = _node_moves(most, adjacency=adjacency)
-            if len(aggregate.degrees) == 1:
-                l1, l2_squared = linf, linf**2
-            because = (
-                f"after a stable projection to {most} contacts a person moves at most {most} others"
-            )
-        case _:
-            assert_never(aggregate.bounds.how)
-    move = "added or removed" if adjacency is Adjacency.ADD_REMOVE else "replaced by another"
-    source = "HLMJ09, sec. II" if aggregate.bounds.how is How.CAPPED else "DLL16, lem. 4"
-    return Sensitivity(
-        l1=l1,
-        l2_squared=l2_squared,
-        linf=linf,
-        entity=dataset.unit.entity,
-        unit="persons",
-        because=f"{because}, and is {move} [{source}].",
-    )
 
 
 def _node_moves(most: int, *, adjacency: Adjacency) -> tuple[int, int, int]:

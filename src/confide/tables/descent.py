@@ -92,68 +92,29 @@ References:
         https://arxiv.org/abs/1605.02065
 """
 
-import enum
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 from confide.errors import InvalidParameterError
+from confide.privacy.sensitivity import Sensitivity
 from confide.tables.bound_contributions import RowBound
+from confide.tables.check_descent import check_descent, descent_sensitivity
+from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import (
+    MOST_ROUNDS,
+    MOST_SUBGROUPS,
+    PARTS,
+    RESIDUAL,
+    SCORE_BINS,
+    UNIT,
+    Family,
+)
 from confide.tables.expression import Expression
-from confide.tables.relation import Relation, domain
+from confide.tables.relation import Relation
 from confide.tables.schema import Dataset
-
-MOST_TERMS = 200
-MOST_ROUNDS = 20
-MOST_ROWS = 100
-MOST_INTERVALS = 20
-MOST_EVENTS = 2**46
-"""A bound of events times RESIDUAL stays below 2⁶³."""
-MOST_TIME = 2**38
-"""A bound of person-time, in steps of its domain, times UNIT² stays below 2⁶³."""
-FEWEST_CLASSES, MOST_CLASSES = 3, 10
-SCORE_CUTS = (3, 10, 22, 36, 50, 64, 78, 90, 97)
-"""Percent of normal scores below each edge of the bins of scores.
-
-The bins at both ends are open, so what is inside has to be guessed there: they are small.
-"""
-SCORE_BINS = len(SCORE_CUTS) + 1
-"""Each adds noise to what is summed over all of them, and inside ten little is lost."""
-MOST_SUBGROUPS = 4
-"""Columns by which a model is evaluated."""
-UNIT = 2**12
-"""One, in terms and whitened terms."""
-RESIDUAL = 2**16
-"""One, in residuals."""
-ROOT = 2**12
-"""One, in square roots of variances."""
-PARTS = 1_000
-"""Patients are held out by thousandths."""
-
-
-class Family(enum.Enum):
-    """Law of the outcome."""
-
-    LOGISTIC = "logistic"
-    POISSON = "poisson"
-    HAZARD = "hazard"
-    MULTINOMIAL = "multinomial"
-
-    @property
-    def largest_variance(self) -> Fraction:
-        """V: the most that the slope of the mean of an outcome in [0, 1] can be."""
-        match self:
-            case Family.LOGISTIC | Family.MULTINOMIAL:
-                return Fraction(1, 4)
-            case Family.POISSON | Family.HAZARD:
-                return Fraction(1)
-            case _:
-                assert_never(self)
-
-    @property
-    def largest_residual_squared(self) -> int:
-        """The most that ‖r‖² can be."""
-        return 2 if self is Family.MULTINOMIAL else 1
+from confide.tables.told import Telling
+from confide.tables.value import Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +138,10 @@ class DescentAggregate:
             apart; the others evaluate.
         subgroups: Categories by whose values those who evaluate are counted, column by column.
     """
+
+    shared: ClassVar[str] = (
+        "A model is fitted in rounds, so nobody's own part of it is known before."
+    )
 
     relation: Relation
     covariates: tuple[Expression, ...]
@@ -271,27 +236,40 @@ class DescentAggregate:
             return 2 * UNIT**4
         return max(self.classes, len(self.subgroups))
 
+    @property
+    def reads(self) -> tuple[Expression, ...]:
+        """What must be known of a row that is kept, beside what the filter says."""
+        time = () if self.exposure is None else (self.exposure,)
+        return (*self.covariates, self.outcome, *time)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
-    """One term of a row.
+    def coordinates(self, dataset: Dataset) -> int:
+        """Return how many numbers are answered in all."""
+        return scale_of(self, dataset=dataset).length
 
-    Attributes:
-        covariate: Its place among the covariates; −1 for the intercept.
-        level: Index of the category that it indicates; None for a number.
-    """
+    def check(self, dataset: Dataset) -> None:
+        """Refuse a model whose lemma would not hold, or that is not declared."""
+        check_descent(self, dataset=dataset)
 
-    covariate: int
-    level: int | None = None
+    def sensitivity(self, dataset: Dataset, *, counted: str) -> Sensitivity:
+        """Return how far one patient moves all answers together."""
+        del counted
+        return descent_sensitivity(self, dataset=dataset)
 
+    def step(self, dataset: Dataset) -> Step:
+        """Return what one step of a late gradient is worth."""
+        one = UNIT if self.one_look else UNIT * RESIDUAL
+        scale = scale_of(self, dataset=dataset)
+        return Step(size=Fraction(1, scale.gradients[-1] * one), units=("1",))
 
-def terms(aggregate: DescentAggregate, *, dataset: Dataset) -> tuple[Term, ...]:
-    """Return the terms of a row: intercept, then the covariates in their order."""
-    found = [Term(covariate=-1)]
-    for place, covariate in enumerate(aggregate.covariates):
-        of = domain(covariate, dataset=dataset)
-        if of.keys:
-            found += [Term(covariate=place, level=level) for level in range(1, of.size())]
-        else:
-            found.append(Term(covariate=place))
-    return tuple(found)
+    def told(self, say: Telling) -> str:
+        """Return what is measured, in words."""
+        asked = (
+            "moments and products with the outcome"
+            if self.one_look
+            else f"moments, {self.rounds} gradients and curvature"
+        )
+        names = ", ".join(map(say.of, self.covariates))
+        return (
+            f"{asked} of a {self.family.value} model of {say.of(self.outcome)} by {names}, "
+            f"over rows of {say.rows(self.relation)}"
+        )

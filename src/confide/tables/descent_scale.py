@@ -7,18 +7,20 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from confide.privacy.adjacency import Adjacency
-from confide.tables.descent import (
+from confide.tables.descent_terms import (
     RESIDUAL,
     UNIT,
-    DescentAggregate,
     Family,
     terms,
 )
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
+
+if TYPE_CHECKING:
+    from confide.tables.descent import DescentAggregate
 
 _MOMENTS, _CURVATURE = Fraction(30, 100), Fraction(8, 100)
 _EARLY, _LATE = 2896, 4096  # the ratio of their squares is a half
@@ -91,7 +93,7 @@ def upper_entries(size: int) -> int:
     return size * (size + 1) // 2
 
 
-def scale_of(aggregate: DescentAggregate, *, dataset: Dataset) -> Scale:
+def scale_of(aggregate: "DescentAggregate", *, dataset: Dataset) -> Scale:
     """Return bounds and multipliers; 30 % of Δ² go to moments, 8 % to curvature and spread.
 
     R is 1 for the intercept and for each category, and a third for each number: its mean square if
@@ -142,7 +144,7 @@ def scale_of(aggregate: DescentAggregate, *, dataset: Dataset) -> Scale:
     )
 
 
-def _of_one_look(aggregate: DescentAggregate, *, size: int, norm: int, dataset: Dataset) -> Scale:
+def _of_one_look(aggregate: "DescentAggregate", *, size: int, norm: int, dataset: Dataset) -> Scale:
     """Return the scale of moments and products with the outcome, half of Δ² for either."""
     moments = math.ceil(Fraction(norm**2 + norm * UNIT**2, 2))
     crossed = _CROSSED**2 * norm
@@ -174,7 +176,7 @@ def _of_one_look(aggregate: DescentAggregate, *, size: int, norm: int, dataset: 
     )
 
 
-def _squared_gradient(aggregate: DescentAggregate, *, clip: int) -> int:
+def _squared_gradient(aggregate: "DescentAggregate", *, clip: int) -> int:
     """Return the most that a patient moves a gradient by, squared, for b = 1.
 
     Shares of K classes are rounded to the nearest, which adds at most K to the residual.
@@ -183,7 +185,7 @@ def _squared_gradient(aggregate: DescentAggregate, *, clip: int) -> int:
     return aggregate.family.largest_residual_squared * (clip * (RESIDUAL + rounded)) ** 2
 
 
-def _squared_curvature(aggregate: DescentAggregate, *, clip: int) -> int:
+def _squared_curvature(aggregate: "DescentAggregate", *, clip: int) -> int:
     """Return the most that a patient moves curvature and spread by, squared, for c = 1."""
     family = aggregate.family
     curved = math.ceil(family.largest_variance * clip**2) ** 2
@@ -196,7 +198,7 @@ def _squared_curvature(aggregate: DescentAggregate, *, clip: int) -> int:
     )
 
 
-def _scored(aggregate: DescentAggregate, *, dataset: Dataset) -> int:
+def _scored(aggregate: "DescentAggregate", *, dataset: Dataset) -> int:
     """Return the number of scores: of those who calibrate, then of each subgroup or class."""
     if not aggregate.held_out:
         return 0

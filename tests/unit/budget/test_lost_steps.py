@@ -236,6 +236,6 @@ class TestTheseTestsCanFail:
 
     @pytest.mark.mutant
     def test_periods_drawn_twice_for_one_charge_are_caught(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(inspection, "published_twice", lambda *_, **__: ())
+        monkeypatch.setattr(inspection, "charged_again", lambda *_, **__: ())
         with pytest.raises(AssertionError):
             periods_drawn_twice_are_charged_twice(tmp_path / "ledger", spent=2 * TENTH)

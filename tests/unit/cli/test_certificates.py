@@ -190,3 +190,16 @@ def test_a_chain_that_is_none_is_refused_in_words(two, tmp_path):
         (tmp_path / "chain.jsonl").write_text(text)
         ran = confide("verify", two.folder / "v1", "--chain", tmp_path / "chain.jsonl")
         assert ran.code == 6, text
+
+
+def test_explain_of_a_certificate_says_where_no_organisation_is_named(tmp_path):
+    clinic = make_clinic(tmp_path / "clinic")
+    assert confide("run", clinic.study, "--out", clinic.folder / "out").code == 0
+    told = " ".join(confide("explain", "certificate", clinic.folder / "out").out.split())
+    assert "by whoever holds its key: dataset.yaml names no organisation." in told
+    named = make_clinic(tmp_path / "named")
+    text = named.dataset.read_text().replace("tables:", "issuer: {organisation: Town}\ntables:", 1)
+    named.dataset.write_text(text)
+    assert confide("run", named.study, "--out", named.folder / "out").code == 0
+    told = " ".join(confide("explain", "certificate", named.folder / "out").out.split())
+    assert " by Town on data set clinic" in told

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from command_line import confide
-from confide.privacy.accounting.gaussian_dp import delta_at
+from confide.noise.gaussian import gaussian_delta
 
 
 def rows(*words):
@@ -62,7 +62,7 @@ def test_the_exact_gaussian_rule_is_the_least_that_has_delta():
         float(found[f"Gaussian, {rule} rule"][0]) for rule in ("exact", "classical")
     )
     assert exact < classical
-    assert delta_at(0.5, noise_multiplier=exact) == pytest.approx(1e-6, rel=1e-2)
+    assert gaussian_delta(exact, epsilon=0.5) == pytest.approx(1e-6, rel=1e-2)
     assert float(found["Laplace"][0]) == pytest.approx(math.sqrt(2) / 0.5, rel=1e-3)
 
 

@@ -5,12 +5,12 @@ import pytest
 from command_line import confide
 from confide.jobs import kinds
 from confide.learning.running import planned, run_job
-from counting_job import Counting, clinic
+from counting_job import KIND, Counting, clinic
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setitem(kinds.KINDS, "counting", Counting)
+    monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, KIND))
     with clinic(tmp_path) as ws:
         job = Counting()
         return run_job(ws, job, plan=planned(ws, job)).save(tmp_path / "out")
@@ -24,7 +24,7 @@ def test_the_files_of_a_job_verify_and_what_was_changed_does_not(folder):
 
 
 def test_settings_from_which_the_events_do_not_follow_are_found(tmp_path, monkeypatch):
-    monkeypatch.setitem(kinds.KINDS, "counting", Counting)
+    monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, KIND))
 
     class Louder(Counting):
         """Says a smaller scale than it draws."""
@@ -45,7 +45,7 @@ def test_settings_from_which_the_events_do_not_follow_are_found(tmp_path, monkey
 
 
 def test_a_job_that_this_version_does_not_know_is_not_called_verified(folder, monkeypatch):
-    monkeypatch.delitem(kinds.KINDS, "counting")
+    monkeypatch.setattr(kinds, "KINDS", kinds.KINDS[:-1])
     ran = confide("verify", folder)
     assert ran.code == 6
     assert "knows no such job" in ran.out

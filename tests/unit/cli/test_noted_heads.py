@@ -1,6 +1,7 @@
 """Where ``confide ledger anchor --out`` notes a head: in a file of heads of this ledger alone."""
 
 import os
+import shutil
 
 from command_line import confide
 from small_clinic import DATASET, make_clinic
@@ -58,3 +59,23 @@ def test_heads_are_noted_one_after_another_across_a_rotation(tmp_path):
     assert note(clinic, out).code == 0
     assert len(out.read_text().splitlines()) == 2
     assert confide("ledger", "verify", clinic.dataset, "--anchor", out).code == 0
+
+
+def test_heads_of_rows_that_an_officer_went_on_without_are_named_as_such(tmp_path):
+    clinic, out = begun(tmp_path / "clinic"), tmp_path / "heads.jsonl"
+    file = clinic.dataset.parent / ".confide" / "ledger.sqlite"
+    assert note(clinic, out).code == 0
+    shutil.copy2(file, tmp_path / "copy")
+    assert confide("run", clinic.study, "--out", tmp_path / "out", "--quiet").code == 0
+    assert note(clinic, out).code == 0
+    shutil.copy2(tmp_path / "copy", file)
+    reason = ("--reason", "the disk was replaced")
+    assert confide("ledger", "unfreeze", clinic.dataset, *reason).code == 0
+    found = confide("ledger", "verify", clinic.dataset, "--anchor", out, "--json")
+    assert (found.code, found.json["error"]) == (6, "VerificationError")
+    assert "is lost: an officer went on without it, as row 2 says" in found.json["message"]
+    assert "Row 1 " not in found.json["message"]
+    assert "in a new one" in found.json["hint"]
+    assert note(clinic, tmp_path / "new.jsonl").code == 0
+    new = tmp_path / "new.jsonl"
+    assert confide("ledger", "verify", clinic.dataset, "--anchor", new).code == 0

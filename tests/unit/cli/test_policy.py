@@ -1,5 +1,7 @@
 """``confide policy``: text, JSON, exit codes and figures."""
 
+from decimal import Decimal
+
 import pytest
 
 from command_line import confide
@@ -172,3 +174,20 @@ def test_exit_codes_of_policy_commands_are_those_of_the_reference(tmp_path):
         words = command.strip(" `").split()[1:]
         found = sorted({confide(*words, path).code for path in (GOOD, CONFLICT, broken)})
         assert found == [int(code) for code in codes.split(",")], command
+
+
+def test_no_plan_seems_to_pass_a_cap_that_it_keeps(tmp_path):
+    path = tmp_path / "policy.yaml"
+    text = GOOD.read_text("utf-8")
+    for limit in ("0.50004", "0.500049", "0.4999999", "0.49"):
+        path.write_text(text.replace('limit: {epsilon: "0.5"}', f'limit: {{epsilon: "{limit}"}}'))
+        for what, numbers in (("solve", 4), ("simulate", 3)):
+            ran = confide("policy", what, path)
+            assert ran.code == 0
+            rows = [line.split() for line in ran.out.splitlines()]
+            held = [row for row in rows if row[:1] == ["ethics-annual"] and len(row) == numbers + 3]
+            assert held
+            for row in held:
+                most, *used, free = row[-numbers:]
+                assert most == limit  # as it was written
+                assert Decimal(most) - sum(map(Decimal, used)) == Decimal(free)

@@ -13,7 +13,6 @@ from confide.jobs.learning.pate.votes import (
     Consensus,
     NoisyVotes,
     calibrated,
-    label_of,
     moved_by,
 )
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -150,15 +149,3 @@ def test_no_more_than_the_cap_is_answered_and_the_first_that_pass_are():
     )
     found = votes.answer(np.full((9, 2), 50, dtype=np.int64), entropy=SeededEntropy(4))
     assert [counts is not None for counts in found] == [True] * 3 + [False] * 6
-
-
-@pytest.mark.parametrize(
-    "noise", [DiscreteGaussian(sigma_squared=Fraction(900)), DiscreteLaplace(scale=Fraction(25))]
-)
-def test_the_chance_of_a_wrong_label_is_that_of_the_forecast(noise):
-    queries, lead = 20_000, 40
-    votes = NoisyVotes(noise=noise, queries=queries, answers=queries)
-    exact = np.tile(np.array([[10, 10 + lead]], dtype=np.int64), (queries, 1))
-    found = votes.answer(exact, entropy=SeededEntropy(7))
-    wrong = np.mean([label_of(counts) == 0 for counts in found])
-    assert wrong == pytest.approx(votes.wrong(lead), abs=0.012)

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from confide.errors import ContractError, InvalidParameterError, UnsupportedError
+from confide.errors import InvalidParameterError, UnsupportedError
 from confide.noise.addition import add_noise
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import SystemEntropy
 from confide.noise.exponential_bits import exp_minus
 from confide.noise.gaussian_sums import _midpoint
-from confide.noise.mechanism import Mechanism, from_json, to_json
+from confide.noise.mechanism import Mechanism
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
 from seeded import SeededEntropy
 
@@ -236,34 +236,3 @@ def test_a_laplace_for_anything_but_pure_epsilon_is_refused() -> None:
 def test_levels_and_coordinates_out_of_range_are_refused(level: float, coordinates: int) -> None:
     with pytest.raises(InvalidParameterError, match=r"Expected (0 < level|coordinates)"):
         DiscreteLaplace(scale=Fraction(1)).half_width(level, coordinates=coordinates)
-
-
-@every_mechanism
-def test_json_is_an_exact_round_trip(noise: Mechanism) -> None:
-    assert from_json(to_json(noise)) == noise
-
-
-@pytest.mark.parametrize("text", [{}, {"noise": "laplace", "scale": "1"}, {"noise": None}])
-def test_unknown_noise_is_refused(text: dict) -> None:
-    with pytest.raises(UnsupportedError, match="Unknown noise"):
-        from_json(text)
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {},
-        {"scale": 2.5},
-        {"scale": "2.5"},
-        {"scale": "10/4"},
-        {"scale": "5/1"},
-        {"scale": "0"},
-        {"scale": "-1"},
-        {"scale": "1e9"},
-        {"scale": "1", "seed": "3"},
-        {"sigma-squared": "1"},
-    ],
-)
-def test_parameters_that_are_missing_extra_or_not_canonical_are_refused(fields: dict) -> None:
-    with pytest.raises(ContractError, match="Expected"):
-        from_json({"noise": "discrete-laplace", **fields})

@@ -9,14 +9,12 @@ from hypothesis import strategies as st
 
 from confide.errors import InvalidParameterError
 from confide.noise import gaussian, laplace
-from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.gaussian import (
     analytic_sigma,
     classical_sigma,
-    discrete_gaussian_delta,
     gaussian_delta,
 )
-from confide.noise.laplace import ContinuousLaplace, textbook_threshold
+from confide.noise.laplace import ContinuousLaplace
 
 
 @given(epsilon=st.floats(0.01, 20), exponent=st.floats(2, 12), sensitivity=st.floats(0.01, 100))
@@ -46,27 +44,6 @@ def test_the_classical_sigma_above_one_is_refused_with_the_reason() -> None:
         classical_sigma(10, delta=1e-5)
 
 
-@pytest.mark.parametrize("sigma", [0.7, 1.0, 3.0, 20.0])
-@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
-@pytest.mark.parametrize("sensitivity", [1, 3])
-def test_the_discrete_delta_is_the_sum_of_positive_parts(
-    sigma: float, epsilon: float, sensitivity: int
-) -> None:
-    noise = DiscreteGaussian(sigma_squared=Fraction(sigma) ** 2)
-    positive = math.fsum(
-        max(0.0, noise.pmf(z) - math.exp(epsilon) * noise.pmf(z - sensitivity))
-        for z in range(-400, 400)
-    )
-    delta = discrete_gaussian_delta(noise, epsilon=epsilon, sensitivity=sensitivity)
-    assert delta == pytest.approx(positive, rel=1e-9, abs=1e-14)
-
-
-def test_discrete_and_continuous_delta_agree_for_much_noise() -> None:
-    noise = DiscreteGaussian(sigma_squared=Fraction(50) ** 2)
-    discrete = discrete_gaussian_delta(noise, epsilon=0.05)
-    assert discrete == pytest.approx(gaussian_delta(50.0, epsilon=0.05), rel=1e-3)
-
-
 def test_nothing_continuous_can_be_sampled() -> None:
     for module in (laplace, gaussian):
         assert not any("sample" in name or "randomize" in name for name in vars(module))
@@ -91,9 +68,6 @@ def test_continuous_laplace_widths_and_medians_are_quantiles() -> None:
         lambda: analytic_sigma(1000, delta=1e-6),
         lambda: gaussian_delta(0, epsilon=1),
         lambda: gaussian_delta(1, epsilon=-1),
-        lambda: discrete_gaussian_delta(DiscreteGaussian(sigma_squared=Fraction(1)), epsilon=-1),
-        lambda: textbook_threshold(Fraction(0), delta=Fraction(1, 9)),
-        lambda: textbook_threshold(Fraction(1), delta=Fraction(1)),
     ],
 )
 def test_parameters_out_of_range_are_refused(call) -> None:

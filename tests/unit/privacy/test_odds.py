@@ -9,8 +9,6 @@ from confide.errors import InvalidParameterError
 from confide.privacy.loss import ApproxDP, PureDP
 from confide.privacy.odds import (
     epsilon_for_odds,
-    expected_log_odds,
-    gaussian_advantage,
     membership_advantage,
     odds_factor,
     of_100_outputs,
@@ -91,23 +89,6 @@ def test_true_positive_bound_is_between_the_false_positive_rate_and_one() -> Non
 def test_a_mechanism_that_prints_the_data_with_probability_p_has_advantage_p() -> None:
     loss = ApproxDP(epsilon=Fraction(0), delta=Fraction("0.25"))
     assert membership_advantage(loss) == 0.25
-
-
-def test_gaussian_advantage_matches_the_normal_distribution() -> None:
-    assert gaussian_advantage(1.0) == pytest.approx(0.382924922548, rel=1e-11)  # Φ table
-    assert gaussian_advantage(0.0) <= 1e-300
-    with pytest.raises(InvalidParameterError, match="Expected mu ≥ 0"):
-        gaussian_advantage(-1.0)
-
-
-def test_expected_log_odds_is_that_of_randomised_response_and_below_half_the_square() -> None:
-    for tenths in (1, 5, 10, 30):
-        epsilon = tenths / 10
-        truth = math.exp(epsilon) / (1 + math.exp(epsilon))
-        divergence = truth * epsilon - (1 - truth) * epsilon
-        bound = expected_log_odds(PureDP(epsilon=Fraction(tenths, 10)))
-        assert bound == pytest.approx(divergence, rel=1e-12)
-        assert bound <= epsilon**2 / 2
 
 
 def test_an_absurd_epsilon_is_refused_not_overflowed() -> None:

@@ -15,8 +15,8 @@ from confide.statistics.registry import KINDS
 
 def test_every_statistic_and_every_job_is_there_by_its_name():
     there = {getattr(confide, name) for name in confide.__all__}
-    assert {kind.spec for kind in KINDS} | set(JOBS.values()) <= there
-    for each in (*(kind.spec for kind in KINDS), *JOBS.values()):
+    assert {kind.spec for kind in KINDS} | {kind.spec for kind in JOBS} <= there
+    for each in (kind.spec for kind in (*KINDS, *JOBS)):
         assert getattr(confide, each.__name__) is each
 
 

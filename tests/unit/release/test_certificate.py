@@ -325,3 +325,16 @@ def test_equal_certificates_have_equal_bytes(plain):
     from confide.plans.canonical import canonical_bytes
 
     assert canonical_bytes(shuffled) == written
+
+
+def test_every_file_that_the_program_reads_is_in_the_hash_of_its_source():
+    from importlib import resources
+    from pathlib import Path
+
+    from confide.release.software import _sources
+
+    root = resources.files("confide")
+    here = Path(str(root))
+    files = {str(p.relative_to(here)) for p in here.rglob("*") if p.is_file()}
+    hashed = {name for name, _ in _sources(root, "")}
+    assert {name for name in files - hashed if not name.endswith((".pyc", "py.typed"))} == set()

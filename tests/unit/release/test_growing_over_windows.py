@@ -200,6 +200,41 @@ def test_a_growing_release_counts_in_rolling_windows_from_its_newest_step_on(how
     assert another("after")
 
 
+def test_a_ledger_with_a_growing_release_that_left_its_window_goes_on_after_a_loss(tmp_path, clock):
+    """A lost row may have published its next period, so it counts again, past a cap if need be."""
+    text = POLICY.format(window="rolling-365d", how="")
+    (tmp_path / "policy.yaml").write_text(text, "utf-8")
+    clock("2026-03-01")
+    with opened(tmp_path, caps=POLICYS) as ws:
+        ws.release(ws.plan(counts("2028-01-31"), rho="0.4", study=study()))
+    vouched(tmp_path, "2026-03-01", clock=clock)
+    vouched(tmp_path, "2027-03-05", clock=clock)
+    copy = tmp_path / "copy"
+    with opened(tmp_path, caps=POLICYS) as ws:
+        count = {"id": "n", "kind": "count", "table": "cases"}
+        ws.release(ws.plan(count, rho="0.4", study=study()))
+        shutil.copy2(tmp_path / ".confide" / "ledger.sqlite", copy)
+        ws.release(ws.plan({**count, "id": "m"}, rho="0.05", study=study()))
+    shutil.copy2(copy, tmp_path / ".confide" / "ledger.sqlite")
+    ran("ledger", "show", tmp_path / "dataset.yaml", code=6)
+    ran("ledger", "unfreeze", tmp_path / "dataset.yaml", "--reason", "an older copy")
+    caps = ran("ledger", "show", tmp_path / "dataset.yaml", "--json").json["caps"]
+    assert [float(each["spent"]) for each in caps if "365" in each["cap"]] == [0.85]
+    ran("ledger", "verify", tmp_path / "dataset.yaml")
+
+
+def test_a_growing_study_that_a_cap_refused_is_planned_shown_and_run_for_less(tmp_path, clock):
+    clock("2026-03-01")
+    with opened(tmp_path, caps=FOR_LIFE) as ws:
+        for _ in range(2):
+            with pytest.raises(BudgetExhaustedError):
+                ws.release(ws.plan(counts("2028-01-31"), rho="90", study=study()))
+        shown = ran("ledger", "show", tmp_path / "dataset.yaml", "--json").json["entries"]
+        assert [each["state"] for each in shown] == ["refused", "refused"]
+        assert ws.release(ws.plan(counts("2028-01-31"), rho="0.1", study=study()))
+    ran("ledger", "verify", tmp_path / "dataset.yaml")
+
+
 def test_a_step_where_no_window_holds_counts_again_for_a_cap_that_comes_later(
     tmp_path, clock, monkeypatch
 ):

@@ -14,9 +14,10 @@ from confide.plans.estimates import CUT as FLAG
 from confide.release.cuts import LIMITED, fields_told
 from confide.release.verify import read_certificate, verify
 from confide.rows.duckdb import open_engine
-from confide.tables.aggregate import Aggregate, Ones
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.source import Source, SourceKind
+from confide.tables.value import Ones
 from issued import issue, signed
 from rows_world import KEY, ask, col, dataset, menu, random_database, val
 from small_clinic import DATASET, make_clinic

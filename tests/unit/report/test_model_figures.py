@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from confide.drawing.words import load_words
+from confide.report.chart import evaluations
 from confide.report.model_card import model_card
-from confide.report.model_figures import model_figures
 from confide.report.save import contents
 from confide.statistics.logistic.held_out import RECALIBRATED
 from confide.workspace import open_workspace
@@ -70,7 +70,7 @@ def releases(tmp_path_factory):
 
 
 def drawn(release):
-    return model_figures(release, release.plan.statistics[0], words=WORDS)
+    return evaluations(release, release.plan.statistics[0], words=WORDS)
 
 
 def rows_of(figure):

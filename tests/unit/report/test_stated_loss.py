@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import pytest
 
-from confide.privacy.accounting.gaussian_dp import noise_multiplier_for
+from confide.noise.gaussian import analytic_sigma
 from confide.privacy.loss import ApproxDP
 from confide.report.odds_words import meaning_of_stated
 
@@ -12,7 +12,7 @@ from confide.report.odds_words import meaning_of_stated
 def test_single_outputs_of_a_gaussian_pass_a_stated_epsilon_but_not_what_is_said(epsilon, delta):
     loss = ApproxDP(epsilon=Fraction(epsilon), delta=Fraction(delta))
     told = meaning_of_stated(loss)
-    sigma = noise_multiplier_for(float(loss.epsilon), delta=float(loss.delta))
+    sigma = analytic_sigma(float(loss.epsilon), delta=float(loss.delta))
 
     def passed(bound):  # the log-ratio is normal with mean 1/(2σ²) and deviation 1/σ
         return 0.5 * math.erfc((bound - 1 / (2 * sigma**2)) * sigma / math.sqrt(2))

@@ -15,8 +15,8 @@ from confide.rows.classes import Classes
 from confide.rows.descent import DescentRows
 from confide.tables.bound_contributions import RowBound
 from confide.tables.check_descent import check_descent, descent_sensitivity
-from confide.tables.descent import RESIDUAL, ROOT, SCORE_BINS, UNIT
 from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import RESIDUAL, ROOT, SCORE_BINS, UNIT
 from models import AGGREGATE
 
 TERMS, K = 5, 4

@@ -12,7 +12,7 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
 from confide.rows.degrees import degree_vector, projected_degrees
 from confide.rows.duckdb import open_engine
-from confide.tables.degrees import How, degree_sensitivity
+from confide.tables.degrees import How
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
 from confide.tables.relation import Relation
@@ -89,7 +89,7 @@ def test_the_engine_keeps_edges_by_ids_and_not_by_the_order_of_rows():
 @pytest.mark.parametrize("persons", [True, False])
 def test_a_person_with_all_contacts_moves_the_engines_answer_within_the_lemma(persons):
     rng, worst = np.random.default_rng(8), 0
-    claim = degree_sensitivity(asked(2, persons=persons), dataset=network())
+    claim = asked(2, persons=persons).sensitivity(network(), counted="persons")
     for trial in range(4):
         people = list(range(9))
         pairs = [(a, b, "home") for a in people for b in people if a < b and rng.random() < 0.4]

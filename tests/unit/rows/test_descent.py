@@ -20,8 +20,8 @@ from confide.rows.descent import DescentRows, _terms
 from confide.rows.patient_weights import scaled
 from confide.tables.bound_contributions import RowBound
 from confide.tables.check_descent import check_descent, descent_sensitivity
-from confide.tables.descent import SCORE_BINS, UNIT
 from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import SCORE_BINS, UNIT
 from confide.tables.expression import ColumnOf
 from confide.tables.schema import LARGEST_VALUE
 from models import AGGREGATE, columns, world

@@ -14,10 +14,12 @@ from confide.files.yaml_text import parse_yaml
 from confide.rows.duckdb import open_engine
 from confide.rows.physical import TYPES, Physical, physical
 from confide.rows.sources import arrow_cells
-from confide.tables.aggregate import Aggregate, KeyedAggregate, Ones, Plain
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.expression import ColumnOf, QualityOf
+from confide.tables.keyed import KeyedAggregate
 from confide.tables.relation import Relation
+from confide.tables.value import Ones, Plain
 from rows_world import KEY
 
 DATASET = """\

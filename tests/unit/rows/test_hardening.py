@@ -11,10 +11,10 @@ import pytest
 
 from confide.errors import ContractError, EngineError, InvalidParameterError
 from confide.rows.duckdb import open_engine
-from confide.tables.aggregate import Plain
 from confide.tables.bound_contributions import RowBound
 from confide.tables.schema import Column, Kind, Table
 from confide.tables.source import Source, SourceKind
+from confide.tables.value import Plain
 from rows_world import KEY, PERSON, ask, category, col, dataset, number
 
 CANARY = "CANARY-4711"

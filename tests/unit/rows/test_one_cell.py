@@ -19,11 +19,12 @@ from confide.rows.sources.delimited import csv_scan
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.opened import Opened
 from confide.rows.sources.text_files import TextFiles
-from confide.tables.aggregate import Aggregate, Ones, Plain
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import CellBound
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
 from confide.tables.schema import Table
+from confide.tables.value import Ones, Plain
 from rows_world import KEY
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")

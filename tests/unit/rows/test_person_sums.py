@@ -14,7 +14,6 @@ from confide.attacks.audit.generated_schema import schema
 from confide.attacks.audit.searched import statistics_of_patients
 from confide.attacks.audit.sensitivity_search import (
     HASH_KEY,
-    _whole,
     batched,
     by_database,
     exact_vectors,
@@ -25,10 +24,12 @@ from confide.plans.plan import Measurement
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
 from confide.rows.duckdb import open_engine
+from confide.rows.engine import exact_vector
 from confide.rows.identity import identity_key
 from confide.rows.prepared.build import Preparation
 from confide.rows.prepared.copies import UseCopies
-from confide.tables.aggregate import KeyedAggregate, parts
+from confide.tables.keyed import KeyedAggregate
+from confide.tables.shapes import parts
 from confide.tables.source import Source, SourceKind
 from seeded import SeededEntropy
 
@@ -89,7 +90,7 @@ def compare(engine, of, found, drawn, *, absent, present):
     with engine.person_sums(whole, dataset=of) as sums:
         numbers = numbers_of(engine, sums, targets)
         answers = iter(sums.sums(without=numbers[numbers >= 0]).reveal_to_gate())
-        without = [_whole(each, answers, dataset=of) for each in aggregates]
+        without = [exact_vector(each, answers, dataset=of) for each in aggregates]
         compared = 0
         for norm, size in NORMS.items():
             for place, aggregate in enumerate(aggregates):

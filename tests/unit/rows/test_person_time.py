@@ -15,8 +15,8 @@ from confide.rows.descent import DescentRows
 from confide.rows.person_time import follow_up
 from confide.tables.bound_contributions import RowBound
 from confide.tables.check_descent import check_descent, descent_sensitivity
-from confide.tables.descent import RESIDUAL, SCORE_BINS, UNIT
 from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import RESIDUAL, SCORE_BINS, UNIT
 from person_time import COUNTS, EDGES, HAZARDS, MOST, columns_of, counted, followed, world
 
 TERMS = 5

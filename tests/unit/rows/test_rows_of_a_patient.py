@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from confide.rows import duckdb
+from confide.rows import descent
 from confide.workspace import open_workspace
 
 PATIENTS, EACH, MOST = 300, 7, 3
@@ -42,13 +42,13 @@ def test_each_patient_keeps_their_bounded_rows_and_is_held_out_with_all_of_them(
             "result": rng.choice(["low", "middle", "high"], n),
         }
     )
-    real = duckdb.DescentRows
+    real = descent.DescentRows
 
     def seeing(aggregate, columns, *, dataset):
         seen.append({name: np.asarray(value) for name, value in columns.items()})
         return real(aggregate, columns, dataset=dataset)
 
-    monkeypatch.setattr(duckdb, "DescentRows", seeing)
+    monkeypatch.setattr(descent, "DescentRows", seeing)
     asked = {"id": "m", "kind": kind, "table": "visits", "covariates": ["dose"], **KINDS[kind]}
     rows = {"per-patient": {"rows": MOST}, "hold-out": "0.3"}
     with open_workspace(DATASET, frames={"visits": frame}, folder=tmp_path) as ws:

@@ -8,11 +8,11 @@ import pytest
 
 from confide.rows.duckdb import open_engine
 from confide.rows.sql import statements
-from confide.tables.aggregate import Centred
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.filter import Between
 from confide.tables.schema import Table
 from confide.tables.source import Source, SourceKind
+from confide.tables.value import Centred
 from rows_world import KEY, ask, category, col, dataset, menu, number, random_database
 
 VISITS = Table(

@@ -27,7 +27,7 @@ from confide.release.gate import Gate
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.duckdb import open_engine
 from confide.statistics import TopCategory, TopFeatures, read_plan
-from confide.tables.ranked import About
+from confide.tables.ranked_features import About
 from confide.tables.source import Source, SourceKind
 from noisy_answers import dataset
 from seeded import SeededEntropy
@@ -68,7 +68,7 @@ def answered(plan, frames, *, seed=1):
 
 
 def parts_of(measurement):
-    from confide.tables.aggregate import parts
+    from confide.tables.shapes import parts
 
     return parts(measurement.aggregate)
 

@@ -15,9 +15,10 @@ from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.duckdb import open_engine
 from confide.statistics import AreaRate, Hierarchy
 from confide.statistics.area_rate.spec import Denominator
-from confide.tables.aggregate import Aggregate, combined, parts
+from confide.tables.aggregate import Aggregate
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
+from confide.tables.shapes import parts
 from confide.tables.source import Source, SourceKind
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -81,7 +82,7 @@ def estimates(request):
     values = tuple(
         answer
         if isinstance(m.aggregate, Aggregate)
-        else combined(m.aggregate, (answer,), dataset=to)
+        else m.aggregate.combined((answer,), dataset=to)
         for m, answer in zip(plan.measurements, answers, strict=True)
     )
     noisy = NoisyAggregates(plan=plan, values=values)

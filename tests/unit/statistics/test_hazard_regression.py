@@ -14,11 +14,11 @@ from confide.plans.allocate import Ask, make_plan
 from confide.plans.plan import NANO, Study
 from confide.plans.simulation import Simulation
 from confide.release.noisy import NoisyAggregates, read_payload
-from confide.report.model_figures import model_figures
+from confide.report.chart import evaluations
 from confide.rows.descent import DescentRows
 from confide.statistics import HazardRegression, read_plan
 from confide.statistics.person_time.concordance import held_out_concordance
-from confide.tables.descent import SCORE_BINS
+from confide.tables.descent_terms import SCORE_BINS
 from models import ILL, NAMES
 from person_time import (
     EDGES,
@@ -125,7 +125,7 @@ def test_the_c_statistic_is_harrells_on_held_out_patients():
     observed, predicted = (by[f"{name} risk", "held out"] for name in ("observed", "predicted"))
     assert observed.lower < observed.value < observed.upper
     assert observed.value == pytest.approx(predicted.value, abs=0.03)
-    figure = model_figures(
+    figure = evaluations(
         release_of(plan, answers={"deaths/model": noisy}), spec, words=load_words("en")
     )["calibration"]
     assert "Observed against predicted risk by the last edge" in figure.alt

@@ -33,6 +33,8 @@ from confide.statistics.registry import KINDS, registered
         ("figure", ""),
         ("figure", "confide.statistics.nobody:draw"),
         ("subtitle", "confide.drawing.charts.nobody:subtitle"),
+        ("evaluation", "confide.statistics.nobody:held_out"),
+        ("card", "confide.statistics.nobody:card"),
         ("audit", ""),
         ("section", None),
         ("audit", "confide.statistics.nobody:AUDITED"),

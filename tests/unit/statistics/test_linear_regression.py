@@ -17,7 +17,7 @@ from confide.privacy.measure import Measure
 from confide.statistics import LinearRegression, read_plan
 from confide.statistics.regression.least_squares import fit, relative_noise
 from confide.statistics.regression.moments import Variables, second_moments, tables
-from confide.tables.aggregate import Product
+from confide.tables.value import Product
 from noisy_answers import dataset, draws, estimate, mechanisms
 
 RUNS = 2000

@@ -18,8 +18,8 @@ from confide.privacy.measure import Measure
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.descent import DescentRows
 from confide.statistics import LogisticRegression, read_plan
-from confide.tables.descent import SCORE_BINS
 from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import SCORE_BINS
 from models import AGGREGATE, ILL, NAMES, TRUTH, cohort, world
 
 SPEC = LogisticRegression(id="odds", table="people", of=ILL, covariates=NAMES)

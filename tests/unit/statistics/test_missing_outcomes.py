@@ -14,12 +14,13 @@ from confide.plans.estimates import Covers
 from confide.report.bounding import bounded
 from confide.statistics import STATISTICS, AreaRate
 from confide.statistics.area_rate.spec import Denominator
-from confide.tables.aggregate import Aggregate, Ones
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.known import where_told
 from confide.tables.relation import Relation
+from confide.tables.value import Ones
 from noise_off import exact_answers
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")

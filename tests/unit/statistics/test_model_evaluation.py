@@ -6,7 +6,7 @@ import pytest
 from confide.plans.score_bins import stretch_of
 from confide.statistics.logistic.evaluation import ordered
 from confide.statistics.logistic.predictions import predicted
-from confide.tables.descent import SCORE_BINS, SCORE_CUTS
+from confide.tables.descent_terms import SCORE_BINS, SCORE_CUTS
 from held_out_scores import LENGTH, THETA, auc_of, edges_of, judged, scored, with_noise
 
 

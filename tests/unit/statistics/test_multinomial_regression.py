@@ -28,7 +28,7 @@ from confide.privacy.adjacency import Adjacency
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.statistics import MultinomialRegression, read_plan
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import Family
+from confide.tables.descent_terms import Family
 from models import NAMES
 
 SPEC = MultinomialRegression(id="stages", table="people", outcome="stage", covariates=NAMES)

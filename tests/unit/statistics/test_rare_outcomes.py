@@ -7,7 +7,7 @@ import pytest
 import confide
 from confide.plans.link import mean
 from confide.plans.marginal import rare_start
-from confide.tables.descent import Family
+from confide.tables.descent_terms import Family
 
 DATASET = {
     "dataset": {"id": "d", "lineage": "d", "snapshot": "1"},

@@ -12,7 +12,7 @@ from confide.statistics.logistic.evaluation import Histogram
 from confide.statistics.logistic.predictions import AS_PREDICTED, Line, predicted
 from confide.statistics.logistic.recalibration import Recalibration, recalibrated
 from confide.statistics.logistic.regression import LogisticRegression
-from confide.tables.descent import Family
+from confide.tables.descent_terms import Family
 from held_out_scores import THETA, judged, scored, simulation, with_noise
 from models import ILL
 

@@ -19,11 +19,11 @@ from confide.privacy.unit import Entity
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.duckdb import open_engine
 from confide.statistics import RunningCounts, read_plan
-from confide.tables.aggregate import combined, parts
 from confide.tables.expression import ColumnOf, DatePart, ValueOf
 from confide.tables.filter import Everything, IsIn, Not
 from confide.tables.per_patient import AtEnd, HasAny, Which
 from confide.tables.schema import Dataset
+from confide.tables.shapes import parts
 from confide.tables.source import Source, SourceKind
 from confide.tables.square_root import ONE, first_columns, product
 from noisy_answers import estimate, mechanisms
@@ -143,7 +143,7 @@ def exact(spec: RunningCounts, rows: dict[str, list]) -> tuple[int, ...]:
         threads=1,
     ) as engine:
         sums = engine.aggregate(parts(asked.aggregate), dataset=to).reveal_to_gate()
-    return combined(asked.aggregate, sums, dataset=to)
+    return asked.aggregate.combined(sums, dataset=to)
 
 
 def days_of(spec: RunningCounts, rows: dict[str, list]) -> list[int]:

@@ -18,7 +18,6 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.statistics import Characteristic, Summary, TableOne
-from confide.tables.aggregate import vector_length
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import Between
 from noise_off import exact_answers
@@ -71,7 +70,7 @@ def exact_vectors(statistic, to, frames):
     answers = exact_answers([q.aggregate for q in questions], to=to, frames=frames)
     found = {}
     for q, answer in zip(questions, answers, strict=True):
-        assert len(answer) == vector_length(q.aggregate, dataset=to)
+        assert len(answer) == q.aggregate.coordinates(to)
         found[q.name] = answer
     return found
 
@@ -193,7 +192,7 @@ def test_overall_is_the_sum_of_the_groups_and_is_never_measured():
         lengths = {"age_band/counts": 3 + 1, "age/moments": 4, "age/histogram": 101}
         expected = lengths.get(question.name)
         if expected is not None:
-            assert vector_length(question.aggregate, dataset=to) == 2 * expected
+            assert question.aggregate.coordinates(to) == 2 * expected
 
 
 def test_v_categorical_variables_have_a_joint_l1_of_v_and_an_l2_squared_of_v():
@@ -249,7 +248,7 @@ def test_asking_for_the_errors_asked_finds_the_least_budget_that_reaches_them():
 def test_the_pooled_total_is_more_exact_than_any_line_alone():
     to = dataset()
     noise = mechanisms(TABLE, to=to, spend=1)
-    vectors = {q.name: (0,) * vector_length(q.aggregate, dataset=to) for q in TABLE.questions(to)}
+    vectors = {q.name: (0,) * q.aggregate.coordinates(to) for q in TABLE.questions(to)}
     total = estimated(TABLE, vectors, to=to)[("count", ("", "", "male"), Covers.NOISE)]
     for line in TABLE.lines(to):
         alone = math.sqrt(line.width * noise[line.name].variance()) / line.worth
@@ -259,7 +258,7 @@ def test_the_pooled_total_is_more_exact_than_any_line_alone():
 def test_a_plan_with_a_table_can_be_written_and_read_back():
     to = dataset()
     plan = make_plan([Ask(statistic=TABLE)], study=Study(id="s"), dataset=to, nano=NANO)
-    values = tuple((0,) * vector_length(m.aggregate, dataset=to) for m in plan.measurements)
+    values = tuple((0,) * m.aggregate.coordinates(to) for m in plan.measurements)
     noisy = NoisyAggregates(plan=plan, values=values)
     assert read_payload(noisy.payload()) == noisy
 

@@ -9,13 +9,14 @@ from confide.errors import ContractError, InvalidParameterError
 from confide.plans.contribution import question
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
-from confide.tables.aggregate import Aggregate, Ones
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import CellBound
-from confide.tables.check_aggregate import check_aggregate
-from confide.tables.degrees import DegreeBounds, How, degree_sensitivity
+from confide.tables.degrees import DegreeBounds, How
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
 from confide.tables.relation import Relation
+from confide.tables.shapes import check_aggregate
+from confide.tables.value import Ones
 from networks import asked, graphs, histogram, network, stable
 
 pytestmark = pytest.mark.L1
@@ -24,9 +25,8 @@ ADD, SUBSTITUTE = Adjacency.ADD_REMOVE, Adjacency.SUBSTITUTE
 
 def claimed(at_most, *, entity=Entity.PATIENT, adjacency=ADD, persons=True):
     how = How.PROJECTED if entity is Entity.PATIENT else How.CAPPED
-    s = degree_sensitivity(
-        asked(at_most, how=how, persons=persons), dataset=network(entity, adjacency=adjacency)
-    )
+    question = asked(at_most, how=how, persons=persons)
+    s = question.sensitivity(network(entity, adjacency=adjacency), counted="persons")
     return s.l1, s.l2_squared, s.linf
 
 

@@ -11,11 +11,12 @@ from confide.plans.contribution import PerPatient
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
 from confide.statistics import Mean, Variance
-from confide.tables.aggregate import MomentAggregate, combined, parts, vector_length
 from confide.tables.bound_contributions import CellBound, RowBound, ValueRange, sensitivity
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import Between
+from confide.tables.moments import MomentAggregate
 from confide.tables.relation import Relation, centre, domain
+from confide.tables.shapes import parts
 from noisy_answers import dataset
 
 TO = dataset()
@@ -39,9 +40,9 @@ def sums(values: list[int], *, degree: int) -> list[tuple[int, ...]]:
 
 @given(values=st.lists(st.integers(100, 701), max_size=8))
 def test_the_vector_is_the_sum_of_bernstein_polynomials(values):
-    first = combined(moments(1), sums(values, degree=1), dataset=TO)
+    first = moments(1).combined(sums(values, degree=1), dataset=TO)
     assert first == (sum(701 - x for x in values), sum(x - 100 for x in values))
-    second = combined(moments(2), sums(values, degree=2), dataset=TO)
+    second = moments(2).combined(sums(values, degree=2), dataset=TO)
     assert second == (
         sum((701 - x) ** 2 for x in values),
         sum(2 * (701 - x) * (x - 100) for x in values),
@@ -52,7 +53,7 @@ def test_the_vector_is_the_sum_of_bernstein_polynomials(values):
 @given(values=st.lists(st.integers(100, 701), min_size=1, max_size=8))
 def test_a_row_adds_the_same_amount_whatever_its_value(values):
     for degree in (1, 2):
-        vector = combined(moments(degree), sums(values, degree=degree), dataset=TO)
+        vector = moments(degree).combined(sums(values, degree=degree), dataset=TO)
         assert min(vector) >= 0
         assert sum(vector) == len(values) * 601**degree
 
@@ -65,7 +66,7 @@ def test_one_patient_moves_the_vector_by_its_sensitivity_and_no_more(kind, adjac
     (question,) = kind(id="x", table="participants", column="bmi").questions(to)
     degree = question.aggregate.degree
     vectors = [
-        combined(moments(degree), sums([x], degree=degree), dataset=to)
+        moments(degree).combined(sums([x], degree=degree), dataset=to)
         for x in (100, 101, 250, 400, 401, 700, 701)
     ]
     nothing = (0,) * (degree + 1)
@@ -101,7 +102,7 @@ def test_the_parts_are_sums_over_rows_whose_value_is_known():
         assert len(plain) == degree + 1
         for part in plain:
             assert Between(of=BMI) in part.relation.where.of
-        assert vector_length(moments(degree), dataset=TO) == degree + 1
+        assert moments(degree).coordinates(TO) == degree + 1
 
 
 def test_a_third_degree_is_refused():

@@ -14,10 +14,9 @@ from confide.plans.contribution import PerPatient, question
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
 from confide.statistics import TopFeatures
-from confide.tables.aggregate import parts
 from confide.tables.bound_contributions import CellBound
 from confide.tables.expression import ColumnOf
-from confide.tables.ranked import (
+from confide.tables.ranked_features import (
     MOST_FEATURES,
     About,
     RankedFeatures,
@@ -27,6 +26,7 @@ from confide.tables.ranked import (
     scores,
 )
 from confide.tables.relation import Relation, centre, domain
+from confide.tables.shapes import parts
 from noisy_answers import dataset
 from seeded import SeededEntropy
 

@@ -13,7 +13,7 @@ References:
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias, assert_never
@@ -26,15 +26,12 @@ from confide.attacks.audit.outcome import AuditCheck, Layer
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
-from confide.noise.exponential import ExponentialMechanism
 from confide.noise.local_mechanism import LocalMechanism
 from confide.noise.mechanism import Mechanism
-from confide.noise.noisy_max import Movement, NoisyMax
 from confide.noise.peeling import Peeling
 from confide.noise.randomized_response import RandomizedResponse
 from confide.noise.set_selection import SetSelection, draw_sets
 from confide.noise.threshold import KeyThreshold
-from confide.noise.truncated_geometric import TruncatedGeometricSelection
 from confide.noise.unary_encoding import Unary, UnaryEncoding
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
@@ -145,18 +142,6 @@ def with_presence(noisy: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.hstack([noisy, there, there.sum(axis=1, keepdims=True)])
 
 
-def selecting(rule: TruncatedGeometricSelection) -> Run:
-    """Return the runner of a selection without counts."""
-
-    def run(exact: Vector, samples: int, entropy: Entropy) -> NDArray[np.float64]:
-        counts = np.tile(np.array(exact, dtype=np.int64), samples)
-        there = np.zeros(counts.size)
-        there[rule.select(counts, entropy=entropy)] = 1.0
-        return with_presence(there.reshape(samples, len(exact)))
-
-    return run
-
-
 def answering(survey: LocalMechanism) -> Run:
     """Return the runner of one person's answer."""
 
@@ -166,20 +151,6 @@ def answering(survey: LocalMechanism) -> Run:
         return said.reshape(samples, -1).astype(np.float64)
 
     return run
-
-
-def choosing(select: Callable[[Sequence[int], Entropy], int]) -> Run:
-    """Return the runner of a choice, one at a time."""
-
-    def run(exact: Vector, samples: int, entropy: Entropy) -> NDArray[np.float64]:
-        return np.array([[float(select(exact, entropy))] for _ in range(samples)])
-
-    return run
-
-
-def exponential(choice: ExponentialMechanism) -> Run:
-    """Return the runner of the exponential mechanism."""
-    return choosing(lambda utilities, entropy: choice.select(utilities, entropy=entropy))
 
 
 def choosing_sets(choice: SetSelection) -> Run:
@@ -211,23 +182,12 @@ def as_number(drawn: NDArray[np.intp], *, of: int) -> NDArray[np.float64]:
     return numbers[:, None]
 
 
-def noisy_max(choice: NoisyMax) -> Run:
-    """Return the runner of the noisy maximum."""
-    return choosing(lambda utilities, entropy: choice.select(utilities, entropy=entropy))
-
-
 ONE, HALF = PureDP(epsilon=Fraction(1)), PureDP(epsilon=Fraction(1, 2))
 GAUSSIAN_RHO = ZeroConcentratedDP(rho=Fraction(1, 2))
 KEYS = KeyThreshold(
     epsilon=Fraction(1),
     delta=Fraction(1, 20),
     keys_per_person=2,
-    adjacency=Adjacency.ADD_REMOVE,
-)
-NAMES = TruncatedGeometricSelection(
-    epsilon=Fraction(1),
-    delta=Fraction(1, 20),
-    keys_per_person=1,
     adjacency=Adjacency.ADD_REMOVE,
 )
 
@@ -239,9 +199,6 @@ def scenarios() -> tuple[Scenario, ...]:
     total = DiscreteLaplace.calibrate(HALF, l1=120)
     gaussian = DiscreteGaussian.calibrate(GAUSSIAN_RHO, l2_squared=100)
     wide = DiscreteGaussian.calibrate(GAUSSIAN_RHO, l2_squared=5 * 36)
-    choice = ExponentialMechanism(epsilon=Fraction(1), sensitivity=1)
-    any_way = NoisyMax.calibrate(ONE, sensitivity=1, movement=Movement.ANY)
-    one_way = NoisyMax.calibrate(ONE, sensitivity=1, movement=Movement.ONE_DIRECTION)
     coin = RandomizedResponse(truth=Fraction(3, 4), categories=2)
     many = RandomizedResponse(truth=ONE, categories=5)
     districts = UnaryEncoding(target=ONE, categories=4, unary=Unary.OPTIMISED)
@@ -297,13 +254,6 @@ def scenarios() -> tuple[Scenario, ...]:
             run=selecting_with_counts(KEYS),
         ),
         Scenario(
-            name="truncated geometric selection, a key of one person",
-            claim=NAMES.loss(),
-            first=(1, 6),
-            second=(0, 6),
-            run=selecting(NAMES),
-        ),
-        Scenario(
             name="randomised response, the coin-flip survey",
             claim=coin.loss(),
             first=(0,),
@@ -332,14 +282,6 @@ def scenarios() -> tuple[Scenario, ...]:
             run=answering(flags),
         ),
         Scenario(
-            name="exponential mechanism",
-            claim=ONE,
-            first=(1, *[0] * 9),
-            second=(0, *[1] * 9),
-            run=exponential(choice),
-            slow=True,
-        ),
-        Scenario(
             name="set selection, two of seven",
             claim=ONE,
             first=(1, 1, *[0] * 5),
@@ -354,22 +296,6 @@ def scenarios() -> tuple[Scenario, ...]:
             first=(1, 1, *[0] * 5),
             second=(0, 0, *[1] * 5),
             run=peeling(Peeling(epsilon=Fraction(1, 2), reach=2, size=2, candidates=7)),
-            slow=True,
-        ),
-        Scenario(
-            name="noisy maximum, counts of a replaced patient",
-            claim=ONE,
-            first=(1, 0, 0, 0),
-            second=(0, 1, 1, 1),
-            run=noisy_max(any_way),
-            slow=True,
-        ),
-        Scenario(
-            name="noisy maximum, counts under add-remove",
-            claim=ONE,
-            first=(0, 0, 0, 0),
-            second=(0, 1, 1, 1),
-            run=noisy_max(one_way),
             slow=True,
         ),
     )

@@ -49,7 +49,8 @@ from confide.privacy.unit import Entity, PrivacyUnit
 from confide.rows.descent import DescentRows
 from confide.tables.bound_contributions import RowBound
 from confide.tables.check_descent import descent_sensitivity
-from confide.tables.descent import UNIT, DescentAggregate, Family
+from confide.tables.descent import DescentAggregate
+from confide.tables.descent_terms import UNIT, Family
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table

@@ -22,7 +22,6 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.tables.schema import Dataset, Table
 
-AT_MOST = 2
 _REST = ((1, 11), (2, 12))
 _PERSONS = (1, 2, 11, 12)
 

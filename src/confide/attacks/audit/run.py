@@ -46,7 +46,7 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy, SystemEntropy
 from confide.noise.mechanism import Mechanism
 from confide.privacy.unit import Entity
-from confide.tables.descent import Family
+from confide.tables.descent_terms import Family
 
 LEAST_P = 1e-4
 MOST_ERRORS = 6.0  # standard errors; eight moments, two tries

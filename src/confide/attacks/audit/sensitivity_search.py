@@ -14,8 +14,8 @@ References:
         https://arxiv.org/abs/2207.10635
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -30,20 +30,9 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.sensitivity import Sensitivity
 from confide.privacy.unit import Entity
 from confide.rows.duckdb import open_engine
-from confide.rows.engine import Engine, Exact
-from confide.tables.aggregate import (
-    Aggregate,
-    KeyedAggregate,
-    Measured,
-    combined,
-    parts,
-)
-from confide.tables.degrees import DegreeAggregate
-from confide.tables.descent import DescentAggregate
-from confide.tables.factorized import FactorizedAggregate
-from confide.tables.pooled import PooledAggregate
-from confide.tables.ranked import RankedCells, RankedFeatures
+from confide.rows.engine import Engine, Exact, exact_vector
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Keyed, Measured, Ranked, Shared, parts
 from confide.tables.source import Source, SourceKind
 
 Vectors: TypeAlias = Sequence[Exact]
@@ -124,16 +113,7 @@ def answered(engine: Engine, aggregates: tuple[Measured, ...], *, dataset: Datas
     """Return exact vectors by an open engine."""
     asked_for = tuple(part for aggregate in aggregates for part in parts(aggregate))
     answers = iter(engine.aggregate(asked_for, dataset=dataset).reveal_to_gate())
-    return [_whole(aggregate, answers, dataset=dataset) for aggregate in aggregates]
-
-
-def _whole(aggregate: Measured, answers: Iterator[Exact], *, dataset: Dataset) -> Exact:
-    """Return the exact vector of an aggregate from the engine's next answers, as the gate does."""
-    own = [next(answers) for _ in parts(aggregate)]
-    if isinstance(aggregate, Aggregate | KeyedAggregate | DegreeAggregate | DescentAggregate):
-        return own[0]
-    sums = [answer for answer in own if isinstance(answer, tuple)]
-    return combined(aggregate, sums, dataset=dataset)
+    return [exact_vector(aggregate, answers, dataset=dataset) for aggregate in aggregates]
 
 
 def asked(statistic: Statistic, dataset: Dataset) -> Sequence[Question]:
@@ -204,23 +184,12 @@ def search(
 
 def batched(aggregate: Measured, *, databases: int) -> Measured:
     """Return the aggregate over all databases at once; keys carry their database already."""
-    if isinstance(aggregate, KeyedAggregate):
+    if isinstance(aggregate, Keyed):
         return aggregate
-    if isinstance(aggregate, DescentAggregate):
-        raise UnsupportedError("Models are searched over questions, not over vectors.")
-    if isinstance(aggregate, DegreeAggregate):
-        raise UnsupportedError("Degree histograms are searched over graphs, not over patients.")
+    if isinstance(aggregate, Shared):
+        raise UnsupportedError(f"It is searched elsewhere, not over patients: {aggregate.shared}")
     axes = database_axes(aggregate.relation.table, databases=databases)
-    if isinstance(aggregate, PooledAggregate):
-        copies = base(databases) ** 2
-        whole = replace(aggregate.of, axes=(*axes, *aggregate.axes))
-        groups = tuple(
-            copy * aggregate.size + group for copy in range(copies) for group in aggregate.groups
-        )
-        return PooledAggregate(of=whole, groups=groups, weights=aggregate.weights * copies)
-    if isinstance(aggregate, FactorizedAggregate):
-        return replace(aggregate, inner=replace(aggregate.inner, axes=(*axes, *aggregate.axes)))
-    return replace(aggregate, axes=(*axes, *aggregate.axes))
+    return aggregate.beside(axes, copies=base(databases) ** 2)
 
 
 def by_database(vector: Exact, *, databases: int) -> NDArray[Any] | dict[str, int]:
@@ -249,7 +218,7 @@ def _compared(
         change = first - second
     moved = np.abs(change)
     aggregate = question.aggregate
-    size = aggregate.size if isinstance(aggregate, RankedCells | RankedFeatures) else 0
+    size = aggregate.size if isinstance(aggregate, Ranked) else 0
     return Found(
         statistic=statistic,
         question=question.name,

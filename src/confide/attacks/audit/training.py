@@ -40,11 +40,9 @@ from numpy.typing import NDArray
 
 from confide.attacks.audit.lower_bound import delta_bound
 from confide.attacks.audit.outcome import AuditCheck, Layer
-from confide.errors import InvalidParameterError
+from confide.errors import InvalidParameterError, MissingExtraError
 from confide.noise.entropy import Entropy
-from confide.privacy.accounting.events import DeclaredBatch, GaussianEvent, PoissonSampled, Repeated
-from confide.privacy.accounting.gaussian_dp import delta_at
-from confide.privacy.accounting.numerical import loss_distribution_deltas
+from confide.noise.gaussian import gaussian_delta
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -123,12 +121,24 @@ def _promised(probability: Fraction, noise_multiplier: Fraction, steps: int) -> 
     """Return the least δ that the events promise at each ε; in closed form for full batches."""
     if probability == 1:
         together = float(noise_multiplier) / math.sqrt(steps)
-        return tuple(delta_at(float(each), noise_multiplier=together) for each in EPSILONS)
-    step = PoissonSampled(
-        probability=probability, event=GaussianEvent(noise_multiplier=noise_multiplier)
+        return tuple(gaussian_delta(together, epsilon=float(each)) for each in EPSILONS)
+    try:
+        from dp_accounting.pld import privacy_loss_distribution
+    except ImportError as error:
+        raise MissingExtraError("dp-accounting", extra="accounting") from error
+    step = privacy_loss_distribution.from_gaussian_mechanism(
+        _float_at(noise_multiplier, toward=0.0), sampling_prob=_float_at(probability, toward=1.0)
     )
-    claim = DeclaredBatch(events=(Repeated(event=step, count=steps),), plan="audit")
-    return loss_distribution_deltas(claim, epsilons=EPSILONS)
+    together = step.self_compose(steps) if steps > 1 else step
+    found = (together.get_delta_for_epsilon(_float_at(e, toward=0.0)) for e in EPSILONS)
+    return tuple(map(float, found))
+
+
+def _float_at(value: Fraction, *, toward: float) -> float:
+    """Return the nearest float on the side of the value where the claim stays true."""
+    nearest = float(value)
+    right = nearest <= value if toward < value else nearest >= value
+    return nearest if right else math.nextafter(nearest, toward)
 
 
 def _check(

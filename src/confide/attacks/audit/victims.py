@@ -44,7 +44,7 @@ from confide.plans.descent import Ask, AskGradient, AskMoments, Place, next_ask
 from confide.plans.model_fit import fitted
 from confide.plans.newton import COEFFICIENT
 from confide.privacy.accounting.concentrated import rho_for
-from confide.tables.descent import UNIT
+from confide.tables.descent_terms import UNIT
 
 Floats: TypeAlias = NDArray[np.float64]
 

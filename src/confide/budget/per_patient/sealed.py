@@ -28,7 +28,6 @@ from confide.regular_file import descriptor, read_bytes, reading, sync_folder, w
 
 _MAGIC = b"confide sealed 1\n"
 TAG_OCTETS = 32
-_LONGEST_HEADER = 2**16
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
 
 

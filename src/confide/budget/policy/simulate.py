@@ -33,8 +33,6 @@ from confide.budget.policy.policy import (
 from confide.budget.policy.rows import NOTHING, release_limit
 from confide.budget.policy.windows import YEAR, Span, span
 
-_LENGTH = dt.timedelta(days=YEAR)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:

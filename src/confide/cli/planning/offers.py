@@ -27,8 +27,26 @@ def show_offered(found: "Sequence[Offer]", *, of: int) -> None:
     ]
     head = ("statistic", "from", "result within", "as precise as planned")
     table(head, rows, title="Published before: costs nothing")
+    for each in found:
+        show_unread(each.id, unread=each.unread, otherwise=each.otherwise)
     if len(found) == of:
         say("All of it is answered: confide run STUDY --out FOLDER --reuse spends nothing.")
+
+
+def show_unread(name: str, *, unread: Sequence[int], otherwise: Sequence[int]) -> None:
+    """Print which answers that were paid for are not read, and why."""
+    if unread:
+        others = ", ".join(map(str, unread))
+        say(
+            f"{name}: entries {others} measured it as well. Such answers are averaged of "
+            "counts alone, so the one of least noise is read."
+        )
+    if otherwise:
+        others = ", ".join(map(str, otherwise))
+        say(
+            f"{name}: entries {others} measured its value in other groups, rows or bounds. Of "
+            "sums, means and other moments no cells are added up, so they are not read."
+        )
 
 
 def _met(as_precise: bool | None) -> str:

@@ -109,6 +109,9 @@ def _show_outlook(each: "Outlook") -> None:
 
 def _show_standing(seen: "Preview") -> None:
     """Print whether the plan was published, is admitted, or repeats what was published."""
+    from confide.cli.planning.growth import show_growth
+
+    show_growth(seen.grows)
     if seen.released_as:
         entry = seen.released_as[0]
         say(f"Published already, as entry {entry}: it is delivered again as it is.", style="yellow")

@@ -56,13 +56,17 @@ def verify(  # noqa: PLR0913 - one for each option
 
 def _show(found: "Verified") -> None:
     for check in found.checks:
-        mark, style = ("✓", "green") if check.holds else ("✗", "red")
+        good = ("!", "yellow") if check.caution else ("✓", "green")
+        mark, style = good if check.holds else ("✗", "red")
         detail = f": {check.detail}" if check.detail else ""
         say(f"{mark} {check.name}{detail}", style=style)
     pinned = "which you have pinned" if found.pinned else "which you have not pinned"
     if found.holds:
         verifies = "Verifies" if found.rebuilt else "Verifies as far as it is published"
         say(f"{verifies}. Signed by {found.signer}, {pinned}.", style="bold")
+        cautions = [check.name for check in found.checks if check.caution]
+        if cautions:
+            say(f"It is genuine, but read before you use it: {', '.join(cautions)} (above, !).")
         if found.ledger:
             say(f"Charged to ledger {found.ledger}.")
         for each in found.unchecked:

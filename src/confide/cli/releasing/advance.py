@@ -33,6 +33,9 @@ def advance(
 
 
 def _show(made: "Delivered") -> None:
+    from confide.cli.planning.growth import show_growth
+
     say(f"Report       {made.report}", style="bold")
     say(f"Certificate  {made.certificate}  (verifies; release {made.id})")
     say(f"Nothing charged now; the whole horizon had cost {made.loss.text}.")
+    show_growth(made.grows)

@@ -62,6 +62,8 @@ def run(
 
 def show_run(made: "Delivered") -> None:
     """Print where a release is, what it cost and that it verifies."""
+    from confide.cli.planning.growth import show_growth
+
     say(f"Report       {made.report}", style="bold")
     say(f"Certificate  {made.certificate}  (verifies; release {made.id})")
     again = f"Delivered again from snapshot {made.snapshot!r}, nothing charged or read; it had cost"
@@ -69,6 +71,7 @@ def show_run(made: "Delivered") -> None:
     say(f"{spent} {made.loss.text}.")
     for sentence in made.loss.odds:
         say(f"  {sentence}")
+    show_growth(made.grows)
 
 
 def _reuse(study: Path, *, out: Path, period: str | None, output: Output) -> None:
@@ -81,14 +84,11 @@ def _reuse(study: Path, *, out: Path, period: str | None, output: Output) -> Non
 
 def _show_reused(made: "Reused") -> None:
     """Print where a release made of earlier ones is, and that it was free."""
+    from confide.cli.planning.offers import show_unread
+
     say(f"Report       {made.report}", style="bold")
     say(f"Certificate  {made.certificate}  (verifies; {made.id})")
     entries = ", ".join(map(str, made.entries))
     say(f"Nothing charged or read: made of ledger entries {entries}, snapshot {made.snapshot!r}.")
     for name, unread in made.unread.items():
-        if unread:
-            others = ", ".join(map(str, unread))
-            say(
-                f"{name}: entries {others} measured it as well. Such answers are averaged of "
-                "counts alone, so the one of least noise is read."
-            )
+        show_unread(name, unread=unread, otherwise=made.otherwise[name])

@@ -28,7 +28,7 @@ import enum
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 from confide.errors import ContractError, InvalidParameterError
 from confide.jobs.learning.poisson_sampler import PoissonSampler
@@ -84,6 +84,8 @@ class DPSGD:
         first_weights: SHA-256 of the weights that the training starts from; empty likewise.
     """
 
+    kind: ClassVar[str] = "dp-sgd"
+
     reads: Records
     architecture: str
     parameters: int
@@ -112,11 +114,6 @@ class DPSGD:
             value = getattr(self, name)
             if not isinstance(value, Fraction) or not 0 < value < 10**9:
                 raise InvalidParameterError(f"Expected an exact {name} > 0, got {value}.")
-
-    @property
-    def kind(self) -> str:
-        """Name of the kind."""
-        return "dp-sgd"
 
     @property
     def sampler(self) -> PoissonSampler:

@@ -1,4 +1,4 @@
-"""How losses add up: basic, advanced, optimal, concentrated, and over disjoint cells.
+"""How losses add up: basic, advanced, optimal, concentrated, and under a cap.
 
 Let M₁, …, M_k be ε_i-DP, each chosen with knowledge of earlier answers, the ε_i fixed beforehand.
 
@@ -8,10 +8,8 @@ Let M₁, …, M_k be ε_i-DP, each chosen with knowledge of earlier answers, th
   Σ_l C(k,l) max(0, e^{(k−l)ε} − e^{ε′} e^{lε}) ≤ δ(1+e^ε)^k [KOV15, thm. 3.3, read between
   its grid points; MV16].  No valid bound from ε alone is smaller.
 - concentrated: ρ = Σε_i²/2, read at δ by [CKS20, cor. 13].
-- parallel: under add-remove, mechanisms on the cells of a *declared* partition by person cost the
-  largest of their losses, since a person is in one cell [McS09, thm. 4]; under substitution a
-  person leaves one cell for another, so the two largest add up.  On cohorts that may overlap,
-  losses add up.
+- adaptive: √(2 ln(1/δ) Σε_i²) + ½Σε_i² for ε_i that are chosen as one goes, while that stays
+  within a cap that was fixed beforehand [WRRW23, sec. 3].
 
 Advanced composition can be worse than basic (10 mechanisms of ε = 0.1, δ = 1e-6: 1.77 against 1.0),
 so :func:`least` takes the least of all.
@@ -33,46 +31,24 @@ References:
         https://arxiv.org/abs/1605.02065
     [CKS20] Canonne, Kamath, Steinke. The discrete Gaussian for differential privacy. NeurIPS 2020.
         https://arxiv.org/abs/2004.00010
-    [McS09] McSherry. Privacy integrated queries. SIGMOD 2009.
-        https://doi.org/10.1145/1559845.1559850
+    [WRRW23] Whitehouse, Ramdas, Rogers, Wu. Fully-adaptive composition in differential privacy.
+        ICML 2023. https://arxiv.org/abs/2203.05481
 """
 
 import decimal
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import InvalidParameterError, UnsupportedError
 from confide.privacy.accounting.concentrated import epsilon_at, pure_to_zcdp
-from confide.privacy.adjacency import Adjacency
 from confide.privacy.directed import exp_ceil, log_ceil
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 
 _GRID = 10**12  # of the ε that bounds return
 _FINE = 10**30  # of intermediate exponentials and logarithms
 _LARGEST_OPTIMAL = 1000  # mechanisms; beyond it the exact sum takes seconds and gains little
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredPartition:
-    """A promise that each person's rows lie in one cell: a one-value-per-person column.
-
-    Attributes:
-        column: The column of the declared schema, e.g. "birth_decade".
-        because: Why a person has one value, and what enforces it; shown to the privacy officer.
-    """
-
-    column: str
-    because: str
-
-    def __post_init__(self) -> None:
-        if not self.column or not self.because:
-            raise InvalidParameterError(
-                "Expected a column and a reason for a declared partition.",
-                hint="Cohorts that may share a patient are not a partition: compose their losses.",
-            )
 
 
 def compose(losses: Sequence[PrivacyLoss]) -> PrivacyLoss:
@@ -89,33 +65,22 @@ def compose(losses: Sequence[PrivacyLoss]) -> PrivacyLoss:
         >>> compose([PureDP(epsilon=Fraction("0.1"))] * 3)
         PureDP(epsilon=Fraction(3, 10))
     """
-    return _combine(losses, fold=_sum)
-
-
-def compose_parallel(
-    losses: Sequence[PrivacyLoss], *, partition: DeclaredPartition, adjacency: Adjacency
-) -> PrivacyLoss:
-    """Return the loss of mechanisms that each see one cell of ``partition``.
-
-    Raises:
-        InvalidParameterError: If there are no losses.
-        UnsupportedError: If kinds are mixed, or no :class:`DeclaredPartition` is given.
-
-    Example:
-        One count per ward, each patient staying in one ward only:
-
-        >>> wards = DeclaredPartition(column="ward", because="enforced at registration")
-        >>> losses = [PureDP(epsilon=Fraction("0.1")), PureDP(epsilon=Fraction("0.2"))]
-        >>> compose_parallel(losses, partition=wards, adjacency=Adjacency.ADD_REMOVE).epsilon
-        Fraction(1, 5)
-    """
-    if not isinstance(partition, DeclaredPartition):
-        raise UnsupportedError(
-            "Expected a DeclaredPartition for parallel composition.",
-            hint="Without a declared one-value-per-person column, losses add up: use compose.",
-        )
-    cells = {Adjacency.ADD_REMOVE: 1, Adjacency.SUBSTITUTE: 2}[adjacency]
-    return _combine(losses, fold=lambda amounts: _sum(sorted(amounts)[-cells:]))
+    kinds = {type(loss) for loss in losses}
+    if not kinds:
+        raise InvalidParameterError("Expected at least one loss, got none.")
+    delta = _sum([loss.delta for loss in losses if not isinstance(loss, PureDP)])
+    epsilon = _sum([loss.epsilon for loss in losses if not isinstance(loss, ZeroConcentratedDP)])
+    if kinds == {PureDP}:
+        return PureDP(epsilon=epsilon)
+    if kinds == {ApproxDP}:
+        return ApproxDP(epsilon=epsilon, delta=delta)
+    if kinds == {ZeroConcentratedDP}:
+        rho = _sum([loss.rho for loss in losses if isinstance(loss, ZeroConcentratedDP)])
+        return ZeroConcentratedDP(rho=rho, delta=delta)
+    raise UnsupportedError(
+        f"Expected losses of one kind, got {', '.join(sorted(kind.__name__ for kind in kinds))}.",
+        hint="Convert them into the ledger's measure first: to_zcdp or to_approximate.",
+    )
 
 
 def to_zcdp(loss: PrivacyLoss) -> ZeroConcentratedDP:
@@ -213,6 +178,25 @@ def optimal(loss: PureDP, *, count: int, delta: Fraction) -> ApproxDP:
     return ApproxDP(epsilon=_ceil(Fraction(epsilon)), delta=delta)
 
 
+def adaptive(losses: Sequence[PureDP], *, delta: Fraction) -> ApproxDP:
+    """Return √(2 ln(1/δ) Σε²) + ½Σε² at ``delta``: of losses that were chosen as one went.
+
+    Raises:
+        InvalidParameterError: If there are no losses, or ``delta`` is not in (0, 1).
+
+    Example:
+        A hundred dashboard tiles at ε = 0.1, each asked after seeing the last:
+
+        >>> tiles = [PureDP(epsilon=Fraction("0.1"))] * 100
+        >>> float(round(adaptive(tiles, delta=Fraction("1e-6")).epsilon, 3))
+        5.757
+    """
+    _require(losses, delta=delta)
+    squares = _sum([Fraction(loss.epsilon) ** 2 for loss in losses])
+    log_inverse = Fraction(log_ceil(1 / delta, grid=_FINE), _FINE)
+    return ApproxDP(epsilon=_ceil(_root_up(2 * log_inverse * squares) + squares / 2), delta=delta)
+
+
 def least(losses: Sequence[PrivacyLoss], *, delta: Fraction) -> ApproxDP:
     """Return the least valid (ε, ``delta``) of ``losses``, of any kinds, composed.
 
@@ -248,28 +232,6 @@ def least(losses: Sequence[PrivacyLoss], *, delta: Fraction) -> ApproxDP:
             hint="Report at a larger delta.",
         )
     return ApproxDP(epsilon=min(bounds), delta=delta)
-
-
-def _combine(
-    losses: Sequence[PrivacyLoss], *, fold: Callable[[Sequence[Fraction]], Fraction]
-) -> PrivacyLoss:
-    """Return the loss of the one kind in ``losses`` whose parameters are folded."""
-    kinds = {type(loss) for loss in losses}
-    if not kinds:
-        raise InvalidParameterError("Expected at least one loss, got none.")
-    deltas = [loss.delta for loss in losses if not isinstance(loss, PureDP)]
-    if kinds == {PureDP}:
-        return PureDP(epsilon=fold([loss.epsilon for loss in losses if isinstance(loss, PureDP)]))
-    if kinds == {ApproxDP}:
-        epsilons = [loss.epsilon for loss in losses if isinstance(loss, ApproxDP)]
-        return ApproxDP(epsilon=fold(epsilons), delta=fold(deltas))
-    if kinds == {ZeroConcentratedDP}:
-        rhos = [loss.rho for loss in losses if isinstance(loss, ZeroConcentratedDP)]
-        return ZeroConcentratedDP(rho=fold(rhos), delta=fold(deltas))
-    raise UnsupportedError(
-        f"Expected losses of one kind, got {', '.join(sorted(kind.__name__ for kind in kinds))}.",
-        hint="Convert them into the ledger's measure first: to_zcdp or to_approximate.",
-    )
 
 
 def _optimal_factor(

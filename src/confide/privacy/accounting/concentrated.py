@@ -52,18 +52,22 @@ def pure_to_zcdp(loss: PureDP) -> ZeroConcentratedDP:
     return ZeroConcentratedDP(rho=Fraction(loss.epsilon) ** 2 / 2)
 
 
-def exponential_to_zcdp(loss: PureDP) -> ZeroConcentratedDP:
-    """Return the ρ = ε²/8 of an exponential mechanism of ``loss``, exactly [CR21].
+def pure_within(loss: ZeroConcentratedDP) -> PureDP:
+    """Return the largest ε, in steps of 1e-9, with ε²/2 ≤ ρ: Laplace noise inside a ρ share.
 
-    Only for the exponential mechanism (bounded range); anything else pays :func:`pure_to_zcdp`.
+    Raises:
+        InvalidParameterError: If no ε ≥ 1e-9 is within it.
 
     Example:
-        Choosing the best ICD code for a cohort at ε = 0.4:
+        A diabetes count that may spend ρ = 0.005:
 
-        >>> exponential_to_zcdp(PureDP(epsilon=Fraction("0.4"))).rho
-        Fraction(1, 50)
+        >>> pure_within(ZeroConcentratedDP(rho=Fraction("0.005"))).epsilon
+        Fraction(1, 10)
     """
-    return ZeroConcentratedDP(rho=Fraction(loss.epsilon) ** 2 / 8)
+    steps = math.isqrt((2 * Fraction(loss.rho) * NANO**2).__floor__())  # isqrt is exact
+    if steps < 1:
+        raise InvalidParameterError(f"Expected a rho that allows epsilon ≥ 1e-9, got {loss.rho}.")
+    return PureDP(epsilon=Fraction(steps, NANO))
 
 
 def simple_epsilon_at(loss: ZeroConcentratedDP, *, delta: Fraction) -> float:

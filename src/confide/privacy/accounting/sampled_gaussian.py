@@ -161,19 +161,6 @@ def sampled_rho(steps: Sequence[SampledSteps], *, delta: Fraction) -> Fraction:
     return Fraction((Fraction(above) * _GRID).__ceil__(), _GRID)
 
 
-def sampled_divergence(steps: SampledSteps, *, order: int) -> float:
-    """Return the bound of the Rényi divergence of a whole order, in nats.
-
-    Example:
-        >>> rate, squared = Fraction(1, 100), Fraction(25, 4)
-        >>> steps = SampledSteps(rate=rate, multiplier_squared=squared, count=50)
-        >>> round(sampled_divergence(steps, order=5), 9)
-        0.002180757
-    """
-    with decimal.localcontext(_DIGITS):
-        return float(_divergence([steps], rho=Fraction(0), order=order))
-
-
 def least_multiplier(
     most: Fraction, *, cost: Callable[[SampledSteps], Fraction], rate: Fraction, count: int
 ) -> Fraction:

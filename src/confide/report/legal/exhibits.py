@@ -9,9 +9,9 @@ from typing import assert_never
 
 from confide.budget.entry import Entry
 from confide.drawing.columns_read import columns_read, undeclared_columns
-from confide.drawing.conditions import label
 from confide.drawing.grid import error_at, grid_of, moved_text
 from confide.drawing.numbers import MINUS, clean, epsilon_text, percent, power_text
+from confide.errors import ContractError
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.privacy.amount import NANO
 from confide.privacy.loss import PrivacyLoss
@@ -116,8 +116,20 @@ def _range(column: Column, *, scribe: Scribe) -> str:
             assert_never(column.kind)
 
 
-def mechanisms_table(plan: Plan, *, scribe: Scribe) -> Table:
+def plan_of(scribe: Scribe) -> Plan:
+    """Return the plan of what is not a year.
+
+    Raises:
+        ContractError: If it is one: an outline asks before it shows what only a plan has.
+    """
+    if scribe.subject.plan is None:
+        raise ContractError("A year of a ledger has no plan.")
+    return scribe.subject.plan
+
+
+def mechanisms_table(scribe: Scribe) -> Table:
     """Return what is measured, how far one unit moves it, and the noise."""
+    plan = plan_of(scribe)
     rows = [_mechanism(each, plan=plan, scribe=scribe) for each in plan.measurements]
     columns = ("statistic", "measured", "moves", "noise", "error", "charge")
     return scribe.table(
@@ -216,8 +228,11 @@ def _bound(meaning: Meaning | None, prior: Fraction) -> str:
     return percent(1) if meaning is None else percent(posterior(meaning, prior=prior))
 
 
-def small_cells_table(plan: Plan, *, scribe: Scribe) -> Table | None:
+def small_cells_table(scribe: Scribe) -> Table | None:
     """Return the noise on cells of each statistic that counts; None when none does."""
+    plan = scribe.subject.plan
+    if plan is None:
+        return None
     rows = [
         (
             statistic_title(each.statistic, plan=plan, scribe=scribe),
@@ -289,15 +304,3 @@ def sites_table(scribe: Scribe) -> Table:
     ]
     columns = ("site", "site-kind", "article-6", "article-9", "national-law")
     return scribe.table("sites", columns, rows, source=scribe.from_law(), labels=5)
-
-
-def published_text(plan: Plan, *, scribe: Scribe) -> tuple[str, ...]:
-    """Return the statistics that are published, one sentence each."""
-    return tuple(
-        statistic_title(statistic, plan=plan, scribe=scribe) for statistic in plan.statistics
-    )
-
-
-def tables_text(scribe: Scribe) -> str:
-    """Return the names of the declared tables."""
-    return scribe.words.listed([label(table.name) for table in scribe.subject.dataset.tables])

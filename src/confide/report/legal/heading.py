@@ -1,4 +1,4 @@
-"""What stands on top of a legal document, and the sources at its end.
+"""What stands on top of a legal document.
 
 *Privacy:* public facts of the subject.
 """
@@ -35,18 +35,3 @@ def facts_of(scribe: Scribe) -> tuple[tuple[str, str], ...]:
 def _shown(loss: PrivacyLoss | None, *, scribe: Scribe) -> str:
     at = None if loss is None else shown_at(loss, delta=scribe.subject.dataset.delta)
     return "" if at is None else loss_text(at, words=scribe.words)
-
-
-def sources_of(scribe: Scribe, kind: str) -> tuple[str, ...]:
-    """Return the laws, guidelines and papers that a kind of document refers to."""
-    names = (*_SOURCES[kind], "ks14", "bs16")
-    return tuple(scribe.say(f"source.{name}") for name in names)
-
-
-_SOURCES = {
-    "dpia": ("gdpr", "edpb-dpia", "wp248", "edpb-legitimate", "srb"),
-    "legal-basis": ("gdpr", "edpb-legitimate"),
-    "identifiability": ("gdpr", "wp216", "srb"),
-    "hipaa": ("cfr", "ocr", "nist"),
-    "ehds": ("ehds", "gdpr"),
-}

@@ -20,14 +20,15 @@ from confide.plans.plan import Plan, Statistic
 from confide.report.legal.alternatives import QUALITATIVE, Alternative, alternatives
 from confide.report.legal.beliefs import PRIORS, advantage, posterior
 from confide.report.legal.document import Note, Stated, Table
-from confide.report.legal.exhibits import NONE, shown, statistic_title
+from confide.report.legal.exhibits import NONE, plan_of, shown, statistic_title
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.subject import loss_of
 from confide.report.odds_words import meaning_of
 
 
-def asked_table(plan: Plan, *, scribe: Scribe) -> Table:
+def asked_table(scribe: Scribe) -> Table:
     """Return each error asked, the least loss that reaches it, and what the plan does."""
+    plan = plan_of(scribe)
     asks = {ask.statistic.id: ask for ask in scribe.subject.asks}
     rows = [
         _asked(statistic, asks.get(statistic.id), plan=plan, scribe=scribe)
@@ -88,9 +89,9 @@ def _target(target: ErrorTarget, expected: Forecast | None, *, scribe: Scribe) -
             assert_never(target)
 
 
-def chosen(plan: Plan, *, scribe: Scribe) -> Stated | None:
+def chosen(scribe: Scribe) -> Stated | None:
     """Return whether the budget is the least for the errors asked, where they are known."""
-    asks = scribe.subject.asks
+    asks, plan = scribe.subject.asks, plan_of(scribe)
     if not asks:
         return None
     free = [ask for ask in asks if ask.error is None]
@@ -103,8 +104,9 @@ def chosen(plan: Plan, *, scribe: Scribe) -> Stated | None:
     return scribe.stated("budget", text, source=scribe.computed(scribe.from_plan()))
 
 
-def alternative_tables(plan: Plan, *, scribe: Scribe) -> tuple[Table, Table]:
+def alternative_tables(scribe: Scribe) -> tuple[Table, Table]:
     """Return what alternatives would let anyone learn, and the errors that they would have."""
+    plan = plan_of(scribe)
     found = alternatives(plan)
     return _learned(found, scribe=scribe), _errors(found, plan=plan, scribe=scribe)
 

@@ -5,21 +5,35 @@
 
 from pathlib import Path
 
+from confide.drawing.markup import trusted
 from confide.drawing.words import load_words
 from confide.errors import ContractError
 from confide.regular_file import read_bytes, write_bytes
+from confide.report.document import document as whole_document
 from confide.report.legal.document import LegalDocument
-from confide.report.legal.markdown import markdown
-from confide.report.legal.web_page import web_page
+from confide.report.legal.status import status_of
+from confide.report.legal.templates import Form, rendered
 
 
 def files_of(document: LegalDocument) -> dict[str, str]:
     """Return name and text of each file; equal documents give equal texts."""
     words = load_words(document.language, part="legal")
+
+    def say(key: str, **parts: str) -> str:
+        return words.say(f"legal.{key}", **parts)
+
+    facts = {
+        "document": document,
+        "status": status_of(document, words=words),
+        "say": say,
+        "form": lambda item: type(item).__name__,
+    }
+    title = say("named", kind=document.what, name=document.title)
+    body = trusted(rendered("page", Form.HTML, **facts))
     stem = f"{document.kind.value}.{document.language}"
     return {
-        f"{stem}.md": markdown(document, words=words),
-        f"{stem}.html": web_page(document, words=words),
+        f"{stem}.md": rendered("page", Form.MARKDOWN, **facts),
+        f"{stem}.html": whole_document(body, title=title, language=document.language),
     }
 
 

@@ -14,7 +14,7 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Plan, Statistic
-from confide.tables.aggregate import Aggregate, KeyedAggregate, Ones
+from confide.tables.shapes import Counting
 
 SMALL = 5
 """Size of a small cell in the table of chances."""
@@ -72,8 +72,4 @@ def _laws(plan: Plan, statistic: Statistic) -> Iterator[DiscreteLaplace | Discre
 
 
 def _counts(measurement: Measurement) -> bool:
-    match measurement.aggregate:
-        case Aggregate(value=Ones()) | KeyedAggregate():
-            return True
-        case _:
-            return False
+    return isinstance(measurement.aggregate, Counting) and measurement.aggregate.counts

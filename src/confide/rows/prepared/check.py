@@ -14,21 +14,16 @@ from collections.abc import Iterator, Sequence
 from confide.errors import InvalidParameterError
 from confide.rows.engine import Engine
 from confide.rows.prepared.choice import streams
-from confide.tables.aggregate import (
-    MOST_CELLS,
-    Aggregate,
-    Centred,
-    CentredSquare,
-    KeyedAggregate,
-    Ones,
-    cell_count,
-)
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
-from confide.tables.check_aggregate import check_aggregate
+from confide.tables.cells import MOST_CELLS, cell_count
 from confide.tables.expression import ColumnOf, DatePart, PartOf, QualityOf
 from confide.tables.filter import Between, Everything, Predicate
+from confide.tables.keyed import KeyedAggregate
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table
+from confide.tables.shapes import check_aggregate
+from confide.tables.value import Centred, CentredSquare, Ones
 
 BOUNDS: tuple[ContributionBounds, ...] = (
     RowBound(max_rows=3),

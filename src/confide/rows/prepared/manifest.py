@@ -32,7 +32,6 @@ from confide.tables.schema import Dataset
 
 FORMAT = 11
 MANIFEST = "manifest.json"
-LEAST_FREE = 2**26
 
 
 class Standing(enum.Enum):

@@ -60,7 +60,9 @@ def verify_ledger(
         if found:
             raise VerificationError(
                 f"The ledger is not what was noted. {' '.join(found)}",
-                hint="An older copy may have been put back together with its anchor.",
+                hint="An older copy may have been put back together with its anchor. Where rows "
+                "are lost that an officer went on without, and nothing else is named, keep this "
+                "file and note heads in a new one.",
             )
     return WholeChain(
         holds=True,

@@ -20,6 +20,7 @@ from confide.release.keys import ORDER, SIGNING
 from confide.report.guarantee import patient_promises
 from confide.report.policy_planned import unlike_planned
 from confide.service.planning.caps import file_caps
+from confide.service.planning.growth import told_growth
 from confide.service.planning.left_out import told_refusal
 from confide.service.planning.loss import told_loss
 from confide.service.planning.outlook import measured, outlooks
@@ -65,6 +66,7 @@ def preview_alone(study: DeclaredStudy, planned: Plan, *, why: str) -> Preview:
         approval=None,
         unlike_planned=_unlike(study.declared, planned=planned),
         grows_from=None,
+        grows=told_growth(planned),
         published_before=None,
         unknown=f"The ledger was not opened ({why}). Not known: what is left of each cap, "
         "whether this was released or approved, what earlier releases answer, and whether the "

@@ -14,7 +14,7 @@ from confide.plans.allocate import forecasts
 from confide.plans.calibrate_to_error import DEFAULT_LEVEL
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan
-from confide.plans.reuse import Answer, Summed
+from confide.plans.reuse import Answer, Same, Summed
 from confide.release.reused import offers
 from confide.service.dump import OMITTED
 from confide.service.site import Site
@@ -29,6 +29,8 @@ class Offer:
         way: Summed, or the same.
         entries: Of the ledger.
         released: When each was.
+        unread: Entries that measured the same and are not averaged in.
+        otherwise: Entries that measured its value in other groups, rows or bounds.
         plus_minus: Half width of the interval; None where only the data tell it.
         text: The same, for people.
         level: Of the interval.
@@ -39,6 +41,8 @@ class Offer:
     way: str
     entries: tuple[int, ...]
     released: tuple[str, ...]
+    unread: tuple[int, ...]
+    otherwise: tuple[int, ...]
     plus_minus: Annotated[str | None, OMITTED] = None
     text: Annotated[str | None, OMITTED] = None
     level: Annotated[str | None, OMITTED] = None
@@ -68,6 +72,8 @@ def _offer(
         way="summed" if isinstance(answer, Summed) else "same",
         entries=tuple(entries),
         released=tuple(site.ledger.entry(number).at for number in entries),
+        unread=tuple(answer.unread) if isinstance(answer, Same) else (),
+        otherwise=tuple(answer.otherwise) if isinstance(answer, Same) else (),
         plus_minus=None if error is None else f"{error.half_width:.6g}",
         text=None if error is None else _amount(error),
         level=None if error is None else f"{error.level:g}",

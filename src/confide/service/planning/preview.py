@@ -22,6 +22,7 @@ from confide.report.guarantee import patient_promises
 from confide.report.policy_planned import unlike_planned
 from confide.service.dump import OMITTED
 from confide.service.planning.caps import PlanCap, plan_caps
+from confide.service.planning.growth import ToldGrowth, told_growth
 from confide.service.planning.left_out import Refusal, told_refusal
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.planning.offers import Offer, offered
@@ -70,6 +71,7 @@ class Preview:
         approval: Whether the policy admits it; None where the ledger is not open.
         unlike_planned: In what it differs from the planned release that it names.
         grows_from: The entry that was charged for its periods.
+        grows: How far it has come; None where no period comes later.
         published_before: What of it was published, if it would be charged again.
         offers: What published releases answer; None where that was not asked.
         reading: How the source would be read; None where that was not asked.
@@ -93,6 +95,7 @@ class Preview:
     approval: Admission | None
     unlike_planned: tuple[str, ...]
     grows_from: int | None
+    grows: ToldGrowth | None
     published_before: str | None
     offers: Annotated[tuple[Offer, ...] | None, OMITTED] = None
     reading: Annotated[tuple[str, ...] | None, OMITTED] = None
@@ -141,6 +144,7 @@ def preview(planned: Plan, *, site: Site, analyst: str | None = None) -> Preview
         approval=_approval(planned, site=site, spent=spent, analyst=who),
         unlike_planned=_unlike(planned, site=site, known=known),
         grows_from=grows,
+        grows=told_growth(planned),
         published_before=_before(planned, site=site, asked=asked),
     )
 

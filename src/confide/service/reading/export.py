@@ -10,7 +10,10 @@ from typing import Annotated, Any
 from confide.errors import ContractError
 from confide.regular_file import read_bytes, write_text
 from confide.service.dump import OMITTED
-from confide.service.reading.certificate_file import certificate_path, stored_payload
+from confide.service.reading.certificate_file import certificate_path
+
+_GIVE = "Give it with --noisy, or as the steward --ledger dataset.yaml."
+_NOISY = "The steward takes it from the ledger: add --ledger dataset.yaml. Others ask the issuer."
 
 
 class Form(enum.Enum):
@@ -65,13 +68,40 @@ def export(
     held = read_certificate(path)
     payload = None if noisy is None else read_bytes(noisy, largest=None)
     if payload is None and dataset is not None:
-        payload = stored_payload(held, dataset)
+        payload = _stored(held, dataset)
     checked = verify(held, folder=path.parent, payload=payload)
-    checked.require(path, refused="it is not exported")
+    options = f" --noisy {noisy}" if noisy is not None else ""
+    options = f" --ledger {dataset}" if dataset is not None and not options else options
+    checked.require(path, refused="it is not exported", options=options)
     text = _text(held, form=form, folder=path.parent, payload=payload, out=out)
     if out is not None:
         write_text(out, text)
     return Exported(form=form, file=out, content=text if out is None else None)
+
+
+def _stored(held: Any, dataset: Path) -> bytes | None:
+    """Return the noisy payload of a certificate from the ledger of a data set.
+
+    Raises:
+        ContractError: If it holds none for this certificate, or one that somebody withheld.
+    """
+    from confide.release.against_ledger import payload_of, why_no_payload
+    from confide.release.verify_reuse import is_reuse
+    from confide.service.opening import open_ledger
+
+    if not isinstance(held, dict) or is_reuse(held):
+        return None  # refused as what it is
+    with open_ledger(dataset) as (ledger, declared):
+        lineage = declared.dataset.lineage
+        found = payload_of(held, ledger=ledger, lineage=lineage)
+        if found is None:
+            why = why_no_payload(held, ledger=ledger, lineage=lineage)
+            raise ContractError(
+                f"Nothing is exported with --ledger {dataset.name}: {why}.",
+                hint="See: confide ledger show. Give the dataset.yaml whose ledger was charged; "
+                "what was withheld is handed to nobody.",
+            )
+    return found
 
 
 def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Path | None) -> str:
@@ -112,7 +142,7 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Pa
         case Form.METHODS | Form.MODEL_CARD:
             return _written(held, form=form, folder=folder, payload=payload, out=out)
         case Form.NOISY:
-            return _payload(folder, payload).decode()
+            return _payload(folder, payload, hint=_NOISY).decode()
 
 
 def _written(
@@ -142,13 +172,13 @@ def _job_card(held: Any, *, folder: Path) -> str:
     return job_card(release, words=load_words("en"))
 
 
-def _payload(folder: Path, payload: bytes | None) -> bytes:
+def _payload(folder: Path, payload: bytes | None, *, hint: str = _GIVE) -> bytes:
     try:
         return read_bytes(folder / "noisy.json", largest=None) if payload is None else payload
     except FileNotFoundError:
         raise ContractError(
             "A house rule keeps noisy.json out of this folder.",
-            hint="Give it with --noisy, or as the steward --ledger dataset.yaml.",
+            hint=hint,
         ) from None
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from confide.budget.chain import Event, SignedHead
 from confide.errors import VerificationError
 from confide.jobs.kinds import read_spec
 from confide.regular_file import read_bytes, require_posix
@@ -108,18 +109,22 @@ def verify(certificate: Path, *, trusted: Trusted) -> Verified:
         pinned=found.pinned,
         ledger=ledger_of(held),
         rebuilt=found.rebuilt,
-        unchecked=tuple(
-            _unchecked(path.parent, asked=bool(asked), in_chain=trusted.chain is not None)
-        ),
+        unchecked=tuple(_unchecked(path.parent, asked=bool(asked), heads=heads, rows=rows)),
         checks=found.checks,
     )
 
 
-def _unchecked(folder: Path, *, asked: bool, in_chain: bool) -> Iterator[str]:
+def _unchecked(
+    folder: Path, *, asked: bool, heads: Sequence[SignedHead], rows: Sequence[Event]
+) -> Iterator[str]:
     """Yield what a reader might think was checked, and was not."""
     if not asked:
-        what = "approvals and the policy" if in_chain else "the charge, dates, approvals and policy"
-        yield f"On the issuer's word: {what}. The steward can ask the ledger: --ledger dataset.yaml"
+        what = (
+            "approvals and policy" if heads or rows else "the charge, dates, approvals and policy"
+        )
+        since = "" if rows else "; also that nobody withheld the answer since"
+        ask = "The steward can ask the ledger: --ledger dataset.yaml"
+        yield f"On the issuer's word: {what}{since}. {ask}"
     beside = [name for name in BESIDE if (folder / name).exists()]
     if beside:
         yield f"Not checked: {', '.join(beside)}. Where they differ, the tables count."

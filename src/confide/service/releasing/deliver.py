@@ -16,6 +16,7 @@ from confide.release.published import key_of_plan
 from confide.release.verify import verify
 from confide.report.release import Release
 from confide.service.opening import open_study
+from confide.service.planning.growth import ToldGrowth, told_growth
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.releasing.release import advance, release
 from confide.service.site import Site
@@ -34,6 +35,7 @@ class Delivered:
         charged: Whether it was charged now.
         snapshot: Of the data set.
         loss: What it cost.
+        grows: How far it has come; None where no period comes later.
         verifies: Whether what was saved verifies, which it does.
         signer: Whose key signed.
     """
@@ -46,6 +48,7 @@ class Delivered:
     charged: bool
     snapshot: str
     loss: ToldLoss
+    grows: ToldGrowth | None
     verifies: bool
     signer: str
 
@@ -136,6 +139,7 @@ def _delivered(
         charged=not is_known and "continues" not in made.certificate["accounting"],
         snapshot=plan.dataset.snapshot,
         loss=told_loss(plan),
+        grows=told_growth(plan),
         verifies=True,
         signer=checked.signer,
     )

@@ -31,6 +31,7 @@ class Reused:
         snapshot: Of the data set.
         entries: Of the ledger, of which it is made.
         unread: Entries that measured the same as each statistic and are not averaged in.
+        otherwise: Entries that measured the value of each in other groups, rows or bounds.
         verifies: Whether what was saved verifies, which it does.
         signer: Whose key signed.
     """
@@ -43,6 +44,7 @@ class Reused:
     snapshot: str
     entries: tuple[int, ...]
     unread: Mapping[str, tuple[int, ...]]
+    otherwise: Mapping[str, tuple[int, ...]]
     verifies: bool
     signer: str
 
@@ -75,7 +77,7 @@ def reuse_study(
     with site:
         plan = declared.plan()
         made = reuse(site, plan)
-        unread = _unread(plan, site=site)
+        passed_over = _passed_over(plan, site=site)
         made.save(out, progress=progress)
         progress("verify")
         checked = verify(made.certificate, folder=out, pinned_key=site.signer.name)
@@ -89,13 +91,14 @@ def reuse_study(
         charged=False,
         snapshot=plan.dataset.snapshot,
         entries=tuple(source.entry for source in made.reused.sources),
-        unread=unread,
+        unread={name: tuple(each.unread) for name, each in passed_over.items()},
+        otherwise={name: tuple(each.otherwise) for name, each in passed_over.items()},
         verifies=True,
         signer=checked.signer,
     )
 
 
-def _unread(plan: Plan, *, site: Site) -> dict[str, tuple[int, ...]]:
-    """Return the entries that measured the same as each statistic and are not averaged in."""
+def _passed_over(plan: Plan, *, site: Site) -> dict[str, Same]:
+    """Return the answers that are read as they stand, with the entries that they pass over."""
     answers = offers(site.ledger, plan).items()
-    return {name: tuple(each.unread) for name, each in answers if isinstance(each, Same)}
+    return {name: each for name, each in answers if isinstance(each, Same)}

@@ -42,8 +42,7 @@ def subtitle(subject: Subject) -> str:
 def _outlines(subject: Subject) -> Outlines | None:
     """Return the outlines of the areas whose rates are drawn, if there are any of them."""
     statistic, dataset = subject.statistic, subject.dataset
-    level = dataset.spine(statistic.spine).levels[statistic.level_place(dataset)]
-    found = subject.outlines.get((statistic.spine, level), {})
+    found = subject.outlines.get(statistic.outlined(dataset), {})
     return found if any(label in found for label in statistic.areas(dataset)) else None
 
 

@@ -42,5 +42,6 @@ KIND = Kind(
     figure="confide.statistics.area_rate.figure:draw",
     subtitle="confide.statistics.area_rate.figure:subtitle",
     bounded=_bounded,
+    outlined=AreaRate.outlined,
     audit="confide.statistics.area_rate.audit:AUDITED",
 )

@@ -37,14 +37,16 @@ from confide.plans.simulation import Simulation
 from confide.statistics.area_rate.poisson import poisson_interval
 from confide.statistics.area_rate.preview import SizedArea, by_size, error_of
 from confide.statistics.area_rate.weights import FULL, weights_by_size
-from confide.tables.aggregate import Aggregate, Ones, cell_keys
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.cells import cell_keys
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Everything, Predicate
 from confide.tables.known import where_told
 from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
+from confide.tables.value import Ones
 
 UNSTABLE = 0.30
 """Relative standard error above which a rate is flagged."""
@@ -109,6 +111,10 @@ class AreaRate:
     def key_names(self) -> tuple[str, ...]:
         """Names of the parts of an estimate's key."""
         return (self.area or "area",)
+
+    def outlined(self, dataset: Dataset) -> tuple[str, str]:
+        """Return the spine and the level of the areas."""
+        return self.spine, dataset.spine(self.spine).levels[self.level_place(dataset)]
 
     def level_place(self, dataset: Dataset) -> int:
         """Return which level of the spine the areas are of, 0 for the finest."""

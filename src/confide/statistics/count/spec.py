@@ -32,10 +32,11 @@ from confide.plans.mechanisms import additive, coordinate
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.plans.sums import NoisySum, rounding_variance
-from confide.tables.aggregate import Aggregate, Ones
+from confide.tables.aggregate import Aggregate
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation
 from confide.tables.schema import Dataset
+from confide.tables.value import Ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

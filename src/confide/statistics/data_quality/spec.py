@@ -34,11 +34,13 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.pooled import Column, Found, count, share
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate, Ones, cell_keys
+from confide.tables.aggregate import Aggregate
+from confide.tables.cells import cell_keys
 from confide.tables.expression import ColumnOf, QualityOf
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import OVERALL, Relation, axes_of, domain
 from confide.tables.schema import Dataset
+from confide.tables.value import Ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

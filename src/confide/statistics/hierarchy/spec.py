@@ -41,12 +41,14 @@ from confide.plans.simulation import Simulation
 from confide.statistics.hierarchy.least_squares import Spread, Tree, consistent, spreads
 from confide.statistics.hierarchy.shares import default_shares
 from confide.statistics.hierarchy.whole_counts import whole_counts
-from confide.tables.aggregate import Aggregate, Ones, cell_keys
+from confide.tables.aggregate import Aggregate
+from confide.tables.cells import cell_keys
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
 from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
+from confide.tables.value import Ones
 
 QUANTITIES = ("count", "unrounded", "measurement")
 """What is published an area: whole and adding up, least squares, as it left the gate."""

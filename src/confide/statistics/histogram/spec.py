@@ -31,10 +31,12 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.plans.sums import NoisySum, rounding_variance
-from confide.tables.aggregate import Aggregate, Ones, cell_count, cell_keys
+from confide.tables.aggregate import Aggregate
+from confide.tables.cells import cell_count, cell_keys
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
+from confide.tables.value import Ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

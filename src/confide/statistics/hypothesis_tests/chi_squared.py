@@ -40,10 +40,12 @@ from confide.statistics.hypothesis_tests.contingency import Array, departures, i
 from confide.statistics.hypothesis_tests.groups import categories
 from confide.statistics.hypothesis_tests.null_law import mixing, tail
 from confide.statistics.hypothesis_tests.published import TOO_FEW, number, solid
-from confide.tables.aggregate import Aggregate, Ones, cell_count, cell_keys
+from confide.tables.aggregate import Aggregate
+from confide.tables.cells import cell_count, cell_keys
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
+from confide.tables.value import Ones
 
 MOST_CELLS = 400
 _ALL = ("all", "all")

@@ -35,9 +35,9 @@ from confide.statistics.hypothesis_tests.groups import categories, two_groups
 from confide.statistics.hypothesis_tests.null_law import mixing
 from confide.statistics.hypothesis_tests.published import TOO_FEW, number
 from confide.statistics.hypothesis_tests.welch import Compared, compared, p_value
-from confide.tables.aggregate import MomentAggregate
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
+from confide.tables.moments import MomentAggregate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset, Domain
 

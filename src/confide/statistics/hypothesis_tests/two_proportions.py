@@ -42,12 +42,13 @@ from confide.statistics.hypothesis_tests.effects import Effect, effects
 from confide.statistics.hypothesis_tests.groups import categories, two_groups
 from confide.statistics.hypothesis_tests.null_law import mixing, tail
 from confide.statistics.hypothesis_tests.published import TOO_FEW, number, solid
-from confide.tables.aggregate import Aggregate, Ones
+from confide.tables.aggregate import Aggregate
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import Everything, Predicate
 from confide.tables.known import rows_told
 from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
+from confide.tables.value import Ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,12 +42,14 @@ from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.rate_estimates import Found, Publishing, baseline_of
 from confide.plans.rates import Cell, Source, ratio
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate, Centred, Ones, Plain, Value, cell_keys
+from confide.tables.aggregate import Aggregate
+from confide.tables.cells import cell_keys
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.known import where_told
 from confide.tables.relation import Relation, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
+from confide.tables.value import Centred, Ones, Plain, Value
 
 _FOLLOW_UPS = 10
 """Assumed full follow-ups per event without a planning rate; fixed, never taken from data."""

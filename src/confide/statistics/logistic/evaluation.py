@@ -45,7 +45,7 @@ from confide.statistics.logistic.predictions import (
     predicted,
     risk_of,
 )
-from confide.tables.descent import SCORE_BINS
+from confide.tables.descent_terms import SCORE_BINS
 
 RUNS = 400
 FEWEST = 5

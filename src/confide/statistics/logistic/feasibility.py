@@ -40,8 +40,8 @@ from confide.plans.marginal import gaussian_curvature
 from confide.plans.score_bins import SHARES
 from confide.statistics.logistic.evaluation import FEWEST, concordance, ordered
 from confide.statistics.logistic.predictions import predicted
-from confide.tables.descent import RESIDUAL, SCORE_BINS, UNIT, Family
 from confide.tables.descent_scale import Scale
+from confide.tables.descent_terms import RESIDUAL, SCORE_BINS, UNIT, Family
 
 _STEPS = 40
 _MOVED = 1.5

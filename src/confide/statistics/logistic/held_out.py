@@ -29,7 +29,8 @@ from confide.statistics.logistic.evaluation import (
 )
 from confide.statistics.logistic.predictions import AS_PREDICTED, Line
 from confide.statistics.logistic.recalibration import Recalibration, recalibrated
-from confide.tables.descent import SCORE_BINS, DescentAggregate
+from confide.tables.descent import DescentAggregate
+from confide.tables.descent_terms import SCORE_BINS
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 

@@ -35,6 +35,8 @@ LOGISTIC = Kind(
     axis=quantity_axis("quantity.odds-ratio"),
     headline=partial(ratio_headline, of="odds"),
     figure="confide.drawing.charts.forest:ratios",
+    evaluation="confide.statistics.logistic.figures:held_out",
+    card="confide.statistics.logistic.card:card",
     cited=_cited,
     cited_note=_note,
     audit="confide.statistics.logistic.audit:LOGISTIC",

@@ -39,17 +39,17 @@ from confide.plans.simulation import Simulation
 from confide.statistics.logistic.evaluation import Evaluation, Histogram, judged
 from confide.statistics.logistic.held_out import HELD_OUT, measured
 from confide.statistics.logistic.predictions import Predicted
-from confide.tables.descent import (
+from confide.tables.descent import DescentAggregate
+from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import (
     PARTS,
     RESIDUAL,
     SCORE_BINS,
     SCORE_CUTS,
     UNIT,
-    DescentAggregate,
     Family,
     terms,
 )
-from confide.tables.descent_scale import scale_of
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset

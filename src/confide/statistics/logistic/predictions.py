@@ -12,7 +12,7 @@ import numpy as np
 from confide.plans.descent import Array, score_edges
 from confide.plans.link import FARTHEST, STEPS, mean
 from confide.plans.score_bins import NORMAL, Stretch, alike, deviates, labels
-from confide.tables.descent import Family
+from confide.tables.descent_terms import Family
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,8 +36,9 @@ from confide.plans.simulation import Simulation
 from confide.statistics.logistic.feasibility import Feasibility, Planned, feasibility
 from confide.statistics.logistic.held_out import HeldOut, scores_of
 from confide.statistics.logistic.recalibration import Recalibration
-from confide.tables.descent import PARTS, UNIT, DescentAggregate, Family, terms
+from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import PARTS, UNIT, Family, terms
 from confide.tables.expression import Holds
 from confide.tables.filter import Everything, Predicate
 from confide.tables.known import rows_told

@@ -34,7 +34,7 @@ from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
 from confide.plans.intervals import Share
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import cell_keys
+from confide.tables.cells import cell_keys
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import axes_of, centre, domain, resolve

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.plans.simulation import Simulation
-from confide.tables.descent import SCORE_BINS
+from confide.tables.descent_terms import SCORE_BINS
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -51,8 +51,9 @@ from confide.plans.simulation import Simulation
 from confide.statistics.person_time.concordance import held_out_concordance
 from confide.statistics.person_time.horizon import HorizonGroup, horizon_groups
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import UNIT, DescentAggregate, Family, terms
+from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import UNIT, Family, terms
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import Everything, Predicate
 from confide.tables.grid import on_grid

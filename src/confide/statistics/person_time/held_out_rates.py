@@ -32,7 +32,7 @@ from confide.plans.descent import Array, score_edges
 from confide.plans.intervals import ratio_interval
 from confide.plans.score_bins import SHARES, alike, deviates, stretch_of
 from confide.plans.simulation import Simulation
-from confide.tables.descent import SCORE_BINS
+from confide.tables.descent_terms import SCORE_BINS
 
 RUNS = 400
 FEWEST = 5

@@ -30,7 +30,7 @@ from confide.plans.descent import Array, score_edges
 from confide.plans.link import FARTHEST, STEPS
 from confide.plans.score_bins import SHARES, alike, deviates, labels, may_end, stretch_of
 from confide.plans.simulation import Simulation
-from confide.tables.descent import SCORE_BINS
+from confide.tables.descent_terms import SCORE_BINS
 
 RUNS = 400
 _OVER_NOISE = 10  # standard deviations of the noise of all exits of a group

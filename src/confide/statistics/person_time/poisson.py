@@ -37,8 +37,9 @@ from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.person_time.held_out_rates import Sums, evaluated_rates
 from confide.statistics.person_time.published_rates import published_rates
-from confide.tables.descent import PARTS, UNIT, DescentAggregate, Family, terms
+from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import scale_of
+from confide.tables.descent_terms import PARTS, UNIT, Family, terms
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset

@@ -36,12 +36,14 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.plans.sums import NoisySum
-from confide.tables.aggregate import Aggregate, Ones, cell_keys
+from confide.tables.aggregate import Aggregate
+from confide.tables.cells import cell_keys
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import Everything, Predicate
 from confide.tables.known import rows_told
 from confide.tables.relation import axes_of
 from confide.tables.schema import Dataset
+from confide.tables.value import Ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,11 +38,13 @@ from confide.plans.intervals import (
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate, Ones, cell_keys
+from confide.tables.aggregate import Aggregate
+from confide.tables.cells import cell_keys
 from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
+from confide.tables.value import Ones
 
 _QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 

@@ -47,19 +47,13 @@ from confide.statistics.regression.moments import (
     tables,
 )
 from confide.statistics.regression.published import Scales, published
-from confide.tables.aggregate import (
-    Aggregate,
-    Centred,
-    CentredSquare,
-    Ones,
-    Product,
-    Value,
-    cell_count,
-)
+from confide.tables.aggregate import Aggregate
+from confide.tables.cells import cell_count
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.relation import Relation, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
+from confide.tables.value import Centred, CentredSquare, Ones, Product, Value
 
 MOST_TERMS = 40
 _TYPICAL = 1 / 3

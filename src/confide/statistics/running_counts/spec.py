@@ -9,7 +9,7 @@ measured, Δ₁ = k·r, and added up.
 coordinates may be published as periods end, all for the one charge made at the start [DMRST22, thm.
 2.1], also when later rows depend on what was published.  This needs that what a patient adds to a
 period is the same whenever it is read: the *earliest* cells are kept, which later rows do not
-change, and only a row's own columns are looked at (:mod:`confide.plans.factorized`); and rows must
+change, and only a row's own columns are looked at (:mod:`confide.tables.factorized`); and rows must
 not be added to, changed in or taken from a period once it is published, so ``over`` is the day on
 which a record came in (its report day), and a late report counts on that day.  A patient for whom
 published periods are changed j times loses at most (j+1)·ρ: between two changes the coordinates are
@@ -45,14 +45,17 @@ from confide.plans.periods import CUT_PERIOD, completed, cut_periods, period_axi
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
-from confide.tables.aggregate import Aggregate, Ones, cell_keys
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import CellBound, CellOrder, ContributionBounds, RowBound
+from confide.tables.cells import cell_keys
 from confide.tables.expression import DatePart, Expression
 from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of, domain
 from confide.tables.schema import Dataset
+from confide.tables.shapes import Growing
 from confide.tables.square_root import ONE, convolved, inverse, running
+from confide.tables.value import Ones
 
 RUNNING = "running count"
 COUNT = "count"
@@ -176,7 +179,7 @@ class RunningCounts:
             f"all {until} periods at once: ±{together:.3g} {unit}",
         ]
         (asked,) = self.questions(dataset)
-        if isinstance(asked.aggregate, FactorizedAggregate):
+        if isinstance(asked.aggregate, Growing):
             plain = question("counts", asked.aggregate.inner, dataset=dataset)
             ratio = plain.sensitivity.l2_squared / asked.sensitivity.l2_squared
             naive = ratio * additive(mechanisms["root"]).variance() * until

@@ -51,12 +51,14 @@ from confide.plans.periods import CUT_PERIOD, cut_periods, period_axis
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
-from confide.tables.aggregate import Aggregate, Plain, cell_keys
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.cells import cell_keys
 from confide.tables.expression import DatePart, Expression
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.relation import Relation, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
+from confide.tables.value import Plain
 
 Key: TypeAlias = tuple[str, ...]
 Additive: TypeAlias = DiscreteLaplace | DiscreteGaussian
@@ -190,12 +192,9 @@ class Series:
                 )
             case SeriesOf.SUM:
                 known = All(of=(self.where, Between(of=column)))
-                sums = Aggregate(
-                    relation=Relation(table=self.table, where=known),
-                    axes=axes,
-                    value=Plain(of=column),
-                    bounds=bounds,
-                )
+                relation = Relation(table=self.table, where=known)
+                value = Plain(of=column)
+                sums = Aggregate(relation=relation, axes=axes, value=value, bounds=bounds)
                 return (question("sum", sums, dataset=dataset),)
             case _:
                 assert_never(self.of)

@@ -47,10 +47,11 @@ from confide.plans.public_numbers import PublicNumber
 from confide.plans.rate_estimates import Found, Publishing
 from confide.plans.rates import Cell, Source, control_limits, pooled, ratio
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate, Ones, Plain, Value
+from confide.tables.aggregate import Aggregate
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
 from confide.tables.schema import Dataset
+from confide.tables.value import Ones, Plain, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,10 +38,11 @@ from confide.plans.public_numbers import PublicNumber
 from confide.plans.rate_estimates import Found, Publishing, baseline_of
 from confide.plans.rates import Cell, Rate, Source, pooled, ratio, standardized
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate, Centred, Ones, Value
+from confide.tables.aggregate import Aggregate
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
 from confide.tables.schema import Dataset
+from confide.tables.value import Centred, Ones, Value
 
 _PLANNED = 0.1
 """Assumed events per full follow-up without a planning rate; fixed, never taken from data."""

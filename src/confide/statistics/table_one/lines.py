@@ -19,7 +19,7 @@ from confide.plans.intervals import noise_component
 from confide.plans.mechanisms import additive
 from confide.plans.plan import Mechanism
 from confide.privacy.exact import takes_numbers
-from confide.tables.aggregate import Aggregate, MomentAggregate, Ones
+from confide.tables.aggregate import Aggregate
 from confide.tables.bound_contributions import ContributionBounds
 from confide.tables.expression import (
     BinOf,
@@ -30,9 +30,11 @@ from confide.tables.expression import (
     ValueOf,
 )
 from confide.tables.filter import Predicate
+from confide.tables.moments import MomentAggregate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
 from confide.tables.unknown import can_be_unknown
+from confide.tables.value import Ones
 
 _GRID = 10**6
 _USUAL = Fraction(1, 100)

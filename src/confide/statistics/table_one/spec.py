@@ -41,7 +41,7 @@ from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
 from confide.statistics.table_one.body import Body
 from confide.statistics.table_one.lines import Characteristic, Line, Way, consistent, lines, places
-from confide.tables.aggregate import cell_keys
+from confide.tables.cells import cell_keys
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import OVERALL, Relation, axes_of
 from confide.tables.schema import Dataset

@@ -41,12 +41,10 @@ from confide.plans.intervals import (
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import (
-    MomentAggregate,
-    cell_keys,
-)
+from confide.tables.cells import cell_keys
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
+from confide.tables.moments import MomentAggregate
 from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset, Domain
 

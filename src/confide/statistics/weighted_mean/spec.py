@@ -44,19 +44,15 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.plans.weighted_sums import WeightSums, effective_size, weight_sums
-from confide.tables.aggregate import (
-    Aggregate,
-    Centred,
-    MomentAggregate,
-    Plain,
-    Product,
-    cell_keys,
-)
+from confide.tables.aggregate import Aggregate
+from confide.tables.cells import cell_keys
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between, Everything, Predicate
+from confide.tables.moments import MomentAggregate
 from confide.tables.relation import Relation, axes_of, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
 from confide.tables.survey_weight import require_weight, weight_domain
+from confide.tables.value import Centred, Plain, Product
 
 _FOR_SQUARES = Fraction(1, 10)
 _TYPICAL = 1 / 3

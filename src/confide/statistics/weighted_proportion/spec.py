@@ -32,10 +32,11 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.plans.weighted_sums import WeightSums, effective_size, spread_of_share, weight_sums
-from confide.tables.aggregate import MomentAggregate, cell_keys
+from confide.tables.cells import cell_keys
 from confide.tables.expression import Holds
 from confide.tables.filter import Everything, Predicate
 from confide.tables.known import rows_told
+from confide.tables.moments import MomentAggregate
 from confide.tables.relation import axes_of
 from confide.tables.schema import Dataset, Domain
 from confide.tables.survey_weight import require_weight, weight_domain

@@ -6,27 +6,22 @@ from typing import Any
 import pytest
 
 from accounting_checks import (
-    check_overlapping_cohorts_are_not_parallel,
     check_repeated_releases_add_up,
 )
 from confide.errors import InvalidParameterError, UnsupportedError
 from confide.privacy.accounting.compose import (
-    DeclaredPartition,
     advanced,
     compose,
-    compose_parallel,
     least,
     optimal,
     to_approximate,
     to_zcdp,
 )
 from confide.privacy.accounting.concentrated import epsilon_at
-from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
 
 TENTH = PureDP(epsilon=Fraction("0.1"))
 DELTA = Fraction("1e-6")
-WARDS = DeclaredPartition(column="ward", because="one ward a stay, enforced at registration")
 
 
 def test_k_releases_cost_k_losses() -> None:
@@ -53,36 +48,6 @@ def test_mixed_kinds_are_refused_naming_the_conversion() -> None:
         compose([TENTH, ZeroConcentratedDP(rho=Fraction(1))])
     with pytest.raises(InvalidParameterError, match="at least one loss"):
         compose([])
-
-
-def test_disjoint_cells_cost_the_largest_loss_under_add_remove() -> None:
-    losses = [TENTH, PureDP(epsilon=Fraction("0.2")), PureDP(epsilon=Fraction("0.3"))]
-    parallel = compose_parallel(losses, partition=WARDS, adjacency=Adjacency.ADD_REMOVE)
-    assert parallel == PureDP(epsilon=Fraction("0.3"))
-
-
-def test_disjoint_cells_cost_the_two_largest_losses_under_substitution() -> None:
-    losses = [TENTH, PureDP(epsilon=Fraction("0.2")), PureDP(epsilon=Fraction("0.3"))]
-    parallel = compose_parallel(losses, partition=WARDS, adjacency=Adjacency.SUBSTITUTE)
-    assert parallel == PureDP(epsilon=Fraction("0.5"))
-
-
-def test_parallel_composition_takes_every_parameter_of_a_kind() -> None:
-    one = ApproxDP(epsilon=Fraction(1), delta=Fraction("1e-9"))
-    other = ApproxDP(epsilon=Fraction(1, 2), delta=Fraction("1e-6"))
-    parallel = compose_parallel([one, other], partition=WARDS, adjacency=Adjacency.ADD_REMOVE)
-    assert parallel == ApproxDP(epsilon=Fraction(1), delta=Fraction("1e-6"))
-
-
-def test_cohorts_without_a_declared_partition_are_not_parallel() -> None:
-    undeclared: Any = None
-    check_overlapping_cohorts_are_not_parallel(
-        lambda losses: compose_parallel(
-            losses, partition=undeclared, adjacency=Adjacency.ADD_REMOVE
-        )
-    )
-    with pytest.raises(InvalidParameterError, match="a column and a reason"):
-        DeclaredPartition(column="ward", because="")
 
 
 def test_pure_and_approximate_losses_enter_a_concentrated_ledger_exactly() -> None:

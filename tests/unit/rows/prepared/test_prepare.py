@@ -18,10 +18,10 @@ from confide.rows.duckdb import open_engine
 from confide.rows.prepared import build
 from confide.rows.prepared.copies import UseCopies
 from confide.rows.prepared.manifest import MANIFEST, read_manifest
-from confide.tables.aggregate import Ones
 from confide.tables.bound_contributions import OneEvent, RowBound
 from confide.tables.filter import IsIn
 from confide.tables.source import Source, SourceKind
+from confide.tables.value import Ones
 from contracts.engine_contract import exact
 from contracts.test_prepared_engine import opened, preparation, written
 from rows_world import Database, ask, col, number, random_database

@@ -20,7 +20,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass
-from typing import Any, assert_never
+from typing import Any, ClassVar, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,6 @@ from confide.tables.records import Records
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset, Domain, Kind
 
-KIND = "pate"
 VOTES = "votes.json"
 FORMAT = "confide-votes-1"
 MOST_TEACHERS = 100_000
@@ -133,16 +132,13 @@ class Pate:
         votes: Noise.
     """
 
+    kind: ClassVar[str] = "pate"
+
     reads: Records
     teachers: int
     classes: tuple[str, ...]
     asked: Ask
     votes: NoisyVotes
-
-    @property
-    def kind(self) -> str:
-        """Name of the kind."""
-        return KIND
 
     def events(self, dataset: Dataset) -> tuple[JobEvent, ...]:
         """Return the checks, of every query, and the votes, of those that may be answered.

@@ -56,7 +56,7 @@ from confide.errors import ContractError, UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
-from confide.privacy.accounting.calibrate import pure_within
+from confide.privacy.accounting.concentrated import pure_within
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
 from confide.privacy.unit import Entity
@@ -178,16 +178,6 @@ class NoisyVotes:
         largest = np.ascontiguousarray(votes.max(axis=1))
         passed = noise.randomize(largest, entropy=entropy) >= threshold
         return np.asarray(passed & (np.cumsum(passed) <= self.answers))
-
-
-def label_of(counts: Counts) -> int:
-    """Return the class with the largest noisy count, the first of equals.
-
-    Example:
-        >>> label_of((12, 87, 87))
-        1
-    """
-    return max(range(len(counts)), key=counts.__getitem__)
 
 
 def moved_by(entity: Entity, *, adjacency: Adjacency) -> Moved:
