@@ -110,7 +110,7 @@ def _show(body: dict[str, Any]) -> None:
         say("No failures on record.")
         return
     rows = [
-        (each["at"], each["incident"], " from ".join(each["kinds"]), "\n".join(each["places"][-3:]))
+        (each["at"], each["incident"], " from ".join(each["kinds"]), ", ".join(each["places"][-3:]))
         for each in body["incidents"]
     ]
     table(("when", "incident", "kind", "innermost lines"), rows, title="Failures")

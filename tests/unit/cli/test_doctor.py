@@ -79,3 +79,18 @@ def test_a_log_of_failures_that_is_full_begins_anew_and_keeps_the_one_before(tmp
     assert {place.name for place in tmp_path.iterdir()} == {"incidents.log", "incidents.log.1"}
     assert incidents.incidents(log)[-1].incident == f"{39:012x}"
     assert log.stat().st_mode & 0o077 == 0
+
+
+def test_neither_refusals_nor_failures_show_how_their_lines_are_broken(clinic, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    refused = confide("describe", "somewhere")
+    assert refused.code == 2
+    assert "Choose from: omop" in refused.err
+    try:
+        raise KeyError("a row")
+    except KeyError as failure:
+        incidents.log_incident(clinic.folder / ".confide" / "incidents.log", "e" * 12, failure)
+    out = doctor(clinic).out
+    for signs in ("\\n", "\\t"):
+        assert signs not in refused.err
+        assert signs not in out
