@@ -7,6 +7,7 @@ import pytest
 
 from command_line import confide
 from confide.release import incidents
+from confide.report.load import rebuilt
 from small_clinic import CANARY, make_clinic
 
 
@@ -86,10 +87,9 @@ def test_neither_refusals_nor_failures_show_how_their_lines_are_broken(clinic, m
     refused = confide("describe", "somewhere")
     assert refused.code == 2
     assert "Choose from: omop" in refused.err
-    try:
-        raise KeyError("a row")
-    except KeyError as failure:
-        incidents.log_incident(clinic.folder / ".confide" / "incidents.log", "e" * 12, failure)
+    with pytest.raises(FileNotFoundError) as failure:  # in several functions of ours
+        rebuilt({}, folder=clinic.folder)
+    incidents.log_incident(clinic.folder / ".confide" / "incidents.log", "e" * 12, failure.value)
     out = doctor(clinic).out
     for signs in ("\\n", "\\t"):
         assert signs not in refused.err
