@@ -101,7 +101,7 @@ def _show(body: dict[str, Any]) -> None:
     if workspace is None:
         say("No dataset.yaml here, so no workspace was looked at.")
     else:
-        say(f"Ledger: {workspace['ledger'] or 'not opened'}; {workspace['state']}.")
+        say(f"Ledger: {workspace['ledger'] or 'not opened'}; {workspace['state'].rstrip('.')}.")
         others = ", ".join(workspace["open-to-others"])
         say(f"Others may look into: {others}." if others else "Nobody else may look into it.")
         if not workspace["writable"]:

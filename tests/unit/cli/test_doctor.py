@@ -87,10 +87,13 @@ def test_neither_refusals_nor_failures_show_how_their_lines_are_broken(clinic, m
     refused = confide("describe", "somewhere")
     assert refused.code == 2
     assert "Choose from: omop" in refused.err
+    assert "yet..\n" not in doctor(clinic).out
+    assert confide("plan", clinic.study).code == 0
     with pytest.raises(FileNotFoundError) as failure:  # in several functions of ours
         rebuilt({}, folder=clinic.folder)
     incidents.log_incident(clinic.folder / ".confide" / "incidents.log", "e" * 12, failure.value)
     out = doctor(clinic).out
+    assert "regular_file.py" in out
     for signs in ("\\n", "\\t"):
         assert signs not in refused.err
         assert signs not in out
