@@ -170,12 +170,19 @@ def policies(draw, *, measures=(Measure.PURE, Measure.ZCDP), most=6):
             )
         )
     life = limit_near(total * draw(st.integers(95, 300)) // 100, form=draw(forms))
+    tiers = list(textbook().tiers)
+    if draw(st.integers(0, 2)) == 0:
+        most_of_one = max(needs.values()) * draw(st.integers(85, 400)) // 100
+        place = draw(st.integers(0, len(tiers) - 1))
+        ceiling = limit_near(most_of_one, form=draw(forms))
+        tiers[place] = replace(tiers[place], ceiling=ceiling)
     caps.append(replace(LIFE, id="life", limit=life))
     return replace(
         textbook(),
         measure=measure,
         report_delta=Fraction("1e-6") if zcdp else Fraction(0),
         caps=tuple(caps),
+        tiers=tuple(tiers),
         profiles=profiles,
         releases=tuple(releases),
         participation=draw(st.sampled_from(list(Participation))),

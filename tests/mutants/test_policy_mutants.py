@@ -10,7 +10,7 @@ from confide.budget import desk, signatures
 from confide.budget.account import Account
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import StoredRelease
-from confide.budget.policy import adoption
+from confide.budget.policy import adoption, rows, simulate
 from confide.budget.readings import Moment
 from confide.budget.workflow import acts, adopting, docket, rules
 from confide.budget.workflow.filed import Submissions
@@ -23,6 +23,7 @@ from ledger_policies import uncapped, with_people
 from ledgers import LINEAGE, HandClock, open_ledger
 from unit.budget import test_old_endorsements as endorsements
 from unit.cli import test_past_the_desk as past
+from unit.cli import test_policy as commands
 from unit.cli import test_requester as whose
 
 pytestmark = pytest.mark.mutant
@@ -306,6 +307,15 @@ def test_a_tier_that_bounds_nothing_is_caught(tmp_path, monkeypatch, name):
     check = Officers().test_a_tier_takes_no_release_past_its_ceiling_or_for_others
     assert fails(check, ledger)
     ledger.close()
+
+
+def test_a_ceiling_that_solver_and_simulation_leave_out_is_caught(tmp_path, monkeypatch):
+    for room in (rows, simulate):
+        monkeypatch.setattr(room, "ceiling_limit", lambda *_, **__: None)
+    check = commands.test_a_plan_past_the_ceiling_of_its_tier_is_neither_divided_nor_granted
+    for ceiling in ("0.05", "0.16"):
+        with pytest.raises(AssertionError):
+            check(tmp_path, ceiling)
 
 
 def test_a_stranger_who_gets_a_say_in_the_whole_ledger_is_caught(tmp_path, monkeypatch):

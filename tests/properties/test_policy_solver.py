@@ -91,6 +91,10 @@ def division_keeps_every_cap(policy):
     if division is None:
         return
     assert fits(solution.rows, division.spends)
+    bounded = {tier.id for tier in policy.tiers if tier.ceiling is not None}
+    for release in policy.releases:  # what the ledger would refuse a run for
+        if release.tier in bounded:
+            assert division.spends[release.id] <= policy.ceiling(release.tier)
     for name, floor in solution.floors.items():
         assert division.spends[name] >= floor
     for name, row in division.stopped_by.items():  # nothing is left that could be given

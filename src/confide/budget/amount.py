@@ -57,5 +57,6 @@ def require_units(name: str, value: object, *, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= LARGEST:
         raise InvalidParameterError(
             f"Expected {name} as an int between {least} and 2^62, got {value!r}.",
-            hint='Amounts are whole grid units; make them with privacy.amount.nano("0.5").',
+            hint="A grid unit is 1e-9 of ε or ρ, and 1e-18 of δ: so an ε or ρ is at most 4.6e9. In "
+            'Python: privacy.amount.nano("0.5").',
         )

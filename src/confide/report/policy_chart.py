@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from confide.budget.policy.policy import CapScope
 from confide.budget.policy.rows import Row as CapRow
 from confide.budget.policy.solve import Solution
 from confide.drawing.charts.marks import titled
@@ -109,10 +108,9 @@ def _kinds(solution: Solution, *, words: Words) -> tuple[str, str, str]:
 
 def _release_rows(solution: Solution, *, words: Words) -> list[Row]:
     policy, division = solution.policy, solution.allocation
-    single = {cap.id for cap in policy.caps if cap.scope is CapScope.RELEASE}
     rows = []
     for release in policy.releases[:_MOST_ROWS]:
-        limits = [r.limit for r in solution.rows if r.cap in single and r.whom == release.id]
+        limits = [r.limit for r in solution.rows if r.single and r.whom == release.id]
         floor = solution.floors[release.id]
         spend = floor if division is None else division.spends[release.id]
         room = None if division is None else division.head_room.get(release.id)
@@ -134,8 +132,7 @@ def _release_rows(solution: Solution, *, words: Words) -> list[Row]:
 def _caps(solution: Solution, *, words: Words) -> Chart:
     division = solution.allocation
     spends = solution.floors if division is None else division.spends
-    single = {cap.id for cap in solution.policy.caps if cap.scope is CapScope.RELEASE}
-    written_out = [row for row in solution.rows if row.cap not in single][:_MOST_ROWS]
+    written_out = [row for row in solution.rows if not row.single][:_MOST_ROWS]
     rows = [row for each in written_out for row in _cap_rows(each, spends, words=words)]
     groups = list(dict.fromkeys(row["group"] for row in rows))
     place = _place(groups)

@@ -185,3 +185,19 @@ def test_a_simulation_says_which_caps_it_leaves_out_and_what_one_analyst_would_a
     asked = sum(round(float(run["asks"]) * 10**9) for run in body["runs"] if run["granted"])
     assert round(float(body["one-analyst"]["each"]) * 10**9) == asked
     assert asked > 5 * 10**8
+
+
+def test_an_edited_policy_waits_for_an_officer_though_nothing_is_charged(tmp_path):
+    board = Board(tmp_path / "clinic")
+    path = board.study("first")
+    assert confide("plan", path).code == 0  # adopts version 1
+    policy = board.folder / "policy.yaml"
+    edited = policy.read_text("utf-8").replace('{epsilon: "9"}', '{epsilon: "8"}')
+    for text in (edited, edited.replace("version: 1,", "version: 2,")):
+        policy.write_text(text)
+        refused = confide("plan", path)
+        assert refused.code == 3
+        assert "count `version` up, and let an officer adopt it" in refused.err
+    assert confide("request", "endorse", board.dataset, "--key", board.keys["bo"]).code == 0
+    assert confide("ledger", "adopt", board.dataset, "--reason", "lower").code == 0
+    assert confide("plan", path).code == 0

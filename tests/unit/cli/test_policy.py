@@ -129,6 +129,32 @@ def test_simulate_says_what_is_granted_and_refused():
     assert body["runs"][2]["refused-by"] == ["ethics-annual"]
 
 
+@pytest.mark.parametrize("ceiling", ["0.05", "0.16"])
+def test_a_plan_past_the_ceiling_of_its_tier_is_neither_divided_nor_granted(tmp_path, ceiling):
+    tier = f'{{id: critical, weight: 4, ceiling: {{epsilon: "{ceiling}"}}}}'
+    text = GOOD.read_text("utf-8")
+    (line,) = [line for line in text.splitlines() if line.strip().startswith("- {id: critical,")]
+    path = tmp_path / "policy.yaml"
+    path.write_text(text.replace(line, f"  - {tier}"))
+    low = ceiling == "0.05"  # less than a floor
+    assert confide("policy", "check", path).code == (3 if low else 0)
+    solved = confide("policy", "solve", path, "--json").json
+    assert solved["can-be-met"] is not low
+    critical = {"rare-q1", "rare-q2", "rare-q3"}
+    if low:
+        assert {each["cap"] for each in solved["conflicts"]} == {"tiers → critical → ceiling"}
+        assert "tiers → critical → ceiling for rare-q1" in confide("policy", "solve", path).out
+    for each in solved["releases"]:
+        if each["id"] in critical and not low:
+            assert Decimal(each["spend"]) <= Decimal(ceiling)
+    played = confide("policy", "simulate", path, "--json").json
+    runs = [run for run in played["runs"] if run["release"] in critical]
+    assert runs
+    assert all(run["granted"] is not low for run in runs)
+    assert all(run["refused-by"] == ["tiers → critical → ceiling"] for run in runs if low)
+    assert confide("policy", "solve", path, "--figure", tmp_path / "policy.svg").code in (0, 3)
+
+
 def test_simulate_says_that_a_rolling_window_lets_go_on_confirmed_days_alone(tmp_path):
     path = tmp_path / "policy.yaml"
     path.write_text(

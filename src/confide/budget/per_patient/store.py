@@ -30,7 +30,6 @@ References:
 """
 
 import contextlib
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,7 +46,7 @@ from confide.budget.per_patient.met_anew import met_anew, paid_before
 from confide.budget.per_patient.people import People, Roster, roster_of
 from confide.budget.per_patient.records import Records, whole
 from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
-from confide.budget.per_patient.store_folder import KIND, MARK, alone, store_key
+from confide.budget.per_patient.store_folder import KIND, MARK, alone, store_folder, store_key
 from confide.budget.per_patient.tally import Counted, Tally, tally_of
 from confide.errors import LedgerFrozenError
 from confide.privacy.amount import NANO
@@ -67,9 +66,8 @@ class PatientStore:
             LedgerFrozenError: If it was made under another hash key, or is not whole.
         """
         self._lineage = lineage
-        self._folder = folder / hashlib.sha256(lineage.encode()).hexdigest()[:16]
+        self._folder = store_folder(folder, lineage=lineage)
         self._key = store_key(hash_key)
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._records = Records(folder=self._folder / "members", key=self._key)
         self._admitted = Admitted(folder=self._records.folder, key=self._key)
         with alone(self._folder):

@@ -26,6 +26,14 @@ def store_key(hash_key: bytes) -> bytes:
     return hmac.new(hash_key, b"confide patient store 1", hashlib.sha256).digest()
 
 
+def store_folder(folder: Path, *, lineage: str) -> Path:
+    """Return the folder of a lineage's store, made for the steward alone, as that of all stores."""
+    own = folder / hashlib.sha256(lineage.encode()).hexdigest()[:16]
+    for each in (folder, own):  # `parents` would give the first of them the usual mode
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return own
+
+
 def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Let one process at a time decide in the folder of a store; a killed one lets go."""
     return locked(folder / "lock")

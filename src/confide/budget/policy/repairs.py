@@ -205,8 +205,9 @@ def _all_errors(tried: "_Tried") -> Repair | None:
 def _appearances(tried: "_Tried") -> Iterator[Repair | None]:
     """Yield, for each patient's cap that is passed, in how many runs one patient can be."""
     for conflict in tried.found:
-        cap = next(each for each in tried.policy.caps if each.id == conflict.row.cap)
-        if cap.scope is CapScope.PATIENT:
+        caps = (each for each in tried.policy.caps if each.id == conflict.row.cap)
+        cap = next(caps, None)  # none where the conflict is with a tier's ceiling
+        if cap is not None and cap.scope is CapScope.PATIENT:
             yield _fewer(conflict.row, cap=cap, tried=tried)
 
 

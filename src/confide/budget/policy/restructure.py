@@ -159,14 +159,14 @@ def _zcdp(policy: Policy, *, spent: Mapping[str, int]) -> Repair | None:
 
 
 def _stays_true(policy: Policy) -> bool:
-    """Return whether every cap can be read under zcdp, and those of priority 1 mean the same."""
+    """Return whether zcdp can read all caps and ceilings, and caps of priority 1 mean the same."""
     for cap in policy.caps:
         odds = cap.limit.odds_factor is not None
         if odds and cap.scope is not CapScope.RELEASE:
             return False
         if cap.priority <= NEVER and not odds:
             return False
-    return True
+    return all(tier.ceiling is None or tier.ceiling.odds_factor is None for tier in policy.tiers)
 
 
 def _cheaper(release: PlannedRelease, *, gaussian: bool) -> PlannedRelease:

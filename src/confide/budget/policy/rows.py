@@ -56,6 +56,7 @@ class Row:
         most: How many of these runs add up.
         limit: In 1e-9 of the measure.
         spent: What was spent before; ≥ 0.
+        single: Whether it holds for one run alone: a cap of scope release, or a tier's ceiling.
     """
 
     cap: str
@@ -65,6 +66,7 @@ class Row:
     most: int
     limit: int
     spent: int = 0
+    single: bool = False
 
     @property
     def free(self) -> int:
@@ -105,23 +107,29 @@ def rows(policy: Policy, *, spent: Mapping[str, int] = NOTHING) -> tuple[Row, ..
         for row in _rows_of(cap, policy=policy, spent=spent):
             key = (row.cap, row.window, tuple(sorted(row.runs.items())), row.most, row.limit)
             found.setdefault(key, row)
-    return tuple(found.values())
+    return (*found.values(), *_ceilings(policy))
+
+
+def _ceilings(policy: Policy) -> Iterator[Row]:
+    """Yield the most that one run of each release may cost in its tier, as the ledger holds it."""
+    for release in policy.releases:
+        limit = ceiling_limit(release, policy=policy)
+        if limit is not None:
+            yield _of_one_run(ceiling_name(release.tier), release=release, limit=limit)
+
+
+def _of_one_run(name: str, *, release: PlannedRelease, limit: int) -> Row:
+    runs = {release.id: 1}
+    return Row(cap=name, whom=release.id, window="", runs=runs, most=1, limit=limit, single=True)
 
 
 def _rows_of(cap: PolicyCap, *, policy: Policy, spent: Mapping[str, int]) -> Iterator[Row]:
     match cap.scope:
         case CapScope.RELEASE:
             for release in policy.releases:
-                limit = release_limit(cap, release=release, policy=policy)
+                limit = release_limit(cap.limit, release=release, policy=policy)
                 if limit is not None:
-                    yield Row(
-                        cap=cap.id,
-                        whom=release.id,
-                        window="",
-                        runs={release.id: 1},
-                        most=1,
-                        limit=limit,
-                    )
+                    yield _of_one_run(cap.id, release=release, limit=limit)
         case CapScope.PATIENT:
             for profile in profiles_of(cap, policy=policy):
                 named = {r.id for r in policy.releases} - _elsewhere(profile, policy=policy)
@@ -143,8 +151,11 @@ def _rows_of(cap: PolicyCap, *, policy: Policy, spent: Mapping[str, int]) -> Ite
 
 def limit_of(cap: PolicyCap, *, policy: Policy) -> int:
     """Return a cap's limit in 1e-9 of the measure; remembered, since an ε as ρ is searched for."""
-    delta = policy.report_delta - policy.selection_delta
-    return _units(cap.limit, policy.measure, delta)
+    return _read(cap.limit, policy=policy)
+
+
+def _read(limit: Limit, *, policy: Policy) -> int:
+    return _units(limit, policy.measure, policy.report_delta - policy.selection_delta)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -152,18 +163,29 @@ def _units(limit: Limit, measure: Measure, delta: Fraction) -> int:
     return limit.units(measure=measure, delta=delta)
 
 
-def release_limit(cap: PolicyCap, *, release: PlannedRelease, policy: Policy) -> int | None:
-    """Return what a cap allows one release; None where it says nothing about it.
+def release_limit(limit: Limit, *, release: PlannedRelease, policy: Policy) -> int | None:
+    """Return what the limit of a cap or ceiling allows one release; None where it says nothing.
 
     Under zcdp an odds factor binds releases of pure noise alone: ρ ≤ ε²/2, since such a release
     charged ρ is √(2ρ)-DP.  No finite factor bounds the odds after Gaussian noise.
     """
-    factor = cap.limit.odds_factor
+    factor = limit.odds_factor
     if policy.measure is Measure.PURE or factor is None:
-        return limit_of(cap, policy=policy)
+        return _read(limit, policy=policy)
     if release.noise not in PURE_NOISE:
         return None
     return math.floor(epsilon_for_odds(factor).epsilon ** 2 / 2 * NANO)
+
+
+def ceiling_limit(release: PlannedRelease, *, policy: Policy) -> int | None:
+    """Return the most that one run of a release may cost in its tier; None without a ceiling."""
+    ceiling = next((tier.ceiling for tier in policy.tiers if tier.id == release.tier), None)
+    return None if ceiling is None else release_limit(ceiling, release=release, policy=policy)
+
+
+def ceiling_name(tier: str) -> str:
+    """Return what a ceiling is called beside caps: its place in the file, which is no cap's id."""
+    return f"tiers → {tier} → ceiling"
 
 
 def profiles_of(cap: PolicyCap, *, policy: Policy) -> tuple[Profile, ...]:

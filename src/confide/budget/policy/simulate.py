@@ -27,10 +27,9 @@ from confide.budget.policy.policy import (
     Enforce,
     PlannedRelease,
     Policy,
-    PolicyCap,
     Window,
 )
-from confide.budget.policy.rows import NOTHING, release_limit
+from confide.budget.policy.rows import NOTHING, ceiling_limit, ceiling_name, release_limit
 from confide.budget.policy.windows import YEAR, Span, span
 
 
@@ -142,11 +141,7 @@ def simulate(
     analysts = analyst_accounts(policy, spent=spent, first=first)
     played = []
     for run in runs:
-        refused = [
-            cap.id
-            for cap in policy.caps
-            if cap.scope is CapScope.RELEASE and _too_dear(cap, run=run, policy=policy)
-        ]
+        refused = _too_dear(run, policy=policy)
         held = [account for account in deciding if run.release.id in account.releases]
         refused += [a.cap.id for a in held if a.after(run.day, run.units) > a.limit]
         left_out = []
@@ -177,9 +172,15 @@ def simulate(
     )
 
 
-def _too_dear(cap: PolicyCap, *, run: Run, policy: Policy) -> bool:
-    limit = release_limit(cap, release=run.release, policy=policy)
-    return limit is not None and run.units > limit
+def _too_dear(run: Run, *, policy: Policy) -> list[str]:
+    """Return the caps on one release, and the ceiling of its tier, that a run would pass."""
+    limits = {
+        cap.id: release_limit(cap.limit, release=run.release, policy=policy)
+        for cap in policy.caps
+        if cap.scope is CapScope.RELEASE
+    }
+    limits[ceiling_name(run.release.tier)] = ceiling_limit(run.release, policy=policy)
+    return [name for name, most in limits.items() if most is not None and run.units > most]
 
 
 def _charge_profiles(shown: Sequence[Charged], *, run: Run) -> list[str]:

@@ -280,7 +280,8 @@ def test_the_tag_in_the_ledger_says_nothing_of_the_membership(tmp_path):
 def test_files_are_for_the_steward_alone(site):
     site.release("a", [0], [1])
     site.close()
-    for path in (site.folder / "patients").rglob("*"):
+    top = site.folder / "patients"
+    for path in (top, *top.rglob("*")):
         assert path.stat().st_mode & 0o077 == 0, path.name
     site.open()
 
