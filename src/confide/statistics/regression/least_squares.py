@@ -13,8 +13,9 @@ two to four times the error (docs/design/015).
 σ²A⁻¹ and noise Σ s_c²(A⁻¹W_c w)(A⁻¹W_c w)ᵀ.  To second order noise in A draws β towards 0 by
 Σ s_c²·A⁻¹W_cA⁻¹W_c w, and the residual sum of squares is too small by Σ s_c²(W_c w)ᵀA⁻¹(W_c w);
 both are known from the released numbers and added back.  What is too small is a quadratic form of
-the noise, zᵀQz, of variance 2‖Q‖², which counts in R², where the noise of Σy² cancels.  With λ > 0
-the estimate is drawn towards the public centre by an unknown amount, so it has no interval.
+the noise, zᵀQz, of variance 2‖Q‖², which counts in R² (:mod:`.determination`), where the noise of
+Σy² cancels.  With λ > 0 the estimate is drawn towards the public centre by an unknown amount, so it
+has no interval.
 
 *Utility:* with the noise off β, its errors and intervals are those of ordinary least squares.
 
@@ -55,6 +56,7 @@ class Fit:
         total: Sum of squares about the mean.
         total_noise: How each released number's noise enters it.
         usable: Whether there is an estimate at all.
+        moments: What it was made of.
     """
 
     coefficients: Array
@@ -69,6 +71,7 @@ class Fit:
     total: float
     total_noise: Array
     usable: bool
+    moments: Moments
 
 
 def relative_noise(moments: Moments, *, ridge: float) -> float:
@@ -135,6 +138,7 @@ def fit(moments: Moments) -> Fit:
         total=total,
         total_noise=total_noise,
         usable=rows > terms + 10 * math.sqrt(_count_variance(moments)),
+        moments=moments,
     )
 
 
@@ -172,4 +176,5 @@ def _nothing(moments: Moments) -> Fit:
         total=0.0,
         total_noise=nothing,
         usable=False,
+        moments=moments,
     )
