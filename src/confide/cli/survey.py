@@ -5,7 +5,7 @@ randomised answers alone; ``design`` and ``estimate`` see no true answer.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -121,7 +121,7 @@ def _ask(declared: "Survey") -> dict[str, str]:
     from confide.drawing.words import load_words
     from confide.report.survey_words import promised, told
 
-    words = load_words("en")
+    words, said = load_words("en"), typer.get_text_stream("stdin")  # once: it reads ahead
     for sentence in promised(declared, words=words):
         write(f"{plain(sentence)}\n", to_people=True)
     given = {}
@@ -131,15 +131,15 @@ def _ask(declared: "Survey") -> dict[str, str]:
             write(f"  {plain(sentence)}\n", to_people=True)
         for place, answer in enumerate(question.answers, start=1):
             write(f"  {place}. {plain(answer)}\n", to_people=True)
-        given[question.id] = question.answers[_choice(len(question.answers)) - 1]
+        given[question.id] = question.answers[_choice(len(question.answers), said=said) - 1]
     return given
 
 
-def _choice(most: int) -> int:
+def _choice(most: int, *, said: TextIO) -> int:
     """Read a number from 1 to ``most``; the prompt goes to standard error."""
     while True:
         write(f"1 to {most}: ", to_people=True)
-        line = typer.get_text_stream("stdin").readline()
+        line = said.readline()
         if not line:
             raise typer.Abort
         if line.strip().isdecimal() and 1 <= int(line) <= most:

@@ -13,6 +13,7 @@ References:
 """
 
 import enum
+import math
 from dataclasses import dataclass
 
 
@@ -39,6 +40,15 @@ class HouseRule(enum.Enum):
     def round_to(self) -> int:
         """To a multiple of what a printed count is rounded."""
         return 5 if self is HouseRule.OPENSAFELY else 1
+
+    def rounded(self, count: float) -> int:
+        """Return a count as it is printed.
+
+        Example:
+            >>> HouseRule.OPENSAFELY.rounded(156), HouseRule.CMS.rounded(156)
+            (155, 156)
+        """
+        return math.floor(count / self.round_to + 0.5) * self.round_to
 
     @property
     def source(self) -> str:

@@ -31,6 +31,7 @@ from confide.plans.intervals import noise_component
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Measurement, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
+from confide.plans.small_cells import Answered
 from confide.plans.sums import NoisySum, Summable, averaged, repeated
 from confide.tables.cell_sums import CellSums, cell_sums
 from confide.tables.expression import Expression
@@ -80,6 +81,13 @@ class Same:
         """The earlier measurements."""
         return tuple(earlier for _, earlier in self.of)
 
+    def answered(self) -> tuple[Answered, ...]:
+        """Return its questions with their noisy answers."""
+        return tuple(
+            Answered(name=name, aggregate=earlier.measurement.aggregate, noisy=earlier.noisy)
+            for name, earlier in self.of
+        )
+
     def estimates(self, *, dataset: Dataset, simulation: Simulation) -> tuple[Estimate, ...]:
         """Return the published numbers, as the statistic makes them of any noisy answer."""
         return self.statistic.estimate(
@@ -118,6 +126,12 @@ class Summed:
         """Return each count that is asked for."""
         each = [_term(*term) for term in self.terms]
         return tuple(averaged(answers) for answers in zip(*each, strict=True))
+
+    def answered(self) -> tuple[Answered, ...]:
+        """Return its question with what the sums say."""
+        values = tuple(each.value for each in self.sums())
+        asked = self.question
+        return (Answered(name=asked.name, aggregate=asked.aggregate, noisy=values),)
 
     def estimates(self, *, dataset: Dataset, simulation: Simulation) -> tuple[Estimate, ...]:
         """Return the published numbers."""

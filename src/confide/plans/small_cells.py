@@ -6,9 +6,10 @@ privacy: the noise protects, and the rule withholds some of what the noise has m
 *Law.*  A count is withheld where its noisy value is below the rule's least count t; zero and
 negative values too, since a noisy 0 does not say that nobody is there.  With it goes all that
 stands in its line (interval, share, mean), and each share, rate or mean whose measured numerator,
-complement or denominator is that small.  Rounding moves a count to the nearest multiple, and the
-ends of its interval outwards, so that the interval keeps its level.  Quantiles, tests, coefficients
-and standardised rates are no cells.
+complement or denominator is that small.  Where its line is no cell that was measured, as of an area
+made of smaller ones, the statistic says which counts it is made of (:class:`TellsCounts`).
+Rounding moves a count to the nearest multiple, and the ends of its interval outwards, so that the
+interval keeps its level.  Quantiles, tests, coefficients and standardised rates are no cells.
 
 *Privacy:* post-processing [DR14, prop. 2.1]: a function of noisy values and public facts, hence
 free.  Nothing here can see an exact count.
@@ -24,19 +25,20 @@ References:
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.estimates import Estimate
 from confide.plans.house_rule import HouseRule
-from confide.plans.plan import Measurement, Noisy, Study
+from confide.plans.plan import Measurement, Statistic, Study
 from confide.tables.cells import cell_keys
 from confide.tables.expression import Expression, Holds
 from confide.tables.schema import Dataset
-from confide.tables.shapes import Counting, OfCells
+from confide.tables.shapes import Counting, Measured, OfCells
 
 FLAG = "small cell"
 COUNTED = ("persons", "rows")
@@ -44,6 +46,33 @@ _APART = ("censored",)
 """Counts of which nothing else in their line is a share."""
 
 Key = tuple[str, ...]
+Answers: TypeAlias = Sequence[float] | Mapping[str, int]
+"""To one question: noisy numbers, or means of several noisy numbers that answer the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A question of a statistic with its noisy answer.
+
+    Attributes:
+        name: Of the question.
+        aggregate: What was measured.
+        noisy: The answer.
+    """
+
+    name: str
+    aggregate: Measured
+    noisy: Answers
+
+
+@runtime_checkable
+class TellsCounts(Protocol):
+    """A statistic that prints a share, rate or mean whose line is no cell of what was measured."""
+
+    def counts_behind(
+        self, noisy: Mapping[str, Sequence[float]], *, dataset: Dataset
+    ) -> Iterator[tuple[str, Key, float]]:
+        """Yield quantity and key of such numbers, with each count that one is made of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +132,9 @@ def mistakes_text(rule: HouseRule, *, noise: DiscreteLaplace | DiscreteGaussian)
 
 def under_rule(
     study: Study,
+    statistic: Statistic,
     estimates: Sequence[Estimate],
-    measured: Sequence[tuple[Measurement, Noisy]],
+    answered: Sequence[Answered],
     *,
     dataset: Dataset,
 ) -> tuple[Estimate, ...]:
@@ -112,15 +142,17 @@ def under_rule(
 
     Args:
         study: Whose rule.
-        estimates: Of one statistic.
-        measured: The noisy vectors that they were made of.
+        statistic: What was asked.
+        estimates: Of it.
+        answered: Its questions, with the noisy answers that the estimates were made of.
         dataset: Public facts.
     """
     if study.small_cells is None:
         return tuple(estimates)
     rule = study.small_cells.rule
-    small = {*_measured(measured, rule=rule, dataset=dataset), *_shown(estimates, rule=rule)}
-    return tuple(_printed(each, small=small, rule=rule) for each in estimates)
+    small = {*_measured(answered, rule=rule, dataset=dataset), *_shown(estimates, rule=rule)}
+    behind = set(_behind(statistic, answered, rule=rule, dataset=dataset))
+    return tuple(_printed(each, small=small, behind=behind, rule=rule) for each in estimates)
 
 
 def counts_cells(measurement: Measurement) -> bool:
@@ -141,13 +173,22 @@ def _shown(estimates: Sequence[Estimate], *, rule: HouseRule) -> Iterator[Key]:
             yield each.key
 
 
-def _measured(
-    measured: Sequence[tuple[Measurement, Noisy]], *, rule: HouseRule, dataset: Dataset
-) -> Iterator[Key]:
+def _behind(
+    statistic: Statistic, answered: Sequence[Answered], *, rule: HouseRule, dataset: Dataset
+) -> Iterator[tuple[str, Key]]:
+    """Yield the numbers of which the statistic itself says that they rest on a small count."""
+    if isinstance(statistic, TellsCounts):
+        noisy = {e.name: e.noisy for e in answered if not isinstance(e.noisy, Mapping)}
+        for quantity, key, count in statistic.counts_behind(noisy, dataset=dataset):
+            if count < rule.least:
+                yield quantity, key
+
+
+def _measured(answered: Sequence[Answered], *, rule: HouseRule, dataset: Dataset) -> Iterator[Key]:
     """Yield the cells in which a measured count is small: numerator, complement or denominator."""
-    for measurement, noisy in measured:
-        aggregate = measurement.aggregate
-        if not isinstance(noisy, tuple) or not isinstance(aggregate, OfCells):
+    for each in answered:
+        noisy, aggregate = each.noisy, each.aggregate
+        if isinstance(noisy, Mapping) or not isinstance(aggregate, OfCells):
             continue
         worth = aggregate.worth(dataset)
         if worth is None:
@@ -156,7 +197,7 @@ def _measured(
         width = len(noisy) // len(keys)
         for place, key in enumerate(keys):
             total = sum(noisy[place * width : (place + 1) * width])
-            if Fraction(total, worth) < rule.least:
+            if Fraction(total) < rule.least * worth:
                 yield _line(key, aggregate.axes)
 
 
@@ -169,19 +210,22 @@ def _is_count(estimate: Estimate) -> bool:
     return estimate.unit in COUNTED
 
 
-def _printed(estimate: Estimate, *, small: set[Key], rule: HouseRule) -> Estimate:
+def _printed(
+    estimate: Estimate, *, small: set[Key], behind: set[tuple[str, Key]], rule: HouseRule
+) -> Estimate:
     if estimate.value is None:
         return estimate
     if _is_count(estimate) and estimate.quantity in _APART:
         withheld = estimate.value < rule.least
     else:
         withheld = any(_covers(key, estimate.key) for key in small)
+        withheld = withheld or (estimate.quantity, estimate.key) in behind
     if withheld:
         return replace(
             estimate, value=None, standard_error=None, lower=None, upper=None, flags=(FLAG,)
         )
     if _is_count(estimate) and rule.round_to > 1:
-        return _rounded(estimate, to=rule.round_to)
+        return _rounded(estimate, rule=rule)
     return estimate
 
 
@@ -193,8 +237,9 @@ def _covers(count: Key, key: Key) -> bool:
     return total and count[-1] == key[-1]
 
 
-def _rounded(estimate: Estimate, *, to: int) -> Estimate:
+def _rounded(estimate: Estimate, *, rule: HouseRule) -> Estimate:
     """Return a count at the nearest multiple, with its interval moved outwards."""
+    to = rule.round_to
 
     def outwards(value: float | None, *, up: bool) -> float | None:
         if value is None:
@@ -205,7 +250,7 @@ def _rounded(estimate: Estimate, *, to: int) -> Estimate:
     error = estimate.standard_error
     return replace(
         estimate,
-        value=float(math.floor(value / to + 0.5) * to),
+        value=float(rule.rounded(value)),
         standard_error=None if error is None else math.hypot(error, to / math.sqrt(12)),
         lower=outwards(estimate.lower, up=False),
         upper=outwards(estimate.upper, up=True),

@@ -16,7 +16,7 @@ from confide.plans.estimates import COUNTS, MAY_BE_LOW, MAY_BE_OFF, Estimate
 from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Noisy, Plan, Study
 from confide.plans.simulation import Simulation
-from confide.plans.small_cells import under_rule
+from confide.plans.small_cells import Answered, under_rule
 from confide.statistics import read_plan
 from confide.tables.schema import Dataset
 from confide.tables.shapes import Keyed, Ranked
@@ -81,7 +81,13 @@ class NoisyAggregates:
                 dataset=self.plan.dataset,
                 simulation=simulation,
             )
-            estimates += under_rule(self.plan.study, found, measured, dataset=self.plan.dataset)
+            answered = [
+                Answered(name=measurement.name, aggregate=measurement.aggregate, noisy=value)
+                for measurement, value in measured
+            ]
+            estimates += under_rule(
+                self.plan.study, statistic, found, answered, dataset=self.plan.dataset
+            )
         return flagged(estimates, dataset=self.plan.dataset)
 
 

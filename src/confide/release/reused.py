@@ -130,10 +130,9 @@ class Reused:
             for each in self.answers
             for estimate in under_rule(
                 self.study,
+                each.statistic,
                 each.estimates(dataset=self.dataset, simulation=simulation),
-                [(earlier.measurement, earlier.noisy) for earlier in each.sources]
-                if isinstance(each, Same)
-                else (),
+                each.answered(),
                 dataset=self.dataset,
             )
         ]

@@ -4,7 +4,7 @@
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from confide.drawing.asking import Asking
@@ -93,7 +93,11 @@ def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
         found.append(Total(value=total, deviation=spread, once=_once(measurement)))
     least = min(found, key=lambda each: each.deviation, default=None)
     house = noisy.plan.study.small_cells
-    return None if least is None or (house and least.value < house.rule.least) else least
+    if least is None or house is None:
+        return least
+    if least.value < house.rule.least:
+        return None
+    return replace(least, value=house.rule.rounded(least.value))
 
 
 def _worth(measurement: Measurement, dataset: Dataset) -> int | None:

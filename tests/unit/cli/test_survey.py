@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from command_line import confide
 from confide.cli import app
+from real_command import run
 
 SURVEY = """
 survey: {id: needles, title: Needles and <districts>, respondents: 1000}
@@ -93,6 +94,15 @@ def test_an_interview_prints_one_line_and_asks_on_standard_error(folder, tmp_pat
     broken_off = [*words[:-1], str(tmp_path / "other.json")]
     assert CliRunner().invoke(app, broken_off, input="1\n").exit_code == 130
     assert not (tmp_path / "other.json").exists()
+
+
+def test_an_interview_reads_every_answer_of_a_pipe(folder, tmp_path):
+    (tmp_path / "said").write_text("1\n12\n")
+    with (tmp_path / "said").open() as said:
+        words = ("survey", "encode", folder / "survey.yaml", "--receipts", "r.json")
+        ran = run(*words, cwd=tmp_path, stdin=said.fileno())
+    assert ran.code == 0, ran.told
+    assert json.loads(ran.out)["said"].keys() == {"shared", "home"}
 
 
 def test_estimates_are_a_report_a_table_and_figures(folder, tmp_path):

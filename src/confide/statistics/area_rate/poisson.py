@@ -13,10 +13,14 @@ References:
 """
 
 import math
+from typing import assert_never
 
 from confide.plans.intervals import Component, quantile
+from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 
 _ROUNDS = 4
+_FARTHEST = 1e50
+"""Of next to no noise on a count of 0 half a step is so many standard deviations, and more."""
 
 
 def poisson_interval(
@@ -42,9 +46,20 @@ def poisson_interval(
         mean = max(0.0, count)
         for _ in range(_ROUNDS):
             parts = [noise, Component(variance=rows * mean, step=rows / 2)]
-            squared = quantile(parts, level=level) ** 2
+            squared = min(_FARTHEST, quantile(parts, level=level)) ** 2
             half = rows * squared / 2
             root = math.sqrt(max(0.0, squared * (rows * count + noise.variance) + half**2))
             mean = max(0.0, count + half + sign * root)
         ends.append(mean)
     return ends[0], ends[1]
+
+
+def rows_in_a_cell(bounds: ContributionBounds) -> int:
+    """Return the most rows of one patient in a cell."""
+    match bounds:
+        case CellBound(max_rows_per_cell=rows) | RowBound(max_rows=rows):
+            return rows
+        case OneEvent():
+            return 1
+        case _:
+            assert_never(bounds)

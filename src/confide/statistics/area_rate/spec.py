@@ -34,11 +34,11 @@ from confide.plans.intervals import Component, noise_component, quantile, share,
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.statistics.area_rate.poisson import poisson_interval
+from confide.statistics.area_rate.poisson import poisson_interval, rows_in_a_cell
 from confide.statistics.area_rate.preview import SizedArea, by_size, error_of
 from confide.statistics.area_rate.weights import FULL, weights_by_size
 from confide.tables.aggregate import Aggregate
-from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
+from confide.tables.bound_contributions import CellBound, ContributionBounds
 from confide.tables.cells import cell_keys
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Everything, Predicate
@@ -284,15 +284,12 @@ class AreaRate:
     ) -> tuple[Estimate, ...]:
         """Return the rate of each area with two intervals: noise, and sampling and noise."""
         del simulation
-        labels, sizes, weights = self.areas(dataset), self.sizes(dataset), self._weights(dataset)
+        sizes = self.sizes(dataset)
         noise = noise_component(additive(mechanisms["count"]))
-        counts = vector(noisy["count"])
-        rows = _rows_in_a_cell(self._bounds(dataset))
-        width = self._per_area()
+        rows = rows_in_a_cell(self._bounds(dataset))
         found: list[Estimate] = []
-        for place, label in enumerate(labels):
-            weight = weights[place] if weights else 1
-            cells = [count / weight for count in counts[width * place : width * (place + 1)]]
+        areas = self._by_area(vector(noisy["count"]), dataset=dataset)
+        for place, (label, weight, cells) in enumerate(areas):
             error = noise.times(1 / weight)
             match self.denominator:
                 case Denominator.PUBLIC:
@@ -303,6 +300,23 @@ class AreaRate:
                 case _:
                     assert_never(self.denominator)
         return tuple(found)
+
+    def counts_behind(
+        self, noisy: Mapping[str, Sequence[float]], *, dataset: Dataset
+    ) -> Iterator[tuple[str, tuple[str, ...], float]]:
+        """Yield the counts behind the rate of each area; a house rule asks."""
+        for label, _, cells in self._by_area(noisy["count"], dataset=dataset):
+            for count in cells:
+                yield "rate", (label,), count
+
+    def _by_area(
+        self, counts: Sequence[float], *, dataset: Dataset
+    ) -> Iterator[tuple[str, int, list[float]]]:
+        """Yield label, weight and counts of each area: one, or those without and with."""
+        weights, width = self._weights(dataset), self._per_area()
+        for place, label in enumerate(self.areas(dataset)):
+            weight = weights[place] if weights else 1
+            yield label, weight, [n / weight for n in counts[width * place : width * (place + 1)]]
 
     def _of_people(
         self, label: str, count: float, people: int, *, noise: Component, rows: int
@@ -386,13 +400,3 @@ class AreaRate:
             unit=self._unit(),
             flags=flags,
         )
-
-
-def _rows_in_a_cell(bounds: ContributionBounds) -> int:
-    match bounds:
-        case CellBound(max_rows_per_cell=rows) | RowBound(max_rows=rows):
-            return rows
-        case OneEvent():
-            return 1
-        case _:
-            assert_never(bounds)

@@ -5,6 +5,7 @@
 
 import math
 
+from confide.drawing.charts.by_group import groups
 from confide.drawing.charts.marks import Frame, plausible, row_of
 from confide.drawing.charts.subject import Drawn, Subject
 from confide.plans.mechanisms import additive, coordinate
@@ -13,8 +14,10 @@ _POINTS = 160
 
 
 def draw(subject: Subject) -> Drawn:
-    """Return a single count over the counts that its noise leaves plausible."""
-    cell = subject.cells[0]
+    """Return a count over those that its noise leaves plausible; of a rounded one the interval."""
+    cell, house = subject.cells[0], subject.plan.study.small_cells
+    if house and house.rule.round_to > 1:  # a curve has its peak at the count as it was
+        return groups(subject, [cell], bars=False)
     row = row_of(cell, group="")
     frame = Frame(groups=("",), x_title=subject.axis([cell]))
     raw = coordinate(subject.noisy("count"), 0)

@@ -23,7 +23,7 @@ References:
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -39,6 +39,7 @@ from confide.tables.relation import Relation
 from confide.tables.schema import Dataset
 
 DEGREES = "degrees"
+MEAN = "mean degree"
 _FEWEST = 10
 """A mean needs this many standard deviations of noise in its denominator."""
 
@@ -120,6 +121,13 @@ class DegreeHistogram:
         )
         return (*bins, self._mean(counts, aggregate=aggregate, mechanisms=mechanisms))
 
+    def counts_behind(
+        self, noisy: Mapping[str, Sequence[float]], *, dataset: Dataset
+    ) -> Iterator[tuple[str, tuple[str, ...], float]]:
+        """Yield the persons behind the mean degree; a house rule asks."""
+        del dataset
+        yield MEAN, ("all",), sum(noisy[DEGREES])
+
     def _mean(
         self,
         counts: tuple[int, ...],
@@ -147,13 +155,11 @@ class DegreeHistogram:
             )
         if interval is None:
             flags = ("denominator too small", flag)
-            return self._estimate(
-                "mean degree", "all", value=None, error=None, ends=None, flags=flags
-            )
+            return self._estimate(MEAN, "all", value=None, error=None, ends=None, flags=flags)
         spread = sum((k - mean) ** 2 for k in degrees)
         least, most = float(degrees[0]), float(degrees[-1])
         return self._estimate(
-            "mean degree",
+            MEAN,
             "all",
             value=min(max(mean, least), most),
             error=math.sqrt(component.variance * spread) / persons,

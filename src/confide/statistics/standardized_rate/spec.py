@@ -21,7 +21,7 @@ References:
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -44,6 +44,7 @@ from confide.tables.filter import Everything, Predicate
 from confide.tables.schema import Dataset
 from confide.tables.value import Centred, Ones, Value
 
+_CRUDE = "crude rate"
 _PLANNED = 0.1
 """Assumed events per full follow-up without a planning rate; fixed, never taken from data."""
 
@@ -252,10 +253,21 @@ class StandardizedRate:
             *(
                 e
                 for key, strata in groups.items()
-                for e in publishing.rate("crude rate", key, self._crude(strata))
+                for e in publishing.rate(_CRUDE, key, self._crude(strata))
             ),
             *(() if baseline is None else publishing.compared(found, baseline=baseline)),
         )
+
+    def counts_behind(
+        self, noisy: Mapping[str, Sequence[float]], *, dataset: Dataset
+    ) -> Iterator[tuple[str, tuple[str, ...], float]]:
+        """Yield the counts behind the crude rate of each group; a house rule asks."""
+        keys, counts = self.at_risk.group_keys(dataset), noisy["events"]
+        width, parts = len(counts) // len(keys), 1 if self.population else 2
+        for place, key in enumerate(keys):
+            of_group = counts[width * place : width * (place + 1)]
+            for part in range(parts):  # of rows at risk those without an event, and those with one
+                yield _CRUDE, key, sum(of_group[part::parts])
 
     def _cells(
         self,
