@@ -41,11 +41,14 @@ class Start:
         curvature: Σ v·zzᵀ over all rows as a function of θ, if terms were Gaussian; shape (pairs,
             d, d), of which there is one unless there are classes.
         joined: What makes a matrix of the coefficients from such matrices of the terms.
+        powers: Whether means are powers of η; then that curvature is of a number of events,
+            whatever the intercepts.
     """
 
     intercepts: Array
     curvature: Callable[[Array], Array]
     joined: Callable[[Array], Array]
+    powers: bool = False
 
 
 def _by_interval(whole: Array, *, shares: Array) -> Array:
@@ -103,6 +106,7 @@ def started(aggregate: DescentAggregate, totals: Array, *, rows: float, noise: f
         intercepts=np.log(rate),
         curvature=curvature,
         joined=lambda stack: _by_interval(stack[0], shares=shares),
+        powers=True,
     )
 
 

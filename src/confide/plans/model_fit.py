@@ -1,9 +1,12 @@
 """A model at the end of its rounds: coefficients, the law of their error, and a model to predict.
 
 *Law.*  Near the solution θ* of Σ w·r·z = 0 a gradient is H(θ* − θ) + noise, so a late round gives
-θ + H⁻¹g = θ* + H⁻¹·noise, and the mean over k of them is the estimate.  θ* has covariance H⁻¹JH⁻¹
-about the truth [CP93]; the noise s of each gradient adds s²H⁻²/k.  Where a category has few events
-that law does not hold (:mod:`.level_events`).
+θ + H⁻¹g = θ* + H⁻¹·noise, and k of them, read together (:mod:`.late_rounds`), the estimate.  θ* has
+covariance H⁻¹JH⁻¹ about the truth [CP93]; the gradients' error Σ adds H⁻¹ΣH⁻¹, which is s²H⁻²/k for
+noise s of each, and more where they were asked for from afar.  A coefficient of which that is more
+than three times all the rest *stopped short*: it is told by a guess of how curvature turns.  So did
+all of them where the estimate is far from where curvature was measured.  Where a category has few
+events that law does not hold (:mod:`.level_events`).
 
 References:
     [CP93] Carroll, Pederson. On robustness in the logistic regression model. JRSS B 55(3), 1993.
@@ -27,6 +30,8 @@ from confide.tables.schema import Dataset
 
 _FARTHEST = 3.0  # of its error, that the last step may go
 _CURVED = 5.0  # its square is at most so many errors, as that is how Newton's steps err
+_FARTHEST_TURN = 1.5  # whitened, from where curvature was measured
+_GUESSED = 3.0  # times all other variance, that what late gradients err by may be
 _STARTED = 3  # as counts start from at least three times the noise
 _TURNED = 0.6  # of the least curvature of counts, that noise may turn
 DROWNED = 0.5
@@ -103,22 +108,33 @@ def _told(
     inverse = np.asarray(np.linalg.inv(walked.curvature), dtype=np.float64)
     error = back @ inverse
     wider = _wider(walked, aggregate=aggregate)
-    noise = wider * walked.noise**2 * np.einsum("ij,ij->i", error, error)
+    sampling = np.einsum("ij,jk,ik->i", error, walked.spread, error)
+    drawn = np.einsum("ij,jk,ik->i", error, walked.error, error)
+    guessed = drawn > _GUESSED * (sampling + walked.each**2 * np.einsum("ij,ij->i", error, error))
+    guessed |= ((error @ walked.left) ** 2 > sampling + drawn) | _far(walked)
+    noise = wider * drawn
     if aggregate.family is Family.MULTINOMIAL:
         noise += _of_blurred_curvature(walked, error=error, classes=aggregate.classes)
     return Fit(
         coefficients=back @ walked.estimate,
-        sampling=wider * np.einsum("ij,jk,ik->i", error, walked.spread, error),
+        sampling=wider * sampling,
         noise=noise + law.added,
         predicting=back @ walked.theta,
         drowned=drowned,
         few=law.few,
         scarce=law.scarce,
-        short=law.short,
+        short=law.short | guessed,
         rows=walked.whitened.rows,
         usable=walked.whitened.usable,
-        stopped=_stopped(walked, inverse=inverse, aggregate=aggregate),
+        stopped=bool(guessed.all()) or _stopped(walked, inverse=inverse, aggregate=aggregate),
     )
+
+
+def _far(walked: Walk) -> bool:
+    """Return whether curvature was measured too far from the estimate to be guessed there."""
+    if walked.evidence is None:
+        return False
+    return float(np.linalg.norm(walked.estimate - walked.evidence.asked[0])) > _FARTHEST_TURN
 
 
 def _stopped(walked: Walk, *, inverse: Array, aggregate: DescentAggregate) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.plans.classes import spread_out
+from confide.plans.late_rounds import Late, Reading, read
 from confide.plans.shrinkage import dispersion, of_all, of_each, pooled
 from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import Scale
@@ -25,6 +26,7 @@ COEFFICIENT = 2**16
 """One, in the whole coefficients that a question holds."""
 LARGEST_COEFFICIENT = 2**6
 _LARGEST_STEP = 2.0
+_MOST_GROWTH = 3.0  # logarithm of how much larger means may get by a step
 _AGREE = 2.0  # standard deviations of χ² by which two steps may differ
 _LEAST_CURVATURE = (0.1, 0.1)  # of that of Gaussian terms: of curvature, and of spread
 _LEAST_OF_EVENTS = (0.4, 0.05)  # the same for counts and hazards
@@ -85,31 +87,108 @@ class Curvature:
             ),
         )
 
-    def of_curve(self, ratio: Array) -> Array:
-        """Return H of the coefficients, each matrix of it times its ratio."""
-        return self.joined(self.curve * ratio[:, None, None])
 
-    def of_spread(self, ratio: Array) -> Array:
-        """Return J of the coefficients, each matrix of it times its ratio."""
-        if self.spread.shape != self.curve.shape:
-            return np.asarray(self.spread[0] * float(ratio.mean()))
-        return self.joined(self.spread * ratio[:, None, None])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchored:
+    """Curvature and spread at any place: as Gaussian terms say, anchored where it was measured.
+
+    Where means are powers, terms weighted by them are taken to be normal, with the mean and the
+    covariance that were measured: then a step moves their mean, and keeps their covariance.
+
+    Attributes:
+        measured: Where it was measured.
+        place: θ there.
+        intercepts: Number of intercepts in θ, where means are powers; else 0.
+        model: Curvature of Gaussian terms at a place.
+        curve: A with H = A·model·Aᵀ where it was measured; shape (pairs, d, d).
+        spread: The same of J; None of patients' sums of several classes.
+    """
+
+    measured: Curvature
+    place: Array
+    intercepts: int
+    model: Callable[[Array], Array]
+    curve: Array
+    spread: Array | None
+
+    def curvature(self, theta: Array) -> Array:
+        """Return H of the coefficients at a place."""
+        return self._carried(self.measured.curve, theta, anchors=self.curve)
+
+    def spread_at(self, theta: Array) -> Array:
+        """Return J of the coefficients at a place."""
+        if self.spread is None:
+            now, then = (np.trace(self.model(at), axis1=1, axis2=2) for at in (theta, self.place))
+            return np.asarray(self.measured.spread[0] * float((now / then).mean()))
+        return self._carried(self.measured.spread, theta, anchors=self.spread)
+
+    def _carried(self, known: Array, theta: Array, *, anchors: Array) -> Array:
+        if self.intercepts:
+            way, first = theta - self.place, self.intercepts
+            return self.measured.joined(
+                _tilted(known[0], level=float(way[:first].mean()), slopes=way[first:])[None]
+            )
+        return self.measured.joined(anchors @ self.model(theta) @ anchors.swapaxes(1, 2))
+
+
+def anchored(
+    measured: Curvature, *, place: Array, intercepts: int, model: Callable[[Array], Array]
+) -> Anchored:
+    """Return what carries curvature from a place; arguments are those of :class:`Anchored`."""
+    several, there = measured.spread.shape != measured.curve.shape, model(place)
+    return Anchored(
+        measured=measured,
+        place=place,
+        intercepts=intercepts,
+        model=model,
+        curve=_anchors(there, measured.curve),
+        spread=None if several else _anchors(there, measured.spread),
+    )
+
+
+def _tilted(known: Array, *, level: float, slopes: Array) -> Array:
+    """Return Σ μ·zzᵀ after a step, if terms weighted by μ are normal; shape (d, d).
+
+    Example:
+        >>> _tilted(np.eye(2), level=0.0, slopes=np.array([1.0])).round(2).tolist()
+        [[1.65, 1.65], [1.65, 3.3]]
+    """
+    size = float(known[0, 0])
+    mean = known[0, 1:] / size
+    covariance = known[1:, 1:] / size - np.outer(mean, mean)
+    more = level + float(mean @ slopes) + float(slopes @ covariance @ slopes) / 2
+    moved = np.concatenate([[1.0], mean + covariance @ slopes])
+    found = np.outer(moved, moved)
+    found[1:, 1:] += covariance
+    return np.asarray(size * math.exp(min(max(more, -_MOST_GROWTH), _MOST_GROWTH)) * found)
+
+
+def _anchors(model: Array, known: Array) -> Array:
+    """Return A of each with A·model·Aᵀ = known."""
+    found = []
+    for each, of in zip(model, known, strict=True):
+        values, vectors = np.linalg.eigh(each)
+        half, back = vectors * np.sqrt(values), (vectors / np.sqrt(values)).T
+        sizes, turned = np.linalg.eigh(back @ of @ back.T)
+        found.append(half @ (turned * np.sqrt(np.maximum(sizes, 0))) @ turned.T @ back)
+    return np.array(found)
 
 
 class Steps:
-    """Newton's steps from one noisy gradient to the next.
+    """Newton's steps from one noisy gradient to the next; late ones are read together.
 
     Where a step led is θ* + H⁻¹·noise once the place it began at was near; from farther away it
-    errs by the square of the distance too.  So the mean is over the last steps that agree with
-    each other as well as noise lets them.
+    errs by the square of the distance too.  So the mean of early ones is over the last steps
+    that agree with each other as well as noise lets them.
 
     Attributes:
         intercepts: Number of intercepts.
         each: Standard deviation of a coordinate of one gradient.
-        mean: Of the steps that agree.
+        mean: Of the steps that agree, or of gradients that were read together the estimate.
         noise: Standard deviation of a coordinate of the mean of their gradients.
-        last: Length of the last step.
-        asked: Where each gradient was asked for.
+        last: Length of the last step, to the estimate where gradients were read together.
+        asked: Where each of these was asked for.
+        reading: What they said.
     """
 
     def __init__(
@@ -127,6 +206,7 @@ class Steps:
         self.noise = self.each
         self.last = 0.0
         self.asked: list[Array] = []
+        self.reading: Reading | None = None
 
     def follow(
         self,
@@ -146,22 +226,49 @@ class Steps:
         """
         theta = self.mean = start
         for each, b in zip(self._read(flat), self._multipliers, strict=False):
-            self.asked.append(theta)
             theta, gradient = begin(theta, each / (b * UNIT * RESIDUAL))
             steep = curve(theta)
             step = np.asarray(np.linalg.solve(steep, gradient), dtype=np.float64)
-            limited = self._limited(step, curve=steep)
-            self.last = float(np.linalg.norm(limited))
-            self._taken.append(theta + limited)
+            self._taken.append(theta + self._limited(step, steep))
             self._average(steep)
-            drawn = _shrunk(
-                self.mean,
-                curve=steep,
-                noise=self.noise**2,
-                intercepts=self.intercepts,
-                groups=self._groups,
+            theta = self._drawn(steep, noise=self.noise)
+        return theta
+
+    def read(
+        self,
+        flat: Array,
+        *,
+        start: Array,
+        curve: Callable[[Array], Array],
+        usual: float,
+    ) -> Array:
+        """Return where the late gradients lead, read together, drawn to 0 by their error.
+
+        Args:
+            flat: Noisy gradients, one after another.
+            start: Where the first was taken.
+            curve: H, as it was measured there, at a place.
+            usual: By how much H usually turns per unit of z, beyond that.
+        """
+        theta = self.mean = start
+        gradients: list[Array] = []
+        for each, b in zip(self._read(flat), self._multipliers, strict=False):
+            self.asked.append(theta)
+            gradients.append(each / (b * UNIT * RESIDUAL))
+            late = Late(
+                usual=usual,
+                asked=np.array(self.asked),
+                gradients=np.array(gradients),
+                curve=curve,
+                each=self.each,
+                limited=self._limited,
             )
-            theta = on_grid(drawn)
+            self.reading = read(late)
+            self.mean = self.reading.estimate
+            self.noise = math.sqrt(float(np.trace(self.reading.error)) / self._size)
+            self.last = float(np.linalg.norm(self.mean - theta))
+            plain = self.each / math.sqrt(len(gradients))
+            theta = self._drawn(self.reading.carried, noise=plain)
         return theta
 
     def _read(self, flat: Array) -> Array:
@@ -169,7 +276,18 @@ class Steps:
         each = flat.reshape(-1, self._answered)
         return each if self._out is None else each @ self._out
 
-    def _limited(self, step: Array, *, curve: Array) -> Array:
+    def _drawn(self, curve: Array, *, noise: float) -> Array:
+        return on_grid(
+            _shrunk(
+                self.mean,
+                curve=curve,
+                noise=noise**2,
+                intercepts=self.intercepts,
+                groups=self._groups,
+            )
+        )
+
+    def _limited(self, step: Array, curve: Array) -> Array:
         """Return a step of limited length; of classes along each direction of the curvature.
 
         Of a class that hardly anybody is of little is known, and that must not hold up the others.

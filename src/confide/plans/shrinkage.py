@@ -27,6 +27,8 @@ Kept: TypeAlias = Callable[[Array, float], Array]
 
 _UPPER_END = 1.645  # standard deviations
 _LEAST_DISPERSION = 0.05
+_LEAST = 0.05  # share of the model, however surely a direction is below it
+_SURE = 1.0  # standard deviations of an eigenvalue
 _SMALLEST = 1e-300
 
 
@@ -59,7 +61,7 @@ def pooled(measured: Array, *, model: Array, noise: float, least: float, kept: K
         measured: Noisy and symmetric; shape (d, d).
         model: Positive definite.
         noise: Standard deviation of an entry.
-        least: No direction falls below this share of the model.
+        least: No direction falls below this share of the model, unless it surely does.
         kept: What is kept of each direction of the distance.
     """
     values, vectors = np.linalg.eigh(model)
@@ -67,7 +69,8 @@ def pooled(measured: Array, *, model: Array, noise: float, least: float, kept: K
     random = noise**2 * float(np.sum(1 / np.outer(values, values)))
     apart = np.linalg.eigh(turned.T @ (measured - model) @ turned)
     drawn = 1 + kept(apart.eigenvalues, random) * apart.eigenvalues
-    positive = apart.eigenvectors * np.maximum(drawn, least)
+    surely = 1 + apart.eigenvalues + _SURE * math.sqrt(random / len(values))
+    positive = apart.eigenvectors * np.maximum(drawn, np.clip(surely, min(_LEAST, least), least))
     half = vectors * np.sqrt(values)
     return np.asarray(half @ (positive @ apart.eigenvectors.T) @ half.T)
 
