@@ -45,7 +45,9 @@ NUMBERS_IN_TEXT = {
     "inf": math.inf,
     "-0": -0.0,
 }
-DATES_IN_TEXT = {"2020-02-29": dt.date(2020, 2, 29), "2020-02-29 23:59:59": dt.date(2020, 2, 29)}
+DATES_IN_TEXT = dict.fromkeys(
+    ("2020-02-29", "2020-2-29", "2020-02-29 23:59:59"), dt.date(2020, 2, 29)
+)
 
 
 @dataclass
@@ -169,7 +171,7 @@ class Reference:
     def cell(self, raw, column):
         """A cell in the unit of its column; None where a code says that it is missing."""
         value = raw.get(column.source)
-        if as_text(value) in normal(column.absent) and self.flaw != "codes of nothing":
+        if self.stands_for_nothing(value, column):
             return None
         if column.units is None or value is None or self.flaw == "units as they are":
             return value
@@ -179,6 +181,22 @@ class Reference:
                 value = value if each.times == 1 else value * float(each.times)
                 return value + float(each.plus) if each.plus else value
         return value
+
+    def stands_for_nothing(self, value, column):
+        """Whether a cell is a code that means missing; a number or date is, in any spelling."""
+        if self.flaw == "codes of nothing":
+            return False
+        if as_text(value) in normal(column.absent):
+            return True
+        if value is None or self.flaw == "codes of nothing as they are spelled":
+            return False
+        if column.kind is Kind.NUMBER:
+            number = NUMBERS_IN_TEXT.get(value) if isinstance(value, str) else value
+            return number is not None and number in map(number_of, column.absent)
+        if column.kind is Kind.DATE:
+            day = DATES_IN_TEXT.get(value) if isinstance(value, str) else value
+            return day is not None and day in map(DATES_IN_TEXT.get, column.absent)
+        return False
 
     def one_row(self, name):
         return {row["p"]: row for row in self.cleaned(name)}
@@ -449,6 +467,13 @@ def clean_number(value, column, *, flaw=""):
     if column.outside is Outside.DROP:
         return None
     return column.lower if point < column.lower else column.upper
+
+
+def number_of(code):
+    try:
+        return float(code)
+    except ValueError:
+        return None
 
 
 def normal(codes):

@@ -141,10 +141,19 @@ CODED = Table(
         ),
         category("whole", {"0": 0, "1": 1, "-1": 2}, 4, nulls=3, other=2, absent=("1",)),
         Column(name="note", kind=Kind.TEXT, source="note", absent=("ß", E_ACUTE_NFD)),
+        number("typed", 0, 200, absent=("12.0", "100", "n/a")),
+        Column(
+            name="written",
+            kind=Kind.DATE,
+            source="written",
+            lower=days(2020, 1, 1),
+            upper=days(2020, 12, 31),
+            absent=("2020-2-29", "unknown"),
+        ),
         number("db", 0, DATABASES),
     ),
 )
-"""Rows of some codes, in three units and more, with codes that mean missing."""
+"""Rows of some codes, in three units and more, with codes that mean missing, spelled in other ways."""
 
 
 def col(name: str, table: str = "events") -> ColumnOf:
@@ -214,12 +223,16 @@ def asked_of_codes() -> tuple[Aggregate | KeyedAggregate, ...]:
     """What is asked of a table whose rows are chosen by codes and units."""
     db = BinOf(of=col("db", "coded"), edges=EDGES)
     pressure, state = col("pressure", "coded"), col("whole", "coded")
+    typed, written = col("typed", "coded"), col("written", "coded")
     return (
         ask("coded", axes=[db, state], bounds=RowBound(max_rows=1)),
         ask("coded", axes=[db], value=Plain(of=pressure), bounds=RowBound(max_rows=2)),
         ask("coded", axes=[db], value=Centred(of=pressure), bounds=CellBound(max_cells=1)),
         ask("coded", axes=[db, QualityOf(of=pressure)]),
         ask("coded", axes=[db, QualityOf(of=state)]),
+        ask("coded", axes=[db, QualityOf(of=typed)]),
+        ask("coded", axes=[db, QualityOf(of=written)]),
+        ask("coded", axes=[db], value=Plain(of=typed), bounds=RowBound(max_rows=2)),
         KeyedAggregate(
             relation=Relation(table="coded"),
             key=col("note", "coded"),

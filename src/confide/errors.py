@@ -94,11 +94,11 @@ class ContractError(ConfideError, ValueError):
 class UnknownNameError(ContractError, KeyError):
     """A name that was not declared."""
 
-    def __init__(self, kind: str, name: str, *, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, *, known: Iterable[str], hint: str = "") -> None:
         names = sorted(known)
         near = difflib.get_close_matches(name, names, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Declared: {', '.join(names) or 'none'}."
-        super().__init__(f"Unknown {kind} {name!r}.", hint=hint)
+        told = f"Did you mean {near[0]!r}?" if near else f"Declared: {', '.join(names) or 'none'}."
+        super().__init__(f"Unknown {kind} {name!r}.", hint=hint or told)
         self.name = name
 
     __str__ = Exception.__str__  # KeyError would print the repr

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from confide.budget.amount import Amount
 from confide.budget.growth import Step
 from confide.budget.ledger import Caps, Ledger, Reservation, State
 from confide.budget.policy.policy import Enforce
@@ -230,6 +231,21 @@ class PolicyContract(abc.ABC):
         assert left(at)["rolling", ""] == 0
         at.verify_chain()
         at.close()
+
+    def test_a_step_that_waits_until_its_year_is_over_is_not_read(self, ledger, clock):
+        year = cap("year", "patient", "calendar-year", "0.3")
+        ledger.desk.adopt(LINEAGE, policy=policy(LIFE, year))
+        grows = Step(question="f" * 64, start=0, stop=1)
+        opened = run(ledger, key="grows", step=grows).number
+        step = replace(grows, start=1, stop=2, continues=opened)
+        free = {"amount": Amount(nano=0), "events_json": "0/0", "step": step}
+        held = ledger.reserve(replace(asked_by(key="step", nano=TENTH), **free))
+        clock.move(days=365)
+        ledger.open_year(LINEAGE, year=2028, reason="new year")
+        with pytest.raises(PolicyError, match="charged in 2027, and 2028 is open"):
+            ledger.start_reading(held)
+        ledger.cancel(held)
+        ledger.verify_chain()
 
     def test_a_release_that_grows_and_is_refused_is_shown_like_any_other(
         self, ledger, folder, clock

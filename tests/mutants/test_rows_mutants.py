@@ -61,6 +61,7 @@ FLAWS = [
     "rows of no concept",
     "units as they are",
     "codes of nothing",
+    "codes of nothing as they are spelled",
 ]
 
 

@@ -2,8 +2,14 @@
 
 import pytest
 
+from confide.budget import chained_ledger
 from confide.budget.account import Account
+from confide.budget.lease import Lease
 from confide.errors import PolicyError, ReleaseFailedError
+from contracts.test_sqlite_ledger import TestSQLiteLedgerUnderAPolicy as Caps
+from ledger_policies import uncapped
+from ledgers import HandClock, open_ledger
+from unit.budget import test_sqlite_files as files
 from unit.release import test_growing_over_windows as suite
 from unit.release.test_growing_over_windows import clock
 
@@ -48,3 +54,28 @@ def test_a_charge_that_counts_again_within_its_cap_alone_is_caught(tmp_path, clo
     goes_on = suite.test_a_ledger_with_a_growing_release_that_left_its_window_goes_on_after_a_loss
     with pytest.raises(AssertionError):
         goes_on(tmp_path, clock)
+
+
+def test_a_step_that_is_read_in_a_later_year_than_it_was_charged_in_is_caught(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(chained_ledger, "require_in_window", lambda *_, **__: None)
+    clock = HandClock()
+    ledger = open_ledger(tmp_path / "ledger", clock=clock)
+    ledger.register(uncapped())
+    with pytest.raises(pytest.fail.Exception):
+        Caps().test_a_step_that_waits_until_its_year_is_over_is_not_read(ledger, clock)
+    ledger.close()
+
+
+def test_a_lease_that_ends_with_the_number_of_its_file_is_caught(tmp_path, monkeypatch):
+    released = Lease.release
+
+    def by_number(self):
+        number = self._file
+        released(self)
+        self._file = number
+
+    monkeypatch.setattr(Lease, "release", by_number)
+    with pytest.raises(AssertionError):
+        files.test_a_ledger_that_is_closed_twice_ends_nobody_elses_lease(tmp_path)

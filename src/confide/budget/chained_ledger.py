@@ -344,6 +344,8 @@ class ChainedLedger(LedgerReading):
         paid = self._journal.held(held.entry.continues or number)
         if after is State.READING:
             require_counting(account, paid=paid)
+            if held.entry.continues is not None:  # the year may have ended while it waited
+                require_in_window(account, opened=paid)
         counts_again = after in COUNTS_FROM and account.has_left(ROLLING, when=paid.when)
         self._journal.append(kind, entry=str(number), lineage=held.entry.lineage, **fields)
         self._journal.store.write_state(self._journal.held(number).entry)

@@ -372,7 +372,9 @@ class Journal:
     def held(self, number: int) -> Held:
         """Return a request by its number."""
         if number not in self.book.requests:
-            raise UnknownNameError("entry", str(number), known=())
+            raise UnknownNameError(
+                "entry", str(number), known=(), hint="Entries stand in: confide ledger show"
+            )
         return self.book.requests[number]
 
     def _require_whole(self) -> None:

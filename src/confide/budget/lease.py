@@ -207,9 +207,11 @@ class Lease:
         return False
 
     def release(self) -> None:
-        """End the lease."""
+        """End the lease; again is harmless: the number of its file may be another's by then."""
         self._path(self.owner).unlink(missing_ok=True)
-        os.close(self._file)
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
         self._door.close()
 
     def _sweep(self) -> None:

@@ -156,7 +156,7 @@ def _noted(error: BaseException) -> str:
 
 def _usage(error: Any, *, out: Output) -> int:
     path = error.ctx.command_path if error.ctx else "confide"
-    message = error.format_message().strip()
+    message = " ".join(error.format_message().split())  # click breaks lists of choices in lines
     out.error(message, kind="UsageError", hint=f"Run: {path} --help", code=USAGE)
     return USAGE
 

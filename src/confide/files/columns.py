@@ -192,7 +192,7 @@ def _column(name: str, section: ColumnSection) -> Column:
                 kind=Kind.TEXT,
                 source=source,
                 because=section.source,
-                absent=tuple(section.missing),
+                absent=_absent(section),
                 names=_names(name, section.names),
             )
         case "date":
@@ -227,8 +227,13 @@ def _category(name: str, section: ColumnSection, *, source: str) -> Column:
         nulls=policy(section.nulls),
         other=policy(section.other),
         because=section.source,
-        absent=tuple(section.missing),
+        absent=_absent(section),
     )
+
+
+def _absent(section: ColumnSection) -> tuple[str, ...]:
+    """Return the texts that mean missing; the empty one, which always does, may be listed."""
+    return tuple(code for code in section.missing if code)
 
 
 def _require_once(name: str, labels: list[str]) -> None:
@@ -261,7 +266,7 @@ def _date_column(name: str, section: ColumnSection, *, source: str) -> Column:
         lower=section.lower.toordinal() - EPOCH,  # type: ignore[union-attr]
         upper=section.upper.toordinal() - EPOCH,  # type: ignore[union-attr]
         because=section.source,
-        absent=tuple(section.missing),
+        absent=_absent(section),
     )
 
 
@@ -291,7 +296,7 @@ def _number(name: str, section: ColumnSection, *, source: str) -> Column:
         else _grid(name, _constant(name, section.nulls), step),
         outside=section.outside,
         because=section.source,
-        absent=tuple(section.missing),
+        absent=_absent(section),
         units=None if section.units is None else read_units(name, section.units, unit=unit),
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
+from pydantic_core import ErrorDetails
 
 from confide.errors import ContractError
 from confide.statistics.section import exact
@@ -146,7 +147,8 @@ def _contract_error(
     found = error.errors(include_url=False, include_context=False)
     strange = [each for each in found if each["type"] == "extra_forbidden"]
     places = [_place(each["loc"], value=value) for each in found]
-    first = (strange or found)[0]  # a key that is unknown explains one that is missing
+    wordless = [each for each in found if _is_wordless(each)]
+    first = (wordless or strange or found)[0]  # such a key explains one that is missing
     words = _place(first["loc"], value=value)
     if first["type"] in _SHAPES:  # one of several forms; the one that was meant is told
         meant = (each for each, at in zip(found, places, strict=True) if at == words)
@@ -154,7 +156,7 @@ def _contract_error(
     place = " → ".join(words) or "top level"
     others = len({tuple(at) for at in places}) - 1
     more = f" ({others} more)" if others else ""
-    if strange:
+    if strange and not wordless:
         absent = [str(each["loc"][-1]) for each in found if each["type"] == "missing"]
         more = f"; missing: {', '.join(absent)}" if absent else more
         hint = _hint_of_key(words[-1], *_sections_at(model, first["loc"][:-1]))
@@ -164,8 +166,18 @@ def _contract_error(
         message = f"expected keys such as {_some_keys(model, first['loc'])}"
     if first["type"] == "dict_type":
         message = "expected a mapping of names"
+    if wordless:
+        place = " → ".join(word for word in words[:-1] if word != "None") or "top level"
+        message = "a key must be a word, and one here is none (null, a number or the like)"
+    if first["type"] == "union_tag_invalid":
+        message = "expected one word as kind"
     hint = _SHAPES.get(first["type"], "").format(key=words[-1] if words else name)
     return ContractError(f"{name}: {place}: {message}{more}.", hint=hint)
+
+
+def _is_wordless(error: ErrorDetails) -> bool:
+    """Return whether an error is of a key that is no text."""
+    return error["type"] == "invalid_key" or error["loc"][-1:] == ("[key]",)
 
 
 _OTHER_KEYS = {

@@ -12,15 +12,18 @@ from confide.rows.build import (
     NULL,
     case,
     cast,
+    equal,
     negated,
     plus,
     present,
+    some,
     string,
     times,
     try_cast,
 )
 from confide.rows.clean import canonical, cell_of, in_steps, parsed
 from confide.rows.layout import Found, Located
+from confide.rows.physical import Physical
 from confide.tables.by_code import InUnit
 from confide.tables.schema import Column, Kind, Table
 
@@ -31,7 +34,7 @@ def read_cell(column: Column, *, located: Located) -> exp.Expr:
     cell = cell_of(found)
     if not column.absent:
         return cell
-    return case((_is_one_of(found, column.absent), NULL), default=cell)
+    return case((_is_absent(cell, column=column, found=found), NULL), default=cell)
 
 
 def read_value(column: Column, *, located: Located) -> exp.Expr:
@@ -74,6 +77,21 @@ def _is_one_of(found: Found, codes: tuple[str, ...]) -> exp.Expr:
     )
     value = parsed(cell_of(found), column=column, physical=found.physical)
     return present(canonical(value, column=column, physical=found.physical))
+
+
+def _is_absent(cell: exp.Expr, *, column: Column, found: Found) -> exp.Expr:
+    """Return whether a cell holds a code that means missing, however it is spelled there.
+
+    Of a number or date the code is what it reads as: a file writes 999 as ``999.0``, once another
+    cell of the column is empty, and would be a value else.  By its text too: 32-bit floats are
+    printed as -99.9 and are another number.
+    """
+    spelled = _is_one_of(found, column.absent)
+    if column.kind not in (Kind.NUMBER, Kind.DATE):
+        return spelled
+    value = parsed(cell, column=column, physical=found.physical)
+    meant = (parsed(string(code), column=column, physical=Physical.TEXT) for code in column.absent)
+    return some(spelled, *(equal(value, each) for each in meant))
 
 
 def _converted(number: exp.Expr, *, factor: Fraction, offset: Fraction) -> exp.Expr:

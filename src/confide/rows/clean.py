@@ -24,7 +24,6 @@ References:
 """
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -61,6 +60,7 @@ from confide.rows.layout import Found, Ids
 from confide.rows.physical import Physical
 from confide.rows.texts import in_normal_form, readable
 from confide.rows.unenforced import unstated, within_digits
+from confide.tables.normal_codes import normal_codes
 from confide.tables.schema import LARGEST_VALUE, Column, Kind, Outside
 
 _PLAIN_DIGITS = re.compile(r"0|-?[1-9][0-9]*")
@@ -215,25 +215,8 @@ def looked_up(value: exp.Expr, *, index: exp.Expr, column: Column) -> exp.Expr:
 
 
 def codes(column: Column) -> tuple[tuple[str, int], ...]:
-    """Return the declared codes in normal form C.
-
-    Raises:
-        ContractError: If a code is empty, or two codes are one text in normal form C.
-    """
-    normal: dict[str, int] = {}
-    for code, index in column.codes:
-        key = unicodedata.normalize("NFC", code)
-        if not key:
-            raise ContractError(
-                f"Column {column.name!r} maps the empty text, which counts as missing.",
-                hint="Say what missing means with `nulls`.",
-            )
-        if normal.setdefault(key, index) != index:
-            raise ContractError(
-                f"Column {column.name!r} maps two spellings of one Unicode text apart.",
-                hint="Compare the codes in normal form C.",
-            )
-    return tuple(normal.items())
+    """Return the declared codes in normal form C."""
+    return tuple(normal_codes(column.codes, column=column.name).items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,11 +242,7 @@ class Run:
 
 
 def runs(column: Column) -> tuple[Run, ...]:
-    """Return the declared codes of an integer column: those that are plain digits, in runs.
-
-    Raises:
-        ContractError: If :func:`codes` refuses them.
-    """
+    """Return the declared codes of an integer column: those that are plain digits, in runs."""
     whole = sorted(
         (int(code), index) for code, index in codes(column) if _PLAIN_DIGITS.fullmatch(code)
     )
@@ -281,11 +260,7 @@ def runs(column: Column) -> tuple[Run, ...]:
 
 
 def listed(column: Column, *, physical: Physical) -> tuple[tuple[exp.Expr, int], ...]:
-    """Return the codes to be joined, as values to compare with a parsed cell; none if few.
-
-    Raises:
-        ContractError: If :func:`codes` refuses them.
-    """
+    """Return the codes to be joined, as values to compare with a parsed cell; none if few."""
     if physical is not Physical.INTEGER:
         pairs = tuple((string(code), index) for code, index in codes(column))
         return pairs if len(pairs) > MOST_CASES else ()

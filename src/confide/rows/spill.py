@@ -36,14 +36,26 @@ class SpillFolder:
     def __init__(self, parent: Path | None = None) -> None:
         parent = Path(tempfile.gettempdir()) if parent is None else parent
         _sweep(parent)
-        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-        lock = descriptor(self.path / _LOCK, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = None
+        while made is None:
+            made = _made(parent)
+        self.path, lock = made
         self._finalizer = weakref.finalize(self, _remove, self.path, lock, os.getpid())
 
     def close(self) -> None:
         """Remove the folder; again is harmless."""
         self._finalizer()
+
+
+def _made(parent: Path) -> tuple[Path, int] | None:
+    """Return a new folder and its lock; None if another process swept it before it was locked."""
+    path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+    lock = descriptor(path / _LOCK, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)  # whoever sweeps holds it until the folder is gone
+    if os.fstat(lock).st_nlink:
+        return path, lock
+    os.close(lock)
+    return None
 
 
 def _remove(path: Path, lock: int, owner: int) -> None:

@@ -24,6 +24,7 @@ from confide.tables.by_code import Accepted, Units
 from confide.tables.encoding import Encoding
 from confide.tables.expression import Expression
 from confide.tables.largest_delta import require_delta
+from confide.tables.normal_codes import normal_codes
 from confide.tables.per_patient import PerPatientValue
 from confide.tables.spine import Spine
 
@@ -185,6 +186,7 @@ class Column:
             )
         if any(not 0 <= index < len(self.keys) for _, index in self.codes):
             raise ContractError(f"Column {self.name!r} maps a code to an undeclared category.")
+        normal_codes(self.codes, column=self.name)
 
     def domain(self) -> Domain:
         """Return the canonical integers of the column.

@@ -7,7 +7,9 @@ from importlib import resources
 
 import pytest
 
+import confide
 from confide.budget.lease import Lease
+from confide.budget.ledger import State
 from confide.errors import ConfideError, ContractError, LedgerFrozenError, PolicyError
 from ledgers import (
     LINEAGE,
@@ -21,6 +23,7 @@ from ledgers import (
     terms,
     used,
 )
+from small_clinic import make_clinic
 
 
 @pytest.fixture
@@ -222,3 +225,20 @@ def test_migrations_are_in_the_package_and_numbered_without_gaps():
     folder = resources.files("confide.budget") / "migrations" / "sqlite"
     numbers = sorted(int(item.name[:4]) for item in folder.iterdir() if item.name.endswith(".sql"))
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_a_ledger_that_is_closed_twice_ends_nobody_elses_lease(tmp_path):
+    """The number of its file is another's by the second time."""
+    clinic = make_clinic(tmp_path / "clinic")
+    with confide.open(clinic.dataset) as first:
+        first.study(clinic.study).plan()
+        first.close()
+        ledger = open_ledger(tmp_path / "other")
+        ledger.register(terms())
+        held = ledger.reserve(request())
+    beside = open_ledger(tmp_path / "other")
+    assert beside.entry(held.entry.number).state is State.RESERVED
+    beside.close()
+    ledger.start_reading(held)
+    ledger.publish(ledger.commit(held, payload=b"answer"))
+    ledger.close()

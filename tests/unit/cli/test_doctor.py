@@ -7,6 +7,7 @@ import pytest
 
 from command_line import confide
 from confide.release import incidents
+from confide.report.load import rebuilt
 from small_clinic import CANARY, make_clinic
 
 
@@ -80,3 +81,20 @@ def test_a_log_of_failures_that_is_full_begins_anew_and_keeps_the_one_before(tmp
     assert {place.name for place in tmp_path.iterdir()} == {"incidents.log", "incidents.log.1"}
     assert incidents.incidents(log)[-1].incident == f"{39:012x}"
     assert log.stat().st_mode & 0o077 == 0
+
+
+def test_neither_refusals_nor_failures_show_how_their_lines_are_broken(clinic, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    refused = confide("describe", "somewhere")
+    assert refused.code == 2
+    assert "Choose from: omop" in refused.err
+    assert "yet..\n" not in doctor(clinic).out
+    assert confide("plan", clinic.study).code == 0
+    with pytest.raises(FileNotFoundError) as failure:  # in several functions of ours
+        rebuilt({}, folder=clinic.folder)
+    incidents.log_incident(clinic.folder / ".confide" / "incidents.log", "e" * 12, failure.value)
+    out = doctor(clinic).out
+    assert "regular_file.py" in out
+    for signs in ("\\n", "\\t"):
+        assert signs not in refused.err
+        assert signs not in out

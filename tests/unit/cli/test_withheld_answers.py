@@ -109,6 +109,16 @@ def test_why_an_answer_is_withheld_stands_where_the_refusal_says(clinic):  # noq
     assert [each["number"] for each in entries if each["withheld"]] == [entry]
 
 
+def test_withholding_what_is_no_entry_says_where_entries_stand(clinic):  # noqa: F811
+    assert run(clinic, study(clinic, "one")).code == 0
+    key = ("--key", clinic.keys["cy"], "--reason", "wrong bins")
+    refused = confide("request", "withhold", 9999, clinic.dataset, *key)
+    assert refused.code != 0
+    assert "Unknown entry '9999'." in refused.err
+    assert "confide ledger show" in refused.err
+    assert "none" not in refused.err
+
+
 def test_a_ledger_with_every_end_is_exported_backed_up_restored_and_reused(clinic):  # noqa: F811
     every_end(clinic)
     out, folder = clinic.folder / "out-board", clinic.folder

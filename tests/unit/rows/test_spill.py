@@ -1,6 +1,9 @@
+import fcntl
 import subprocess
 import sys
 
+import confide
+from confide.rows import spill
 from confide.rows.spill import SpillFolder
 
 LEFT_BEHIND = """
@@ -57,3 +60,38 @@ def test_pipes_and_links_among_the_folders_neither_hang_nor_mislead_the_sweep(tm
     assert (tmp_path / "theirs" / "owner.lock").exists()
     assert {"confide-spill-pipe", "confide-spill-inner", "confide-spill-link"} <= left
     assert "confide-spill-dead" not in left
+
+
+DATASET = """\
+dataset: {{id: t, lineage: t, snapshot: "1"}}
+source: {{kind: csv, path: {folder}}}
+protects: {{unit: patient, id: pid, adjacency: add-remove}}
+accounting: {{measure: pure}}
+caps: {{lifetime: {{epsilon: 650}}}}
+tables: {{t: {{from: t.csv, encoding: latin-1, rows-per-patient: 1, columns: {{x: {{categories: [ä]}}}}}}}}
+"""
+
+
+def test_an_engine_that_opens_while_another_one_sweeps_keeps_its_folder(tmp_path, monkeypatch):
+    """The other one comes between the making of the lock's file and the lock."""
+    spilled, data = tmp_path / "spilled", tmp_path / "data"
+    spilled.mkdir()
+    data.mkdir()
+    (data / "t.csv").write_bytes("pid,x\n1,ä\n2,ä\n".encode("latin-1"))
+    lock, others = fcntl.flock, [spill._sweep] * 3
+
+    def locked(descriptor, how):
+        if how == fcntl.LOCK_EX and others:
+            others.pop()(spilled)
+        lock(descriptor, how)
+
+    monkeypatch.setenv("TMPDIR", str(spilled))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr(fcntl, "flock", locked)
+    with confide.open(DATASET.format(folder=data), folder=tmp_path) as ws:
+        plan = ws.plan({"id": "n", "kind": "histogram", "by": ["x"]}, epsilon="600")
+        assert [each.value for each in ws.release(plan).estimates] == [2]
+        assert not others
+        (kept,) = spilled.iterdir()
+        assert kept.stat().st_mode & 0o777 == 0o700
+    assert not list(spilled.iterdir())

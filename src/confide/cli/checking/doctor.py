@@ -29,7 +29,7 @@ def _show(found: "Diagnosis") -> None:
     if workspace is None:
         say("No dataset.yaml here, so no workspace was looked at.")
     else:
-        say(f"Ledger: {workspace.ledger or 'not opened'}; {workspace.state}.")
+        say(f"Ledger: {workspace.ledger or 'not opened'}; {workspace.state.rstrip('.')}.")
         others = ", ".join(workspace.open_to_others)
         say(f"Others may look into: {others}." if others else "Nobody else may look into it.")
         if not workspace.writable:
@@ -38,7 +38,7 @@ def _show(found: "Diagnosis") -> None:
         say("No failures on record.")
         return
     rows = [
-        (each.at, each.incident, " from ".join(each.kinds), "\n".join(each.places[-3:]))
+        (each.at, each.incident, " from ".join(each.kinds), ", ".join(each.places[-3:]))
         for each in found.incidents
     ]
     table(("when", "incident", "kind", "innermost lines"), rows, title="Failures")

@@ -36,7 +36,8 @@ _IS_THERE_ONE = (
 )
 _AGAIN = (
     "Write the file again with commas, for instance in Python: "
-    'pandas.read_csv(FILE, sep="{other}", dtype=str).to_csv(NEW, index=False)'
+    'pandas.read_csv(FILE, sep="{other}", dtype=str, keep_default_na=False)'
+    ".to_csv(NEW, index=False). Numbers have a point: 6,5 is read as missing."
 )
 
 

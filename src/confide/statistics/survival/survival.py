@@ -170,7 +170,7 @@ class Survival:
             raise ContractError(
                 f"Survival {self.id!r}: expected some of {list(of.keys)} to be censoring and "
                 f"some not, got {list(self.censored)}.",
-                hint=f"Write censored: {of.keys[0]}.",
+                hint="Write censored: [those with which follow-up ends without the event].",
             )
         places = tuple(events.index(label) if label in events else len(events) for label in of.keys)
         return events, places
