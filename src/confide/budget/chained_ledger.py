@@ -356,10 +356,7 @@ class ChainedLedger(LedgerReading):
         self._move(number, kind="burned", incident=why)
 
     def _give_back(self, number: int, why: str) -> None:
-        """Give back a charge under which nothing was read; not one that lost rows may have read."""
-        if number < self._journal.book.accepted:  # its officer went on by an earlier version
-            self._move(number, kind="reading")  # and is burned when it is next looked at
-            return
+        """Give back a charge under which nothing was read."""
         self._move(number, kind="cancelled", reason=why)
         held = self._journal.held(number)
         self._count(held, sign=-1)

@@ -213,7 +213,7 @@ class PostgresStore:
         self._run("INSERT INTO checkpoint VALUES (%s, %s, %s, %s)", row)
 
     def _may_keep_checkpoints(self) -> bool:
-        """Return whether this role was given the rights; not by grants of an earlier version."""
+        """Return whether this role was given the rights to it, which no release needs."""
         needed = ("SELECT", "INSERT", "UPDATE", "DELETE")
         query = "SELECT has_table_privilege('checkpoint', %s)"
         return all(self._run(query, (right,)) == [(True,)] for right in needed)

@@ -25,6 +25,7 @@ from confide.plans.small_cells import under_rule
 from confide.release.certificate import Issuer, guarantee_of, signed
 from confide.release.export import tables_of
 from confide.release.facts import public_facts
+from confide.release.form import VERSION
 from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates, flagged, read_payload, shows_noisy
 from confide.release.software import software
@@ -304,7 +305,7 @@ def derived_reuse(reused: Reused) -> dict[str, Json]:
     files = {REUSED_PATH: payload} | {each.path: each.payload for each in reused.sources}
     files |= tables_of(reused.statistics, reused.estimates())
     return {
-        "certificate": "1",
+        "certificate": VERSION,
         "id": f"{dataset.lineage}/reuse-{sha256[:16]}",
         "release": _release(study),
         "data": {
