@@ -82,7 +82,7 @@ def test_a_charge_that_is_not_added_is_found(tmp_path, monkeypatch):
 
 
 def test_a_spend_that_is_forgotten_by_the_next_process_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(records.Records, "counted", lambda *_: {})
+    monkeypatch.setattr(records.MembershipFiles, "counted", lambda *_: {})
     assert overspends(tmp_path / "s")
 
 

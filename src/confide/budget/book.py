@@ -34,7 +34,7 @@ from confide.budget.signatures import Require, at_once
 from confide.budget.workflow.acts import whose_word
 from confide.budget.workflow.adopting import Problem, adoption_problem, awaited_problem
 from confide.budget.workflow.docket import Docket
-from confide.budget.workflow.rules import Claim, Refused, audience_of, claim_of
+from confide.budget.workflow.rules import PolicyClaim, Refused, audience_of, claim_of
 from confide.errors import LedgerFrozenError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -255,7 +255,7 @@ class Book:
             return None
         return entry.entry
 
-    def admit(self, claim: Claim, *, lineage: str, now: Moment) -> int | Refused:
+    def admit(self, claim: PolicyClaim, *, lineage: str, now: Moment) -> int | Refused:
         """Return the request that admits a charge, 0 where none is needed, or why it is refused."""
         return self.docket.admit(
             claim,

@@ -22,7 +22,7 @@ from confide.budget.desk import Desk
 from confide.budget.entry import COUNTS_FROM, FORWARD, OVER
 from confide.budget.file_caps import is_raised
 from confide.budget.held import Held, key_of
-from confide.budget.identity import Site
+from confide.budget.identity import SiteFolder
 from confide.budget.journal import Journal
 from confide.budget.ledger import (
     Caps,
@@ -78,7 +78,7 @@ class ChainedLedger(LedgerReading):
         signer: Signer,
         recompute: Callable[[str], Amount],
         clock: Clock | None = None,
-        site: Site | None = None,
+        site: SiteFolder | None = None,
     ) -> None:
         """Open the ledger, or make a new one, and check all of it.
 

@@ -8,17 +8,14 @@ References:
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.plans.classes import spread_out
 from confide.plans.shrinkage import dispersion, of_all, of_each, pooled
 from confide.tables.descent import RESIDUAL, UNIT, DescentAggregate, Family
 from confide.tables.descent_scale import Scale
-
-Array: TypeAlias = NDArray[np.float64]
 
 COEFFICIENT = 2**16
 """One, in the whole coefficients that a question holds."""
@@ -40,12 +37,12 @@ class Curvature:
         noise: Standard deviation of the noise of an entry, once it is measured.
     """
 
-    curve: Array
-    spread: Array
-    joined: Callable[[Array], Array]
+    curve: Floats
+    spread: Floats
+    joined: Callable[[Floats], Floats]
     noise: float
 
-    def pooled(self, measured: Array, *, aggregate: DescentAggregate, scale: Scale) -> "Curvature":
+    def pooled(self, measured: Floats, *, aggregate: DescentAggregate, scale: Scale) -> "Curvature":
         """Return what was measured, drawn to this by the part of their distance that is noise."""
         values = measured / (scale.curvature * UNIT**2)
         curved = values[: scale.curved].reshape(aggregate.pairs, -1)
@@ -84,11 +81,11 @@ class Curvature:
             ),
         )
 
-    def of_curve(self, ratio: Array) -> Array:
+    def of_curve(self, ratio: Floats) -> Floats:
         """Return H of the coefficients, each matrix of it times its ratio."""
         return self.joined(self.curve * ratio[:, None, None])
 
-    def of_spread(self, ratio: Array) -> Array:
+    def of_spread(self, ratio: Floats) -> Floats:
         """Return J of the coefficients, each matrix of it times its ratio."""
         if self.spread.shape != self.curve.shape:
             return np.asarray(self.spread[0] * float(ratio.mean()))
@@ -121,20 +118,23 @@ class Steps:
         self.intercepts = aggregate.intercepts
         self._multipliers = scale.gradients[first:]
         self.each = sigma / (scale.gradients[first] * UNIT * RESIDUAL)
-        self._taken: list[Array] = []
+        self._taken: list[Floats] = []
         self.mean = np.zeros(scale.size)
         self.noise = self.each
         self.last = 0.0
-        self.asked: list[Array] = []
+        self.asked: list[Floats] = []
 
     def follow(
         self,
-        flat: Array,
+        flat: Floats,
         *,
-        start: Array,
-        curve: Callable[[Array], Array],
-        begin: Callable[[Array, Array], tuple[Array, Array]] = lambda at, gradient: (at, gradient),
-    ) -> Array:
+        start: Floats,
+        curve: Callable[[Floats], Floats],
+        begin: Callable[[Floats, Floats], tuple[Floats, Floats]] = lambda at, gradient: (
+            at,
+            gradient,
+        ),
+    ) -> Floats:
         """Return where the gradients lead, one after another, drawn to 0 by their error.
 
         Args:
@@ -163,12 +163,12 @@ class Steps:
             theta = on_grid(drawn)
         return theta
 
-    def _read(self, flat: Array) -> Array:
+    def _read(self, flat: Floats) -> Floats:
         """Return gradients of the coefficients; those of classes are projected on their plane."""
         each = flat.reshape(-1, self._answered)
         return each if self._out is None else each @ self._out
 
-    def _limited(self, step: Array, *, curve: Array) -> Array:
+    def _limited(self, step: Floats, *, curve: Floats) -> Floats:
         """Return a step of limited length; of classes along each direction of the curvature.
 
         Of a class that hardly anybody is of little is known, and that must not hold up the others.
@@ -179,7 +179,7 @@ class Steps:
         _, vectors = np.linalg.eigh(curve)
         return np.asarray(vectors @ np.clip(vectors.T @ step, -_LARGEST_STEP, _LARGEST_STEP))
 
-    def _average(self, curve: Array) -> None:
+    def _average(self, curve: Floats) -> None:
         """Take the mean of the last steps for as long as the one before agrees with it."""
         mean, count = self._taken[-1], 1
         for earlier in reversed(self._taken[:-1]):
@@ -190,7 +190,7 @@ class Steps:
         self.mean, self.noise = mean, self.each / math.sqrt(count)
 
 
-def _shrunk(theta: Array, *, curve: Array, noise: float, intercepts: int, groups: int) -> Array:
+def _shrunk(theta: Floats, *, curve: Floats, noise: float, intercepts: int, groups: int) -> Floats:
     """Return θ with its slopes drawn to 0 by the share of their size that is error.
 
     Of classes, in groups of as many directions as one has slopes, those of the least error first.
@@ -210,14 +210,14 @@ def _shrunk(theta: Array, *, curve: Array, noise: float, intercepts: int, groups
     return np.concatenate([theta[:intercepts], vectors @ (parts * shares[:, None]).ravel()])
 
 
-def symmetric(entries: Sequence[float] | Array, *, size: int) -> Array:
+def symmetric(entries: Sequence[float] | Floats, *, size: int) -> Floats:
     """Return the matrix of which ``entries`` are those on and above the diagonal, row by row."""
     matrix = np.zeros((size, size))
     matrix[np.triu_indices(size)] = entries
     return matrix + np.triu(matrix, 1).T
 
 
-def on_grid(theta: Array) -> Array:
+def on_grid(theta: Floats) -> Floats:
     """Return coefficients as questions hold them."""
     cut = np.clip(theta, -LARGEST_COEFFICIENT, LARGEST_COEFFICIENT)
     return np.asarray(np.rint(cut * COEFFICIENT) / COEFFICIENT)

@@ -40,7 +40,7 @@ from confide.release.authority import NO_AUTHORITY, Authority
 from confide.release.export import tables
 from confide.release.facts import public_facts
 from confide.release.form import VERSION
-from confide.release.hazards import Stated, hazards
+from confide.release.hazards import HazardFacts, hazards
 from confide.release.keys import SigningKey
 from confide.release.limits import forecasts, limits
 from confide.release.noisy import NoisyAggregates
@@ -158,7 +158,7 @@ def derived(
     """
     plan = noisy.plan
     expected = forecasts(plan)
-    known = Stated(
+    known = HazardFacts(
         plan=plan, shown=shown_loss(plan), scopes=scopes, committed=commitment is not None
     )
     house = house_rule(plan)

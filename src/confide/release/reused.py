@@ -51,7 +51,7 @@ AUDIENCES = ("internal", "registered", "public")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class ReusedSource:
     """An earlier release.
 
     Attributes:
@@ -102,7 +102,7 @@ class Reused:
     study: Study
     dataset: Dataset
     answers: tuple[Answer, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[ReusedSource, ...]
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:
@@ -141,7 +141,9 @@ class Reused:
         return flagged(estimates, dataset=self.dataset)
 
 
-def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tuple[Source, ...]:
+def earlier_releases(
+    ledger: Ledger, *, dataset: Dataset, audience: str
+) -> tuple[ReusedSource, ...]:
     """Return the published releases about the same data that this audience may see; reads only."""
     found = []
     for entry in ledger.of_snapshot(dataset.lineage, snapshot=dataset.snapshot):
@@ -158,7 +160,7 @@ def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tupl
             and shows_noisy(noisy.plan.study)
         ):
             found.append(
-                Source(
+                ReusedSource(
                     entry=entry.number,
                     hash=entry.hash,
                     at=entry.at,
@@ -202,7 +204,7 @@ def offers(ledger: Ledger, plan: Plan) -> dict[str, Answer | ContractError]:
 
 
 def _answers(
-    statistics: Sequence[Statistic], sources: Sequence[Source], *, dataset: Dataset
+    statistics: Sequence[Statistic], sources: Sequence[ReusedSource], *, dataset: Dataset
 ) -> dict[str, Answer | ContractError]:
     alike, why = _alike(sources, dataset=dataset)
     each_alone = [_together(statistics, group, dataset=dataset) for group in alike]
@@ -214,8 +216,8 @@ def _answers(
 
 
 def _alike(
-    sources: Sequence[Source], *, dataset: Dataset
-) -> tuple[Sequence[Sequence[Source]], str]:
+    sources: Sequence[ReusedSource], *, dataset: Dataset
+) -> tuple[Sequence[Sequence[ReusedSource]], str]:
     """Return the groups of releases that counted the same patients, best first; and why so few."""
     if dataset.patients:
         ordered = sorted(sources, key=lambda each: (-each.noisy.plan.nano, each.entry))
@@ -229,7 +231,7 @@ def _answered(found: Mapping[str, Answer | ContractError]) -> int:
 
 
 def _together(
-    statistics: Sequence[Statistic], sources: Sequence[Source], *, dataset: Dataset
+    statistics: Sequence[Statistic], sources: Sequence[ReusedSource], *, dataset: Dataset
 ) -> dict[str, Answer | ContractError]:
     earlier = [measured for source in sources for measured in source.measured()]
     found: dict[str, Answer | ContractError] = {}
@@ -244,7 +246,7 @@ def _together(
 def reuse(
     study: Study,
     statistics: Sequence[Statistic],
-    sources: Sequence[Source],
+    sources: Sequence[ReusedSource],
     *,
     dataset: Dataset,
 ) -> Reused:
@@ -338,7 +340,7 @@ def _release(study: Study) -> Json:
     return {name: each for name, each in full.items() if name != "cadence"}
 
 
-def _source(source: Source) -> Json:
+def _source(source: ReusedSource) -> Json:
     return {
         "entry": source.entry,
         "hash": source.hash,
