@@ -32,6 +32,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.plans.classes import by_class, share_edges
 from confide.plans.link import FARTHEST, STEPS
 from confide.plans.marginal import FEWEST, NODES, WEIGHTS, rare_start, started
@@ -42,7 +43,6 @@ from confide.tables.descent_scale import Scale, scale_of
 from confide.tables.descent_terms import RESIDUAL, SCORE_CUTS, UNIT, Family
 from confide.tables.schema import Dataset
 
-Array: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = tuple[tuple[int, ...], ...]
 
 LARGEST_ENTRY = 2**10
@@ -121,7 +121,7 @@ class Whitened:
     rows: float
     usable: bool
     matrix: NDArray[np.int64]
-    drowned: Array
+    drowned: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,10 +136,10 @@ class Evidence:
         events_noise: Standard deviation of each.
     """
 
-    asked: Array
-    gradients: Array
-    measured: Array
-    events: Array
+    asked: Floats
+    gradients: Floats
+    measured: Floats
+    events: Floats
     events_noise: float
 
 
@@ -164,12 +164,12 @@ class Walk:
     """
 
     whitened: Whitened
-    theta: Array
-    estimate: Array
-    curvature: Array
-    spread: Array
-    left: Array
-    error: Array
+    theta: Floats
+    estimate: Floats
+    curvature: Floats
+    spread: Floats
+    left: Floats
+    error: Floats
     noise: float
     each: float
     last: float
@@ -229,12 +229,12 @@ def walk(
     late = rest[: (scale.rounds - scale.early) * scale.gradient]
     weight = weight_of(scale, power=1)
 
-    def model(theta: Array) -> Array:
+    def model(theta: Floats) -> Floats:
         return weight * begun.curvature(theta)
 
     steps = Steps(aggregate, scale=scale, sigma=sigma)
 
-    def begin(at: Array, gradient: Array) -> tuple[Array, Array]:
+    def begin(at: Floats, gradient: Floats) -> tuple[Floats, Floats]:
         if aggregate.family is not Family.LOGISTIC:
             return at, gradient
         return rare_start(at, gradient, rows=weight * found.rows, least=FEWEST * steps.each)
@@ -280,7 +280,7 @@ def walk(
 
 
 def _evidence(
-    aggregate: DescentAggregate, taken: Array, *, asked: list[Array], scale: Scale, noise: float
+    aggregate: DescentAggregate, taken: Floats, *, asked: list[Floats], scale: Scale, noise: float
 ) -> Evidence | None:
     """Return what the late rounds answered, once they all have.
 
@@ -310,7 +310,7 @@ def _evidence(
     )
 
 
-def _looked(taken: Array, *, scale: Scale, sigma: float) -> Walk:
+def _looked(taken: Floats, *, scale: Scale, sigma: float) -> Walk:
     """Return what one look says: a place that predicts, and no law of its error."""
     moments, crossed = np.split(taken[: scale.opening], [scale.entries])
     found = _whitened(moments, scale=scale, sigma=sigma)
@@ -346,7 +346,7 @@ def weight_of(scale: Scale, *, power: int) -> float:
     return float((WEIGHTS @ (weight * squared)) / (WEIGHTS @ squared))
 
 
-def _score_edges(aggregate: DescentAggregate, theta: Array) -> tuple[int, ...]:
+def _score_edges(aggregate: DescentAggregate, theta: Floats) -> tuple[int, ...]:
     """Return the edges of the bins of scores; hazards are ranked by their slopes alone."""
     if aggregate.family is Family.MULTINOMIAL:
         whole = by_class(theta, classes=aggregate.classes)
@@ -357,7 +357,7 @@ def _score_edges(aggregate: DescentAggregate, theta: Array) -> tuple[int, ...]:
     return score_edges(theta)
 
 
-def score_edges(theta: Array) -> tuple[int, ...]:
+def score_edges(theta: Floats) -> tuple[int, ...]:
     """Return the edges of the bins of θᵀz that Gaussian terms would have, as steps of a grid."""
     length = float(np.linalg.norm(theta[1:]))
     normal = NormalDist()
@@ -365,7 +365,7 @@ def score_edges(theta: Array) -> tuple[int, ...]:
     return tuple(math.floor((float(theta[0]) + length * cut + FARTHEST) * STEPS) for cut in cuts)
 
 
-def _whitened(entries: Array, *, scale: Scale, sigma: float) -> Whitened:
+def _whitened(entries: Floats, *, scale: Scale, sigma: float) -> Whitened:
     unit = scale.moments * UNIT**2
     noise = sigma / unit
     moments = symmetric(entries / unit, size=scale.terms)

@@ -29,10 +29,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[np.float64]
-Curve: TypeAlias = Callable[[Array], Array]
+from confide.arrays import Floats
+
+Curve: TypeAlias = Callable[[Floats], Floats]
 """H at a place."""
 
 _TURNS = (1.0, 2.0, 4.0, 8.0)  # κ, times the usual one
@@ -56,12 +56,12 @@ class Late:
         limited: A step, of limited length, from the last place, under H.
     """
 
-    asked: Array
-    gradients: Array
+    asked: Floats
+    gradients: Floats
     curve: Curve
     each: float
     usual: float
-    limited: Callable[[Array, Array], Array]
+    limited: Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +77,12 @@ class Reading:
         steep: The same, mended only where it grows, so that no step is too long.
     """
 
-    estimate: Array
-    gradient: Array
-    error: Array
-    carried: Array
-    curvature: Array
-    steep: Array
+    estimate: Floats
+    gradient: Floats
+    error: Floats
+    carried: Floats
+    curvature: Floats
+    steep: Floats
 
 
 def read(late: Late) -> Reading:
@@ -98,7 +98,7 @@ def read(late: Late) -> Reading:
     return found
 
 
-def _at(late: Late, at: Array) -> Reading:
+def _at(late: Late, at: Floats) -> Reading:
     """Return what the gradients say of a place."""
     curve = late.curve(at)
     values, vectors = np.linalg.eigh(curve)
@@ -134,7 +134,7 @@ def _at(late: Late, at: Array) -> Reading:
     )
 
 
-def _along(curve: Curve, *, start: Array, to: Array) -> Array:
+def _along(curve: Curve, *, start: Floats, to: Floats) -> Floats:
     """Return the integral of H along a way."""
     way = to - start
     if not way.any():
@@ -153,13 +153,13 @@ class _Weighed:
         likelihood: Logarithm, restricted to differences between gradients.
     """
 
-    mean: Array
-    variance: Array
-    apart: Array
+    mean: Floats
+    variance: Floats
+    apart: Floats
     likelihood: float
 
 
-def _weighed(gradients: Array, *, known: Array, turned: Array) -> _Weighed:
+def _weighed(gradients: Floats, *, known: Floats, turned: Floats) -> _Weighed:
     """Return the mean of gradients of shape (k, d) with covariances known + turned; (d, k, k)."""
     whole = known + turned
     inverse = np.linalg.inv(whole)
@@ -174,7 +174,7 @@ def _weighed(gradients: Array, *, known: Array, turned: Array) -> _Weighed:
     )
 
 
-def _mended(values: Array, vectors: Array, *, added: Array, least: float) -> Array:
+def _mended(values: Floats, vectors: Floats, *, added: Floats, least: float) -> Floats:
     """Return a curvature with something added, in no direction too far from what it was."""
     turned = vectors / np.sqrt(values)
     apart = np.linalg.eigh(turned.T @ added @ turned)

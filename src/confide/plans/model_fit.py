@@ -20,8 +20,9 @@ from typing import assert_never
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.plans.classes import against, basis
-from confide.plans.descent import Array, Walk, walk, weight_of
+from confide.plans.descent import Walk, walk, weight_of
 from confide.plans.level_events import Believed, Flags, believed, believed_classes
 from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import Scale
@@ -39,7 +40,7 @@ DROWNED = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class ModelFit:
     """A fitted model, in units of its terms: numbers in half widths about their centre.
 
     Attributes:
@@ -57,11 +58,11 @@ class Fit:
         stopped: Whether the rounds ended short of the solution, as far as noisy answers tell.
     """
 
-    coefficients: Array
-    sampling: Array
-    noise: Array
-    predicting: Array
-    drowned: Array
+    coefficients: Floats
+    sampling: Floats
+    noise: Floats
+    predicting: Floats
+    drowned: Floats
     few: Flags
     scarce: Flags
     short: Flags
@@ -72,7 +73,7 @@ class Fit:
 
 def fitted(
     aggregate: DescentAggregate, answers: Sequence[int], *, sigma: float, dataset: Dataset
-) -> Fit:
+) -> ModelFit:
     """Return the model that noisy answers say."""
     walked = walk(aggregate, answers, sigma=sigma, dataset=dataset)
     first = aggregate.intercepts
@@ -89,7 +90,7 @@ def fitted_classes(
     reference: int,
     sigma: float,
     dataset: Dataset,
-) -> Fit:
+) -> ModelFit:
     """Return the model of several classes that noisy answers say, against one of them."""
     walked = walk(aggregate, answers, sigma=sigma, dataset=dataset)
     vectors, matrix = basis(aggregate.classes), walked.whitened.matrix / UNIT
@@ -102,8 +103,8 @@ def fitted_classes(
 
 
 def _told(
-    walked: Walk, *, back: Array, drowned: Array, law: Believed, aggregate: DescentAggregate
-) -> Fit:
+    walked: Walk, *, back: Floats, drowned: Floats, law: Believed, aggregate: DescentAggregate
+) -> ModelFit:
     """Return what a walk says of the coefficients that ``back`` takes those of its steps to."""
     inverse = np.asarray(np.linalg.inv(walked.curvature), dtype=np.float64)
     error = back @ inverse
@@ -115,7 +116,7 @@ def _told(
     noise = wider * drawn
     if aggregate.family is Family.MULTINOMIAL:
         noise += _of_blurred_curvature(walked, error=error, classes=aggregate.classes)
-    return Fit(
+    return ModelFit(
         coefficients=back @ walked.estimate,
         sampling=wider * sampling,
         noise=noise + law.added,
@@ -137,7 +138,7 @@ def _far(walked: Walk) -> bool:
     return float(np.linalg.norm(walked.estimate - walked.evidence.asked[0])) > _FARTHEST_TURN
 
 
-def _stopped(walked: Walk, *, inverse: Array, aggregate: DescentAggregate) -> bool:
+def _stopped(walked: Walk, *, inverse: Floats, aggregate: DescentAggregate) -> bool:
     """Return whether rounds ended short of the solution; the law of the error is not theirs then.
 
     That is so where the last step is long against the error that it should have.  Counts are far
@@ -154,7 +155,7 @@ def _stopped(walked: Walk, *, inverse: Array, aggregate: DescentAggregate) -> bo
     return aggregate.family is Family.POISSON and turned > _TURNED * least
 
 
-def _of_blurred_curvature(walked: Walk, *, error: Array, classes: int) -> Array:
+def _of_blurred_curvature(walked: Walk, *, error: Floats, classes: int) -> Floats:
     """Return the variance that the noise of the curvature of several classes adds.
 
     To first order δH moves coefficients that err by x by H⁻¹δH·x.  With entries of variance v and C
@@ -194,7 +195,7 @@ def _wider(walked: Walk, *, aggregate: DescentAggregate) -> float:
             assert_never(aggregate.family)
 
 
-def _back(matrix: Array, *, intercepts: int) -> Array:
+def _back(matrix: Floats, *, intercepts: int) -> Floats:
     """Return what takes coefficients of whitened terms to those of terms, intercepts first."""
     slopes = len(matrix) - 1
     whole = np.zeros((intercepts + slopes, intercepts + slopes))

@@ -8,19 +8,16 @@ References:
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.plans.classes import spread_out
 from confide.plans.late_rounds import Late, Reading, read
 from confide.plans.shrinkage import dispersion, of_all, of_each, pooled
 from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import Scale
 from confide.tables.descent_terms import RESIDUAL, UNIT, Family
-
-Array: TypeAlias = NDArray[np.float64]
 
 COEFFICIENT = 2**16
 """One, in the whole coefficients that a question holds."""
@@ -43,12 +40,12 @@ class Curvature:
         noise: Standard deviation of the noise of an entry, once it is measured.
     """
 
-    curve: Array
-    spread: Array
-    joined: Callable[[Array], Array]
+    curve: Floats
+    spread: Floats
+    joined: Callable[[Floats], Floats]
     noise: float
 
-    def pooled(self, measured: Array, *, aggregate: DescentAggregate, scale: Scale) -> "Curvature":
+    def pooled(self, measured: Floats, *, aggregate: DescentAggregate, scale: Scale) -> "Curvature":
         """Return what was measured, drawn to this by the part of their distance that is noise."""
         values = measured / (scale.curvature * UNIT**2)
         curved = values[: scale.curved].reshape(aggregate.pairs, -1)
@@ -105,24 +102,24 @@ class Anchored:
     """
 
     measured: Curvature
-    place: Array
+    place: Floats
     intercepts: int
-    model: Callable[[Array], Array]
-    curve: Array
-    spread: Array | None
+    model: Callable[[Floats], Floats]
+    curve: Floats
+    spread: Floats | None
 
-    def curvature(self, theta: Array) -> Array:
+    def curvature(self, theta: Floats) -> Floats:
         """Return H of the coefficients at a place."""
         return self._carried(self.measured.curve, theta, anchors=self.curve)
 
-    def spread_at(self, theta: Array) -> Array:
+    def spread_at(self, theta: Floats) -> Floats:
         """Return J of the coefficients at a place."""
         if self.spread is None:
             now, then = (np.trace(self.model(at), axis1=1, axis2=2) for at in (theta, self.place))
             return np.asarray(self.measured.spread[0] * float((now / then).mean()))
         return self._carried(self.measured.spread, theta, anchors=self.spread)
 
-    def _carried(self, known: Array, theta: Array, *, anchors: Array) -> Array:
+    def _carried(self, known: Floats, theta: Floats, *, anchors: Floats) -> Floats:
         if self.intercepts:
             way, first = theta - self.place, self.intercepts
             return self.measured.joined(
@@ -132,7 +129,7 @@ class Anchored:
 
 
 def anchored(
-    measured: Curvature, *, place: Array, intercepts: int, model: Callable[[Array], Array]
+    measured: Curvature, *, place: Floats, intercepts: int, model: Callable[[Floats], Floats]
 ) -> Anchored:
     """Return what carries curvature from a place; arguments are those of :class:`Anchored`."""
     several, there = measured.spread.shape != measured.curve.shape, model(place)
@@ -146,7 +143,7 @@ def anchored(
     )
 
 
-def _tilted(known: Array, *, level: float, slopes: Array) -> Array:
+def _tilted(known: Floats, *, level: float, slopes: Floats) -> Floats:
     """Return Σ μ·zzᵀ after a step, if terms weighted by μ are normal; shape (d, d).
 
     Example:
@@ -163,7 +160,7 @@ def _tilted(known: Array, *, level: float, slopes: Array) -> Array:
     return np.asarray(size * math.exp(min(max(more, -_MOST_GROWTH), _MOST_GROWTH)) * found)
 
 
-def _anchors(model: Array, known: Array) -> Array:
+def _anchors(model: Floats, known: Floats) -> Floats:
     """Return A of each with A·model·Aᵀ = known."""
     found = []
     for each, of in zip(model, known, strict=True):
@@ -201,21 +198,24 @@ class Steps:
         self.intercepts = aggregate.intercepts
         self._multipliers = scale.gradients[first:]
         self.each = sigma / (scale.gradients[first] * UNIT * RESIDUAL)
-        self._taken: list[Array] = []
+        self._taken: list[Floats] = []
         self.mean = np.zeros(scale.size)
         self.noise = self.each
         self.last = 0.0
-        self.asked: list[Array] = []
+        self.asked: list[Floats] = []
         self.reading: Reading | None = None
 
     def follow(
         self,
-        flat: Array,
+        flat: Floats,
         *,
-        start: Array,
-        curve: Callable[[Array], Array],
-        begin: Callable[[Array, Array], tuple[Array, Array]] = lambda at, gradient: (at, gradient),
-    ) -> Array:
+        start: Floats,
+        curve: Callable[[Floats], Floats],
+        begin: Callable[[Floats, Floats], tuple[Floats, Floats]] = lambda at, gradient: (
+            at,
+            gradient,
+        ),
+    ) -> Floats:
         """Return where the gradients lead, one after another, drawn to 0 by their error.
 
         Args:
@@ -236,12 +236,12 @@ class Steps:
 
     def read(
         self,
-        flat: Array,
+        flat: Floats,
         *,
-        start: Array,
-        curve: Callable[[Array], Array],
+        start: Floats,
+        curve: Callable[[Floats], Floats],
         usual: float,
-    ) -> Array:
+    ) -> Floats:
         """Return where the late gradients lead, read together, drawn to 0 by their error.
 
         Args:
@@ -251,7 +251,7 @@ class Steps:
             usual: By how much H usually turns per unit of z, beyond that.
         """
         theta = self.mean = start
-        gradients: list[Array] = []
+        gradients: list[Floats] = []
         for each, b in zip(self._read(flat), self._multipliers, strict=False):
             self.asked.append(theta)
             gradients.append(each / (b * UNIT * RESIDUAL))
@@ -271,12 +271,12 @@ class Steps:
             theta = self._drawn(self.reading.carried, noise=plain)
         return theta
 
-    def _read(self, flat: Array) -> Array:
+    def _read(self, flat: Floats) -> Floats:
         """Return gradients of the coefficients; those of classes are projected on their plane."""
         each = flat.reshape(-1, self._answered)
         return each if self._out is None else each @ self._out
 
-    def _drawn(self, curve: Array, *, noise: float) -> Array:
+    def _drawn(self, curve: Floats, *, noise: float) -> Floats:
         return on_grid(
             _shrunk(
                 self.mean,
@@ -287,7 +287,7 @@ class Steps:
             )
         )
 
-    def _limited(self, step: Array, curve: Array) -> Array:
+    def _limited(self, step: Floats, curve: Floats) -> Floats:
         """Return a step of limited length; of classes along each direction of the curvature.
 
         Of a class that hardly anybody is of little is known, and that must not hold up the others.
@@ -298,7 +298,7 @@ class Steps:
         _, vectors = np.linalg.eigh(curve)
         return np.asarray(vectors @ np.clip(vectors.T @ step, -_LARGEST_STEP, _LARGEST_STEP))
 
-    def _average(self, curve: Array) -> None:
+    def _average(self, curve: Floats) -> None:
         """Take the mean of the last steps for as long as the one before agrees with it."""
         mean, count = self._taken[-1], 1
         for earlier in reversed(self._taken[:-1]):
@@ -309,7 +309,7 @@ class Steps:
         self.mean, self.noise = mean, self.each / math.sqrt(count)
 
 
-def _shrunk(theta: Array, *, curve: Array, noise: float, intercepts: int, groups: int) -> Array:
+def _shrunk(theta: Floats, *, curve: Floats, noise: float, intercepts: int, groups: int) -> Floats:
     """Return θ with its slopes drawn to 0 by the share of their size that is error.
 
     Of classes, in groups of as many directions as one has slopes, those of the least error first.
@@ -329,14 +329,14 @@ def _shrunk(theta: Array, *, curve: Array, noise: float, intercepts: int, groups
     return np.concatenate([theta[:intercepts], vectors @ (parts * shares[:, None]).ravel()])
 
 
-def symmetric(entries: Sequence[float] | Array, *, size: int) -> Array:
+def symmetric(entries: Sequence[float] | Floats, *, size: int) -> Floats:
     """Return the matrix of which ``entries`` are those on and above the diagonal, row by row."""
     matrix = np.zeros((size, size))
     matrix[np.triu_indices(size)] = entries
     return matrix + np.triu(matrix, 1).T
 
 
-def on_grid(theta: Array) -> Array:
+def on_grid(theta: Floats) -> Floats:
     """Return coefficients as questions hold them."""
     cut = np.clip(theta, -LARGEST_COEFFICIENT, LARGEST_COEFFICIENT)
     return np.asarray(np.rint(cut * COEFFICIENT) / COEFFICIENT)

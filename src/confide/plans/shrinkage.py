@@ -19,10 +19,10 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[np.float64]
-Kept: TypeAlias = Callable[[Array, float], Array]
+from confide.arrays import Floats
+
+Kept: TypeAlias = Callable[[Floats, float], Floats]
 """Share of each eigenvalue of a distance that is kept, if its square is so much by noise alone."""
 
 _UPPER_END = 1.645  # standard deviations
@@ -32,7 +32,7 @@ _SURE = 1.0  # standard deviations of an eigenvalue
 _SMALLEST = 1e-300
 
 
-def of_all(values: Array, random: float) -> Array:
+def of_all(values: Floats, random: float) -> Floats:
     """Return one share for all directions [EM73].
 
     Example:
@@ -43,7 +43,7 @@ def of_all(values: Array, random: float) -> Array:
     return np.full(len(values), share)
 
 
-def of_each(values: Array, random: float) -> Array:
+def of_each(values: Floats, random: float) -> Floats:
     """Return a share for each direction, of which noise makes up equal parts.
 
     Example:
@@ -54,7 +54,7 @@ def of_each(values: Array, random: float) -> Array:
     return np.maximum(0.0, 1 - each)
 
 
-def pooled(measured: Array, *, model: Array, noise: float, least: float, kept: Kept) -> Array:
+def pooled(measured: Floats, *, model: Floats, noise: float, least: float, kept: Kept) -> Floats:
     """Return what was measured, drawn to a model by the part of their distance that is noise.
 
     Args:
@@ -75,7 +75,7 @@ def pooled(measured: Array, *, model: Array, noise: float, least: float, kept: K
     return np.asarray(half @ (positive @ apart.eigenvectors.T) @ half.T)
 
 
-def dispersion(measured: Array, *, model: Array, noise: float) -> float:
+def dispersion(measured: Floats, *, model: Floats, noise: float) -> float:
     """Return by how much a measured matrix is larger than a model of it, on average [MN89, ch. 9].
 
     At the upper end of its noise, so that noise does not narrow intervals.

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.plans.estimates import Covers, Estimate, near_zero
 from confide.plans.intervals import Component, ratio_interval, variance
 from confide.plans.student import student_width
 from confide.statistics.regression.least_squares import Fit
-from confide.statistics.regression.moments import Array
 from confide.tables.relation import centre
 from confide.tables.schema import Domain
 
@@ -104,7 +104,7 @@ def published(
     )
 
 
-def _parts(loads: Array, noises: Sequence[Component]) -> list[Component]:
+def _parts(loads: Floats, noises: Sequence[Component]) -> list[Component]:
     """Return the errors that the released numbers bring, of those that bring any."""
     return [noise.times(float(load)) for load, noise in zip(loads, noises, strict=True) if load]
 
