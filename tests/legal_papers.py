@@ -21,7 +21,7 @@ from confide.report.legal.declared import (
     Site,
     SiteKind,
 )
-from confide.report.legal.document import Kind, Stated, Table
+from confide.report.legal.document import Kind, StatedField, TextTable
 from confide.report.legal.subject import YearEntry, of_release, of_study, of_year
 from confide.statistics.count.spec import Count
 from confide.statistics.histogram.spec import Histogram
@@ -34,7 +34,7 @@ __all__ = [
     "AuditResults",
     "Identifiability",
     "Outcome",
-    "Stated",
+    "StatedField",
     "of_year",
     "replace",
 ]
@@ -157,4 +157,4 @@ def items_of(made, kind):
 
 
 def table_of(made, title):
-    return next(table for table in items_of(made, Table) if table.title.startswith(title))
+    return next(table for table in items_of(made, TextTable) if table.title.startswith(title))

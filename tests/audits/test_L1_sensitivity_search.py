@@ -14,7 +14,7 @@ from confide.attacks.audit.searched import statistics_of_events, statistics_of_p
 from confide.attacks.audit.sensitivity_search import (
     HASH_KEY,
     Evaluate,
-    Found,
+    LargestMovement,
     answered,
     search,
 )
@@ -50,11 +50,11 @@ PARQUET = Source(kind=SourceKind.PARQUET, path=".")
 TWINS = ("\u00e9", "e\u0301")
 
 
-def exceeding(found: tuple[Found, ...]) -> list[Found]:
+def exceeding(found: tuple[LargestMovement, ...]) -> list[LargestMovement]:
     return [one for one in found if not one.holds]
 
 
-def loose(found: tuple[Found, ...]) -> list[Found]:
+def loose(found: tuple[LargestMovement, ...]) -> list[LargestMovement]:
     """Claims that nobody reached; under substitution those of running counts are bounds only."""
     exact = [one for one in found if one.question != "root" or one.adjacency is ADD_REMOVE]
     return [one for one in exact if not one.attained]

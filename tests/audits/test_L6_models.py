@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from confide.attacks.audit.membership import TOO_FAR, Claim, attack
+from confide.attacks.audit.membership import TOO_FAR, MembershipClaim, attack
 from confide.attacks.audit.models import small_model
 from confide.attacks.audit.one_run import chance_of_guesses, coins, guessed_epsilon, one_run
 from confide.attacks.audit.victims import (
@@ -117,7 +117,7 @@ def test_the_attack_finds_members_of_a_model_without_privacy_and_not_of_one_in_r
     )
     assert found.plain.advantage > 0.5
     assert found.private.advantage < 0.2
-    assert found.private.found_at() <= Claim(epsilon=1.0, delta=1e-6).most_found(0.01)
+    assert found.private.found_at() <= MembershipClaim(epsilon=1.0, delta=1e-6).most_found(0.01)
     for curve in (plain.curve.points, private.curve.points):
         assert curve == tuple(sorted(curve))
         assert curve[-1] == (1.0, 1.0)
@@ -135,7 +135,7 @@ def test_an_attack_on_models_that_know_nobody_finds_nobody() -> None:
         pool=200,
         shadows=16,
         targets=64,
-        claim=Claim(epsilon=0.1, delta=0.0),
+        claim=MembershipClaim(epsilon=0.1, delta=0.0),
         entropy=SeededEntropy(1),
     )
     assert found.advantage < 0.05
@@ -160,9 +160,9 @@ def test_an_attack_with_too_few_models_is_refused() -> None:
 def test_no_attack_finds_more_than_the_bound_of_two_hypotheses(epsilon) -> None:
     """Randomised response reaches e^ε·FPR at FPR 1/(1 + e^ε)."""
     alarms = 1 / (1 + math.exp(epsilon))
-    most = Claim(epsilon=epsilon, delta=0.0).most_found(alarms)
+    most = MembershipClaim(epsilon=epsilon, delta=0.0).most_found(alarms)
     assert most == pytest.approx(1 - alarms)
-    assert Claim(epsilon=epsilon, delta=0.0).most_found(1.0) == 1.0
+    assert MembershipClaim(epsilon=epsilon, delta=0.0).most_found(1.0) == 1.0
 
 
 @pytest.mark.audit
@@ -176,7 +176,7 @@ def test_models_in_rounds_pass_ninety_nine_of_a_hundred_membership_attacks() -> 
             pool=40,
             shadows=8,
             targets=12,
-            claim=Claim(epsilon=1.0, delta=1e-6),
+            claim=MembershipClaim(epsilon=1.0, delta=1e-6),
             entropy=entropy,
         )
         passed += found.excess <= TOO_FAR

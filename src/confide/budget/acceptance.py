@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from confide.budget.book import Book
-from confide.budget.identity import Site
+from confide.budget.identity import SiteFolder
 from confide.budget.inspection import Inspection
 from confide.budget.ledger import Entry, State
 from confide.budget.lost_rows import Raised
@@ -24,7 +24,7 @@ def under_way(book: Book) -> tuple[Entry, ...]:
 
 
 def acceptance(
-    found: Inspection, *, book: Book, lost: Iterable[Entry], site: Site | None, key: str
+    found: Inspection, *, book: Book, lost: Iterable[Entry], site: SiteFolder | None, key: str
 ) -> dict[str, Any]:
     """Return what the row says by which an officer goes on.
 

@@ -13,7 +13,6 @@ from confide.budget.awaited import NOTHING, Awaited
 from confide.budget.counter import Counter, charge_of
 from confide.budget.counters import (
     DELTA,
-    KINDS,
     LIFETIME,
     RELEASE,
     ROLLING,
@@ -194,23 +193,16 @@ class Account:
                     counter.set_cap(counter.cap)
         return replace(when, epoch=self.rolling.epoch)
 
-    def take_lost(
-        self, raised: Mapping[str, str], *, anyone: Mapping[str, str] | None = None
-    ) -> None:
+    def take_lost(self, raised: Mapping[str, str], *, anyone: Mapping[str, str]) -> None:
         """Count what rows that are lost charged.
 
         Args:
             raised: What each counter must hold at least.
-            anyone: What comes on top of that for everybody, by group of counters; None in a row
-                of an earlier version, by which it was whatever kinds the book alone keeps.
+            anyone: What comes on top of that for everybody, by group of counters.
         """
         for name, units in raised.items():
-            more = self.raise_spent(name, units=int(units))
-            if name == LIFETIME and more and anyone is None:
-                for kind in (each for each in KINDS if each not in self.kept):
-                    group = group_of(counter_name(kind, when=Occasion(year=self.year)))
-                    self.raise_everybody(group, units=more)
-        for group, units in (anyone or {}).items():
+            self.raise_spent(name, units=int(units))
+        for group, units in anyone.items():
             self.raise_everybody(group, units=int(units))
 
     def raise_spent(self, name: str, *, units: int) -> int:

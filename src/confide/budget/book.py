@@ -34,7 +34,7 @@ from confide.budget.signatures import Require, at_once
 from confide.budget.workflow.acts import whose_word
 from confide.budget.workflow.adopting import Problem, adoption_problem, awaited_problem
 from confide.budget.workflow.docket import Docket
-from confide.budget.workflow.rules import Claim, Refused, audience_of, claim_of
+from confide.budget.workflow.rules import PolicyClaim, Refused, audience_of, claim_of
 from confide.errors import LedgerFrozenError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -255,7 +255,7 @@ class Book:
             return None
         return entry.entry
 
-    def admit(self, claim: Claim, *, lineage: str, now: Moment) -> int | Refused:
+    def admit(self, claim: PolicyClaim, *, lineage: str, now: Moment) -> int | Refused:
         """Return the request that admits a charge, 0 where none is needed, or why it is refused."""
         return self.docket.admit(
             claim,
@@ -359,17 +359,16 @@ class Book:
     def _go_on(self, fields: Mapping[str, Any], event: Event) -> None:
         """Take in that an officer went on: what lost rows may have answered is burned."""
         self.consent.take(fields, number=event.number, under_way=self.open)
-        burned = fields.get("burned")  # rows of earlier versions do not say
-        if burned is not None and [int(number) for number in burned] != sorted(self.open):
+        if [int(number) for number in fields["burned"]] != sorted(self.open):
             raise LedgerFrozenError(f"Row {event.number} goes on with requests under way.")
         shown = {*self.growths.that_may_grow(), *self.open}
-        for number in () if burned is None else sorted(self.open):
+        for number in sorted(self.open):
             self._set(number, state=State.BURNED)
         go_on_without(fields, accounts=self.accounts, lost=self.lost)
         for number in shown:  # lost rows may have published under it
             self._count_anew(number)
         self.growths.end_all()
-        if fields.get("approvals"):  # rows of earlier versions do not say
+        if fields.get("approvals"):  # rows may be lost that withdrew one
             self.readings.lapsed = event.number
             self.docket.endorsed.clear()
         self.accepted = event.number

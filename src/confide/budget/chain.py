@@ -78,8 +78,7 @@ class SignedHead:
     copy cannot forget that either; none in the line of another row.
 
     ``terms`` are unit, adjacency and measure of the lineage, of which ``spent`` is, and ``caps``
-    those that the row set beside them; an older copy may know others.  Lines of earlier versions
-    tell neither.
+    those that the row set beside them; an older copy may know others.
     """
 
     number: int

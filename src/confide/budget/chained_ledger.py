@@ -22,7 +22,7 @@ from confide.budget.desk import Desk
 from confide.budget.entry import COUNTS_FROM, FORWARD, OVER
 from confide.budget.file_caps import is_raised
 from confide.budget.held import Held, key_of
-from confide.budget.identity import Site
+from confide.budget.identity import SiteFolder
 from confide.budget.journal import Journal
 from confide.budget.ledger import (
     Caps,
@@ -79,7 +79,7 @@ class ChainedLedger(LedgerReading):
         signer: Signer,
         recompute: Callable[[str], Amount],
         clock: Clock | None = None,
-        site: Site | None = None,
+        site: SiteFolder | None = None,
     ) -> None:
         """Open the ledger, or make a new one, and check all of it.
 
@@ -356,10 +356,7 @@ class ChainedLedger(LedgerReading):
         self._move(number, kind="burned", incident=why)
 
     def _give_back(self, number: int, why: str) -> None:
-        """Give back a charge under which nothing was read; not one that lost rows may have read."""
-        if number < self._journal.book.accepted:  # its officer went on by an earlier version
-            self._move(number, kind="reading")  # and is burned when it is next looked at
-            return
+        """Give back a charge under which nothing was read."""
         self._move(number, kind="cancelled", reason=why)
         held = self._journal.held(number)
         self._count(held, sign=-1)

@@ -55,7 +55,7 @@ _DOMAIN = b"confide ledger checkpoint 1\n"  # such a signature is a signature of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Basis:
+class CheckpointBasis:
     """A checkpoint that is believed, from which a book is begun.
 
     Attributes:
@@ -77,9 +77,9 @@ class Basis:
         return _book_of(self.fields, self.archive) if self.number else Book()
 
 
-def nothing(read: Read) -> Basis:
+def nothing(read: Read) -> CheckpointBasis:
     """Return the basis before the first row."""
-    return Basis(number=0, hash="", rolled=NO_LINES, fields={}, archive=Archive(read))
+    return CheckpointBasis(number=0, hash="", rolled=NO_LINES, fields={}, archive=Archive(read))
 
 
 def rolled_over(before: str, *parts: bytes) -> str:
@@ -92,7 +92,7 @@ def rolled_over(before: str, *parts: bytes) -> str:
     return rolled
 
 
-def made(book: Book, *, after: Basis, beyond: int, signer: Signer) -> StoredCheckpoint:
+def made(book: Book, *, after: CheckpointBasis, beyond: int, signer: Signer) -> StoredCheckpoint:
     """Return the checkpoint of a book, signed.
 
     Args:
@@ -127,7 +127,7 @@ def signed_fields(stored: StoredCheckpoint, *, key: str) -> dict[str, Any] | Non
 
 def read_basis(
     rows: Sequence[StoredCheckpoint], *, fields: dict[str, Any], read: Read
-) -> Basis | None:
+) -> CheckpointBasis | None:
     """Return the basis whose signed header says ``fields``; None if the lines are others.
 
     Args:
@@ -142,7 +142,7 @@ def read_basis(
         return None
     for row in mine:
         archive.take_in(row.lines)
-    return Basis(
+    return CheckpointBasis(
         number=fields["number"],
         hash=fields["hash"],
         rolled=rolled,
@@ -151,11 +151,11 @@ def read_basis(
     )
 
 
-def grown(basis: Basis, stored: StoredCheckpoint) -> Basis:
+def grown(basis: CheckpointBasis, stored: StoredCheckpoint) -> CheckpointBasis:
     """Return the basis that a checkpoint on top of ``basis`` makes."""
     basis.archive.take_in(stored.lines)
     fields = json.loads(stored.header)
-    return Basis(
+    return CheckpointBasis(
         number=stored.number,
         hash=fields["hash"],
         rolled=fields["lines"],
@@ -165,8 +165,8 @@ def grown(basis: Basis, stored: StoredCheckpoint) -> Basis:
 
 
 def followed(
-    basis: Basis, newer: Sequence[StoredCheckpoint], *, trail: Mapping[int, str], key: str
-) -> Basis | None:
+    basis: CheckpointBasis, newer: Sequence[StoredCheckpoint], *, trail: Mapping[int, str], key: str
+) -> CheckpointBasis | None:
     """Return the basis that later checkpoints make; None if they are not of this ledger.
 
     Args:

@@ -44,13 +44,13 @@ class ConsentRows:
             case "consent-lists-lost":
                 self.lists.clear()
                 self.ended.append(number)
-            case _ if fields.get("consent") or fields.get("lost"):  # as earlier versions said it
+            case _ if fields.get("consent"):
                 self.ended.append(number)
             case _:
                 return
         self.changes.append(number)
         self.amid.update(under_way)
-        if tag := fields.get("list"):  # rows of earlier versions may not say
+        if tag := fields.get("list"):  # none where lists are lost
             self.lists.add(tag)
 
     def era(self, entry: int, opened: int) -> int:

@@ -20,7 +20,7 @@ from confide.budget.required_terms import require_policy_terms
 from confide.budget.workflow.acts import SIGNED, Officers, act_message, signatures
 from confide.budget.workflow.docket import submission_problem, withhold_message
 from confide.budget.workflow.rules import (
-    Claim,
+    PolicyClaim,
     Refused,
     decision_problem,
     may_withhold,
@@ -307,13 +307,13 @@ class Desk:
         with self._journal.transaction():
             return self._journal.book.readings.lapsed
 
-    def requester(self, lineage: str, *, claim: Claim, request_key: str) -> str:
+    def requester(self, lineage: str, *, claim: PolicyClaim, request_key: str) -> str:
         """Return for whom a plan is run; the claim's analyst where nobody else has approval."""
         with self._journal.transaction():
             now, book = self._journal.moment(), self._journal.book
             return requester(book, lineage, claim=claim, request_key=request_key, now=now)
 
-    def admission(self, lineage: str, *, claim: Claim) -> int | Refused:
+    def admission(self, lineage: str, *, claim: PolicyClaim) -> int | Refused:
         """Return the request that would admit a charge now, 0 where none is needed, or why not."""
         with self._journal.transaction():
             now = self._journal.moment()

@@ -10,12 +10,13 @@ each request's events cost, and checks the signature of the head.
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from confide.budget.amount import Amount
 from confide.budget.book import Book
 from confide.budget.chain import Chain, Event, SignedHead, canonical, head_of, is_signed
-from confide.budget.inspection import Inspection, check_charges, heads_of
+from confide.budget.inspection import Inspection, check_charges, unsigned_head
 from confide.errors import LedgerFrozenError, VerificationError
 
 _WENT_ON = "unfrozen"
@@ -74,7 +75,7 @@ def check_chain(
     except LedgerFrozenError as broken:
         raise VerificationError(str(broken)) from None
     book, head = found.book, chain.head
-    if head not in heads_of(book, key=head.key, signature=head.signature):
+    if head != replace(unsigned_head(book, key=head.key), signature=head.signature):
         raise VerificationError("The signed head is not of the last row.")
     if not is_signed(head, keys={head.key}):
         raise VerificationError("The head is not signed by the key that it names.")

@@ -28,7 +28,7 @@ _STOPS = (
 )
 
 
-class Site(Protocol):
+class SiteFolder(Protocol):
     """What the folder of a ledger knows of it, beside the ledger."""
 
     @property
@@ -79,7 +79,7 @@ class Identity:
             raise LedgerFrozenError(f"Row {fields['number']} gives the ledger another identity.")
         return replace(self, ledger=ledger or self.ledger, order_key=order_key or self.order_key)
 
-    def unsaid(self, site: Site | None) -> dict[str, str]:
+    def unsaid(self, site: SiteFolder | None) -> dict[str, str]:
         """Return what the next row is to say, because none has said it yet."""
         said = {}
         if not self.ledger:
@@ -89,7 +89,7 @@ class Identity:
             said["order-key"] = site.order_key
         return said
 
-    def damage(self, site: Site, *, rows: int) -> Iterator[str]:
+    def damage(self, site: SiteFolder, *, rows: int) -> Iterator[str]:
         """Yield why this is not the ledger of the folder; only a restore mends that."""
         if not rows and not site.fresh:
             named = f" ({site.ledger})" if site.ledger else ""
@@ -100,7 +100,7 @@ class Identity:
         if self.ledger and site.ledger not in {"", self.ledger}:
             yield (f"This is ledger {self.ledger}; the one of this folder is {site.ledger}.")
 
-    def differences(self, site: Site) -> Iterator[str]:
+    def differences(self, site: SiteFolder) -> Iterator[str]:
         """Yield what an officer may accept."""
         if self.order_key and not site.order_key:
             yield (
@@ -114,12 +114,12 @@ class Identity:
                 f"is here, growing releases end, and {_STOPS}"
             )
 
-    def against(self, site: Site, *, rows: int) -> Iterator[str]:
+    def against(self, site: SiteFolder, *, rows: int) -> Iterator[str]:
         """Yield everything that the folder knows against this ledger."""
         yield from self.damage(site, rows=rows)
         yield from self.differences(site)
 
-    def accepted(self, site: Site | None) -> dict[str, str]:
+    def accepted(self, site: SiteFolder | None) -> dict[str, str]:
         """Return what a row by which an officer goes on is to say of the hash key."""
         if site is None:
             return {}

@@ -201,29 +201,10 @@ def unsigned_head(book: Book, *, key: str) -> SignedHead:
     )
 
 
-def heads_of(book: Book, *, key: str, signature: str) -> tuple[SignedHead, ...]:
-    """Return the head of ``book`` as it is written now, and as earlier versions wrote it.
-
-    They told no terms, named no officers and no policy, and the first one every counter of the
-    lineage that a row touched.
-    """
-    head = replace(unsigned_head(book, key=key), signature=signature)
-    untold = replace(head, terms=(), caps=None)
-    earlier = replace(untold, officers=(), adopted=None)
-    return (
-        head,
-        untold,
-        replace(untold, adopted=None),
-        earlier,
-        replace(earlier, spent=book.spent(book.lineage)),
-    )
-
-
 def current_head(store: Store, book: Book, *, key: str) -> SignedHead:
     """Return the head of ``book`` with the signature that the store holds."""
     held = store.head()
-    heads = heads_of(book, key=key, signature="" if held is None else held[2])
-    return next((head for head in heads if is_signed(head, keys={key})), heads[0])
+    return replace(unsigned_head(book, key=key), signature="" if held is None else held[2])
 
 
 def is_head_signed(store: Store, book: Book, *, public_key: str) -> bool:

@@ -25,7 +25,7 @@ from confide.budget.chain import Event, SignedHead, Signer, canonical, row_hash,
 from confide.budget.entry import follows_reading
 from confide.budget.head_check import HeadCheck
 from confide.budget.held import Held
-from confide.budget.identity import Site
+from confide.budget.identity import SiteFolder
 from confide.budget.inspection import (
     Inspection,
     current_head,
@@ -71,7 +71,7 @@ class Journal:
         signer: Signer,
         recompute: Callable[[str], Amount],
         clock: Clock,
-        site: Site | None = None,
+        site: SiteFolder | None = None,
     ) -> None:
         """Migrate the store and inspect all of it; see :class:`ChainedLedger`."""
         self.signer, self._recompute, self._clock = signer, recompute, clock

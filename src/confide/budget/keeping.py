@@ -8,7 +8,7 @@ import contextlib
 from confide.budget import checkpoint
 from confide.budget.book import Book
 from confide.budget.chain import Signer
-from confide.budget.checkpoint import Basis
+from confide.budget.checkpoint import CheckpointBasis
 from confide.budget.checkpoint_audit import CheckpointAudit
 from confide.budget.store import Store, StoredCheckpoint
 from confide.errors import ConfideError
@@ -24,10 +24,10 @@ class Keeper:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.basis: Basis = checkpoint.nothing(store.events)
+        self.basis: CheckpointBasis = checkpoint.nothing(store.events)
         self.beyond = 0
 
-    def begin(self, basis: Basis) -> None:
+    def begin(self, basis: CheckpointBasis) -> None:
         """Go on from a checkpoint that was believed when the ledger was opened."""
         self.basis, self.beyond = basis, basis.fields["beyond"]
 

@@ -1,8 +1,7 @@
 """Lineages that only lost rows knew: what these charged counts once they are registered again.
 
 The lines of lost rows say what was spent, under which terms, and which policy held; nothing is open
-until somebody registers it.  Lines of earlier versions do not tell terms: then it has those that it
-is registered with.
+until somebody registers it.
 
 *Privacy:* a name that is registered anew after a loss begins where the lost rows left it.  Signed
 or not, what a line says was spent counts; of a policy only lines by a key of this ledger speak.
@@ -110,20 +109,19 @@ def go_on_without(
         accounts: Of lineages that the ledger knows.
         lost: Of those that it does not; changed.
     """
-    for lineage, said in fields.get("terms", {}).items():  # rows of earlier versions do not say
+    for lineage, said in fields.get("terms", {}).items():
         told = told_of(said)
         if lineage in accounts:
             go_on_with(accounts[lineage], told)
         else:
             known = lost.get(lineage, UNKNOWN)
             lost[lineage] = replace(known, told=known.told.followed_by(told))
-    anyone = fields.get("anyone")  # nor this
     for lineage, raised in fields["raised"].items():
-        more = None if anyone is None else anyone.get(lineage, {})
+        more = fields["anyone"].get(lineage, {})
         if lineage in accounts:
             accounts[lineage].take_lost(raised, anyone=more)
         elif raised or more:
-            lost[lineage] = lost.get(lineage, UNKNOWN).raised_by(raised, more or {})
+            lost[lineage] = lost.get(lineage, UNKNOWN).raised_by(raised, more)
     for lineage, held in fields.get("awaited", {}).items():
         versions = [(int(each["version"]), str(each["sha256"])) for each in held]
         officers, account = fields.get(NAMED, ()), accounts.get(lineage)

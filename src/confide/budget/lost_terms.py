@@ -102,7 +102,7 @@ def told_terms(heads: Sequence[SignedHead], *, keys: Sequence[Collection[str]]) 
     found: dict[str, Told] = {}
     for head, ours in reversed([*zip(heads, keys, strict=True)]):
         if not head.terms:
-            continue  # of an earlier version, or of no lineage
+            continue  # of no lineage
         told = found.get(head.lineage, NOTHING_TOLD)
         if any(head.spent.values()):
             told = replace(told, charged=tuple(sorted({*told.charged, head.terms})))
@@ -145,15 +145,12 @@ def changed_terms(
         heads: Those lines.
         accounts: Of lineages that the ledger knows.
     """
-    untold = {head.lineage for head in heads if head.kind == REGISTERED and not head.terms}
     for lineage in sorted({head.lineage for head in heads} - {""}):
         account, said = accounts.get(lineage), told.get(lineage, NOTHING_TOLD)
         if account is None:
             goes_on, text = said.newest, _registered_again(lineage, said)
         elif is_fixed(account) or said.newest in {(), account.terms.names}:
             goes_on, text = account.terms.names, ""
-            if lineage in untold and not said.newest and not is_fixed(account):
-                text = _not_told(lineage, goes_on)
         else:
             goes_on, text = said.newest, _changed(lineage, said.newest)
         if text:
@@ -174,14 +171,6 @@ def _registered_again(lineage: str, told: Told) -> str:
 
 def _changed(lineage: str, names: Names) -> str:
     return f"Lost rows gave lineage {lineage!r} other terms: it goes on under {_text(names)}."
-
-
-def _not_told(lineage: str, present: Names) -> str:
-    return (
-        f"A lost row gave lineage {lineage!r} terms, and its line of the anchor, by an earlier "
-        f"version, does not tell which: what lost rows charged counts under {_text(present)}. If "
-        "they were others, do not go on: restore a backup that knows them."
-    )
 
 
 def _disputed(lineage: str, others: Sequence[Names]) -> str:

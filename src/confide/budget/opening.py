@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from confide.budget.amount import Amount
 from confide.budget.anchor import Anchor
 from confide.budget.chain import SignedHead, is_signed
-from confide.budget.checkpoint import Basis, read_basis, signed_fields
+from confide.budget.checkpoint import CheckpointBasis, read_basis, signed_fields
 from confide.budget.inspection import Inspection, check_charges, is_head_signed, unsigned_head
 from confide.budget.store import Store
 from confide.errors import LedgerFrozenError
@@ -22,7 +22,7 @@ from confide.errors import LedgerFrozenError
 
 def look(
     store: Store, *, anchor: Anchor, public_key: str, recompute: Callable[[str], Amount]
-) -> tuple[Inspection, Basis] | None:
+) -> tuple[Inspection, CheckpointBasis] | None:
     """Return what a quick look shows, and from where it began; None if the ledger is to be read.
 
     The caller holds the write lock.  What is returned has no findings.
@@ -48,7 +48,7 @@ def look(
 
 def _believed(
     store: Store, *, anchor: Anchor, public_key: str
-) -> tuple[tuple[SignedHead, ...], Basis | None]:
+) -> tuple[tuple[SignedHead, ...], CheckpointBasis | None]:
     """Return the newest checkpoint that the anchor knows of, and the anchor from there on."""
     rows, anchored = store.checkpoints(), anchor.last_number()
     for row in reversed(rows):

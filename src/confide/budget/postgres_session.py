@@ -31,7 +31,7 @@ _REQUIRED = {"fsync": "on", "full_page_writes": "on", "server_encoding": "UTF8"}
 _HINT = "Check that the server runs, the url in dataset.yaml, and PGPASSWORD or ~/.pgpass."
 
 
-def open_session(url: str, *, schema: str) -> "Session":
+def open_session(url: str, *, schema: str) -> "PostgresSession":
     """Connect, with ``schema`` alone to be searched.
 
     Raises:
@@ -54,7 +54,7 @@ def open_session(url: str, *, schema: str) -> "Session":
     except psycopg.Error as error:
         raise LedgerUnreachableError(_told(error), hint=_HINT) from None
     try:
-        session = Session(connection)
+        session = PostgresSession(connection)
         session.prepare(schema=schema)
     except BaseException:
         connection.close()
@@ -62,7 +62,7 @@ def open_session(url: str, *, schema: str) -> "Session":
     return session
 
 
-class Session:
+class PostgresSession:
     """One connection, and which errors mean what."""
 
     def __init__(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> None:

@@ -34,7 +34,7 @@ from confide.budget.book import Book
 from confide.budget.chain import Event
 from confide.budget.lease import Door
 from confide.budget.ledger import Entry
-from confide.budget.postgres_session import Session, open_session
+from confide.budget.postgres_session import PostgresSession, open_session
 from confide.budget.postgres_tables import expected_tables, tables_of
 from confide.budget.store import (
     StoredCheckpoint,
@@ -90,7 +90,7 @@ class PostgresStore:
         """
         self.schema, self._process = schema, os.getpid()
         self.owner = uuid.uuid4().hex
-        self._session: Session = open_session(url, schema=schema)
+        self._session: PostgresSession = open_session(url, schema=schema)
         self.refusals, self.failures = self._session.refusals, self._session.failures
         try:
             self._door = Door(folder)
@@ -213,7 +213,7 @@ class PostgresStore:
         self._run("INSERT INTO checkpoint VALUES (%s, %s, %s, %s)", row)
 
     def _may_keep_checkpoints(self) -> bool:
-        """Return whether this role was given the rights; not by grants of an earlier version."""
+        """Return whether this role was given the rights to it, which no release needs."""
         needed = ("SELECT", "INSERT", "UPDATE", "DELETE")
         query = "SELECT has_table_privilege('checkpoint', %s)"
         return all(self._run(query, (right,)) == [(True,)] for right in needed)

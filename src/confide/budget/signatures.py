@@ -75,7 +75,7 @@ def at_once(one: Signature) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class OwnKey:
     """The site's key, by which its own signatures are checked faster than by the public half.
 
     Attributes:
@@ -114,7 +114,7 @@ class Gathered:
             held: So many come first whose messages are in memory anyway; they may all wait.
         """
         self._held, self._here = held // CHUNK, 0
-        self._site = Site() if signer is None else site_of(signer)
+        self._site = OwnKey() if signer is None else site_of(signer)
         self._most = workers_here() if workers is None else workers
         self._chunks: list[_Chunk] = []
         self._waiting: deque[_Chunk] = deque()
@@ -192,7 +192,7 @@ class Gathered:
 class _Worker:
     """One process, and the thread that hands it chunks and takes its answers."""
 
-    def __init__(self, waiting: deque[_Chunk], *, site: Site) -> None:
+    def __init__(self, waiting: deque[_Chunk], *, site: OwnKey) -> None:
         self._waiting = waiting
         self._site = site
         self._more = threading.Event()
@@ -284,7 +284,7 @@ def workers_here() -> int:
     return min(_MOST, count - 1)
 
 
-def question(held: Iterable[Signature], *, site: Site) -> bytes:
+def question(held: Iterable[Signature], *, site: OwnKey) -> bytes:
     """Return what a worker is asked."""
     return marshal.dumps((site.secret, [one[:3] for one in held]))
 
@@ -299,19 +299,19 @@ def answered(asked: bytes) -> bytes:
     )
 
 
-def site_of(signer: Signer) -> Site:
+def site_of(signer: Signer) -> OwnKey:
     """Return the key of a site, to check its signatures with."""
     name = signer.public_key.hex()
-    return Site(name=name, secret=signer.secret(), sign=signer.sign)
+    return OwnKey(name=name, secret=signer.secret(), sign=signer.sign)
 
 
-def _site_again(secret: bytes) -> Site:
+def _site_again(secret: bytes) -> OwnKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     if not secret:
-        return Site()
+        return OwnKey()
     key = Ed25519PrivateKey.from_private_bytes(secret)
-    return Site(name=key.public_key().public_bytes_raw().hex(), secret=secret, sign=key.sign)
+    return OwnKey(name=key.public_key().public_bytes_raw().hex(), secret=secret, sign=key.sign)
 
 
 def write_frame(file: IO[bytes], text: bytes) -> None:

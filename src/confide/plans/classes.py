@@ -20,18 +20,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[np.float64]
+from confide.arrays import Floats
 
 _POINTS, _GENERATOR = 1021, 76
 
 
 @functools.cache
-def basis(classes: int) -> Array:
+def basis(classes: int) -> Floats:
     """Return orthonormal vectors that are orthogonal to 1; shape (K, K − 1) (Helmert's).
 
     Example:
@@ -46,12 +44,12 @@ def basis(classes: int) -> Array:
 
 
 @functools.cache
-def spread_out(classes: int, size: int) -> Array:
+def spread_out(classes: int, size: int) -> Floats:
     """Return what takes φ to θ by class and then term; shape (K·d, (K − 1)·d), orthonormal."""
     return against(basis(classes), size=size)
 
 
-def against(rows: Array, *, size: int) -> Array:
+def against(rows: Floats, *, size: int) -> Floats:
     """Return what takes φ to combinations of classes; shape (rows·d, (K − 1)·d).
 
     Args:
@@ -74,7 +72,7 @@ def pairs(classes: int) -> list[tuple[int, int]]:
     return list(itertools.combinations(range(classes), 2))
 
 
-def joined(stack: Array, *, classes: int) -> Array:
+def joined(stack: Floats, *, classes: int) -> Floats:
     """Return Σ_{a<b} (e_a − e_b)(e_a − e_b)ᵀ ⊗ P_ab in the coordinates φ.
 
     Args:
@@ -99,11 +97,11 @@ class GaussianShares:
         shares: Shape (points, K).
     """
 
-    along: Array
-    points: Array
-    shares: Array
+    along: Floats
+    points: Floats
+    shares: Floats
 
-    def curvature(self) -> Array:
+    def curvature(self) -> Floats:
         """Return E[p_a·p_b·zzᵀ] for each pair of classes; shape (pairs, d, d)."""
         size = len(self.along) + 1
         found = np.zeros((len(pairs(self.shares.shape[1])), size, size))
@@ -118,7 +116,7 @@ class GaussianShares:
         return found + 1e-9 * np.eye(size)
 
 
-def gaussian_shares(theta: Array) -> GaussianShares:
+def gaussian_shares(theta: Floats) -> GaussianShares:
     """Return the shares that a model gives to Gaussian terms.
 
     Args:
@@ -135,7 +133,7 @@ def gaussian_shares(theta: Array) -> GaussianShares:
 
 
 @functools.cache
-def _lattice(dimensions: int) -> Array:
+def _lattice(dimensions: int) -> Floats:
     """Return normal points with mean 0 and covariance I; shape (points, dimensions)."""
     steps = [pow(_GENERATOR, k, _POINTS) for k in range(dimensions)]
     even = (np.outer(np.arange(_POINTS), steps) % _POINTS + 0.5) / _POINTS
@@ -146,13 +144,13 @@ def _lattice(dimensions: int) -> Array:
     return np.asarray(np.linalg.solve(root, found.T).T)
 
 
-def by_class(phi: Array, *, classes: int) -> Array:
+def by_class(phi: Floats, *, classes: int) -> Floats:
     """Return the coefficients of each class, which add up to 0; shape (K, d)."""
     whole = spread_out(classes, len(phi) // (classes - 1)) @ phi
     return np.asarray(whole.reshape(classes, -1))
 
 
-def share_edges(theta: Array, *, percents: Sequence[int]) -> Array:
+def share_edges(theta: Floats, *, percents: Sequence[int]) -> Floats:
     """Return each class's shares below which some percents of Gaussian terms are.
 
     Shape (K, percents).
@@ -161,7 +159,7 @@ def share_edges(theta: Array, *, percents: Sequence[int]) -> Array:
     return np.asarray(np.quantile(shares, np.array(percents) / 100, axis=0).T)
 
 
-def share_log_odds(theta: Array, *, places: Array) -> Array:
+def share_log_odds(theta: Floats, *, places: Floats) -> Floats:
     """Return log odds of each class against the rest below which shares of Gaussian terms are.
 
     Args:

@@ -6,12 +6,13 @@ The gate asks, adds noise and asks again; whoever has the noisy answers repeats 
 *Steps.*  Terms are whitened, z = (1, (x − m)W) with the noisy mean m and covariance, eigenvalues no
 smaller than their noise.  From θ = 0, each round takes Newton's step θ + H⁻¹g: in the early rounds
 with the curvature H that z would have if it were Gaussian, in the late ones with the measured one,
-drawn to the other by the part of their distance that is noise.  What the steps of either half lead
-to is averaged.  Where the outcome is rare a logistic step begins at the intercept that the gradient
-says (:func:`.rare_start`).  Counts and hazards start from their marginal rates, which noisy totals
-say, and their curvature before it is measured is that of Gaussian terms with as many events.  The
-place from which the next gradient is taken, and in the end the model that predicts, is drawn to 0
-by the share of its size that is error (empirical Bayes) [EM73].
+drawn to the other by the part of their distance that is noise.  What early steps lead to is
+averaged; late gradients are read together (:mod:`.late_rounds`).  Where the outcome is rare a
+logistic step begins at the intercept that the gradient says (:func:`.rare_start`).  Counts and
+hazards start from their marginal rates, which noisy totals say, and their curvature before it is
+measured is that of Gaussian terms with as many events.  The place from which the next gradient is
+taken, and in the end the model that predicts, is drawn to 0 by the share of its size that is error
+(empirical Bayes) [EM73].
 
 References:
     [EM73] Efron, Morris. Stein's estimation rule and its competitors. JASA 68(341), 1973.
@@ -31,20 +32,21 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.plans.classes import by_class, share_edges
 from confide.plans.link import FARTHEST, STEPS
 from confide.plans.marginal import FEWEST, NODES, WEIGHTS, rare_start, started
-from confide.plans.newton import COEFFICIENT, Curvature, Steps, on_grid, symmetric
+from confide.plans.newton import COEFFICIENT, Curvature, Steps, anchored, on_grid, symmetric
 from confide.plans.one_shot import discriminant
 from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import Scale, scale_of
 from confide.tables.descent_terms import RESIDUAL, SCORE_CUTS, UNIT, Family
 from confide.tables.schema import Dataset
 
-Array: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = tuple[tuple[int, ...], ...]
 
 LARGEST_ENTRY = 2**10
+_TURNS, _TURNS_OF_POWERS = 0.5, 1.0  # of curvature, usually, per unit of z
 _FEWEST = 10  # a fit needs this many standard deviations of noise in its number of rows
 
 
@@ -119,7 +121,7 @@ class Whitened:
     rows: float
     usable: bool
     matrix: NDArray[np.int64]
-    drowned: Array
+    drowned: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,10 +136,10 @@ class Evidence:
         events_noise: Standard deviation of each.
     """
 
-    asked: Array
-    gradients: Array
-    measured: Array
-    events: Array
+    asked: Floats
+    gradients: Floats
+    measured: Floats
+    events: Floats
     events_noise: float
 
 
@@ -152,7 +154,9 @@ class Walk:
         estimate: Mean of the late estimates, not drawn to 0.
         curvature: H, known from the late rounds on.
         spread: J.
-        noise: Standard deviation of a coordinate of the mean of the late gradients.
+        left: What late gradients, read together, say at the estimate; 0 unless steps were limited.
+        error: Covariance of it.
+        noise: Standard deviation of a coordinate of it, on average.
         each: That of one of them.
         last: Length of the last step.
         blurred: That of an entry of the curvature.
@@ -160,10 +164,12 @@ class Walk:
     """
 
     whitened: Whitened
-    theta: Array
-    estimate: Array
-    curvature: Array
-    spread: Array
+    theta: Floats
+    estimate: Floats
+    curvature: Floats
+    spread: Floats
+    left: Floats
+    error: Floats
     noise: float
     each: float
     last: float
@@ -223,12 +229,12 @@ def walk(
     late = rest[: (scale.rounds - scale.early) * scale.gradient]
     weight = weight_of(scale, power=1)
 
-    def model(theta: Array) -> Array:
+    def model(theta: Floats) -> Floats:
         return weight * begun.curvature(theta)
 
     steps = Steps(aggregate, scale=scale, sigma=sigma)
 
-    def begin(at: Array, gradient: Array) -> tuple[Array, Array]:
+    def begin(at: Floats, gradient: Floats) -> tuple[Floats, Floats]:
         if aggregate.family is not Family.LOGISTIC:
             return at, gradient
         return rare_start(at, gradient, rows=weight * found.rows, least=FEWEST * steps.each)
@@ -248,20 +254,21 @@ def walk(
     )
     if len(measured):
         both = both.pooled(measured, aggregate=aggregate, scale=scale)
-    level = _sizes(guessed)
+    known = anchored(
+        both, place=theta, intercepts=steps.intercepts if begun.powers else 0, model=model
+    )
     steps = Steps(aggregate, scale=scale, sigma=sigma, first=scale.early)
-
-    def known(at: Array) -> Array:
-        return both.of_curve(_sizes(model(at)) / level)
-
-    theta = steps.follow(late, start=theta, curve=known)
-    ratio = _sizes(model(theta)) / level
+    usual = _TURNS_OF_POWERS if begun.powers else _TURNS
+    theta = steps.read(late, start=theta, curve=known.curvature, usual=usual)
+    told = steps.reading
     return Walk(
         whitened=found,
         theta=theta,
         estimate=steps.mean,
-        curvature=both.of_curve(ratio),
-        spread=both.of_spread(ratio),
+        curvature=known.curvature(theta) if told is None else told.curvature,
+        spread=known.spread_at(steps.mean),
+        left=np.zeros(scale.size) if told is None else told.gradient,
+        error=steps.noise**2 * np.eye(scale.size) if told is None else told.error,
         noise=steps.noise,
         each=steps.each,
         last=steps.last,
@@ -273,7 +280,7 @@ def walk(
 
 
 def _evidence(
-    aggregate: DescentAggregate, taken: Array, *, asked: list[Array], scale: Scale, noise: float
+    aggregate: DescentAggregate, taken: Floats, *, asked: list[Floats], scale: Scale, noise: float
 ) -> Evidence | None:
     """Return what the late rounds answered, once they all have.
 
@@ -303,7 +310,7 @@ def _evidence(
     )
 
 
-def _looked(taken: Array, *, scale: Scale, sigma: float) -> Walk:
+def _looked(taken: Floats, *, scale: Scale, sigma: float) -> Walk:
     """Return what one look says: a place that predicts, and no law of its error."""
     moments, crossed = np.split(taken[: scale.opening], [scale.entries])
     found = _whitened(moments, scale=scale, sigma=sigma)
@@ -319,16 +326,13 @@ def _looked(taken: Array, *, scale: Scale, sigma: float) -> Walk:
         estimate=theta,
         curvature=unknown,
         spread=unknown,
+        left=np.zeros(scale.terms),
+        error=unknown,
         noise=math.inf,
         each=math.inf,
         last=0.0,
         blurred=math.inf,
     )
-
-
-def _sizes(stack: Array) -> Array:
-    """Return the trace of each matrix."""
-    return np.asarray(np.trace(stack, axis1=1, axis2=2))
 
 
 def weight_of(scale: Scale, *, power: int) -> float:
@@ -342,7 +346,7 @@ def weight_of(scale: Scale, *, power: int) -> float:
     return float((WEIGHTS @ (weight * squared)) / (WEIGHTS @ squared))
 
 
-def _score_edges(aggregate: DescentAggregate, theta: Array) -> tuple[int, ...]:
+def _score_edges(aggregate: DescentAggregate, theta: Floats) -> tuple[int, ...]:
     """Return the edges of the bins of scores; hazards are ranked by their slopes alone."""
     if aggregate.family is Family.MULTINOMIAL:
         whole = by_class(theta, classes=aggregate.classes)
@@ -353,7 +357,7 @@ def _score_edges(aggregate: DescentAggregate, theta: Array) -> tuple[int, ...]:
     return score_edges(theta)
 
 
-def score_edges(theta: Array) -> tuple[int, ...]:
+def score_edges(theta: Floats) -> tuple[int, ...]:
     """Return the edges of the bins of θᵀz that Gaussian terms would have, as steps of a grid."""
     length = float(np.linalg.norm(theta[1:]))
     normal = NormalDist()
@@ -361,7 +365,7 @@ def score_edges(theta: Array) -> tuple[int, ...]:
     return tuple(math.floor((float(theta[0]) + length * cut + FARTHEST) * STEPS) for cut in cuts)
 
 
-def _whitened(entries: Array, *, scale: Scale, sigma: float) -> Whitened:
+def _whitened(entries: Floats, *, scale: Scale, sigma: float) -> Whitened:
     unit = scale.moments * UNIT**2
     noise = sigma / unit
     moments = symmetric(entries / unit, size=scale.terms)

@@ -39,8 +39,9 @@ from typing import TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.plans.classes import by_class, pairs, spread_out
-from confide.plans.descent import Array, Walk
+from confide.plans.descent import Walk
 from confide.plans.link import mean, variance
 from confide.tables.descent import DescentAggregate
 from confide.tables.descent_terms import UNIT, Family, terms
@@ -73,7 +74,7 @@ class Believed:
     few: Flags
     scarce: Flags
     short: Flags
-    added: Array
+    added: Floats
 
     def against_first(self) -> "Believed":
         """Return what is told of each compared with the first; the first stays."""
@@ -125,13 +126,13 @@ class _Levels:
     """
 
     terms: list[int]
-    along: Array
-    share: Array
-    weight: Array
-    curved: Array
+    along: Floats
+    share: Floats
+    weight: Floats
+    curved: Floats
 
     @property
-    def row(self) -> Array:
+    def row(self) -> Floats:
         """Mean z of each category; shape (L, d)."""
         return self.along / self.share[:, None]
 
@@ -222,10 +223,10 @@ class _Events:
         gradient: Standard deviation of the mean gradient's noise.
     """
 
-    found: Array
-    noise: Array
-    used: Array
-    gradient: Array
+    found: Floats
+    noise: Floats
+    used: Floats
+    gradient: Floats
 
 
 def _judged(of: _Events, *, one: float) -> Believed:
@@ -260,13 +261,13 @@ class _Measured:
         whole: The curvature of the fit over all rows.
     """
 
-    measured: Array
-    noise: Array
-    gradients: Array
-    gradient_noise: Array
-    shares: Array
-    slope: Array
-    used: Array
+    measured: Floats
+    noise: Floats
+    gradients: Floats
+    gradient_noise: Floats
+    shares: Floats
+    slope: Floats
+    used: Floats
     whole: float
 
 
@@ -288,7 +289,7 @@ def _told(levels: _Levels, of: _Measured, *, one: float) -> Believed:
     return _judged(events, one=one)
 
 
-def _noise(walked: Walk, levels: _Levels) -> Array:
+def _noise(walked: Walk, levels: _Levels) -> Floats:
     """Return the standard deviation of aᵀHa: an entry off the diagonal counts twice."""
     squared = (levels.along**2).sum(axis=1)
     return np.asarray(walked.blurred * np.sqrt(2 * squared**2 - (levels.along**4).sum(axis=1)))
@@ -357,13 +358,13 @@ def _nothing_told(size: int) -> Believed:
     return Believed(few=nothing, scarce=nothing.copy(), short=nothing.copy(), added=np.zeros(size))
 
 
-def _shares(at: Array, levels: _Levels, *, classes: int) -> Array:
+def _shares(at: Floats, levels: _Levels, *, classes: int) -> Floats:
     """Return the share of each class in each category; shape (L, K)."""
     eta = levels.row @ by_class(at, classes=classes).T
     powers = np.exp(eta - eta.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def _along(rows: Array, matrix: Array) -> Array:
+def _along(rows: Floats, matrix: Floats) -> Floats:
     """Return aᵀMa of each row a."""
     return np.asarray(np.einsum("ki,ij,kj->k", rows, matrix, rows), dtype=np.float64)

@@ -11,14 +11,13 @@ References:
 
 import functools
 import math
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.tables.descent_terms import RESIDUAL, ROOT, Family
-
-Array: TypeAlias = NDArray[np.float64]
 
 STEPS = 2**10
 """Steps of the grid per unit of η."""
@@ -28,7 +27,7 @@ POWER = 2**30
 """One, in powers that shares of classes are made of."""
 
 
-def mean(family: Family, eta: Array) -> Array:
+def mean(family: Family, eta: Floats) -> Floats:
     """Return μ(η): in [0, 1], or a cumulative hazard, which follow-up stops at 1.
 
     Of a class, η is its log odds against the rest.
@@ -49,7 +48,7 @@ def mean(family: Family, eta: Array) -> Array:
             assert_never(family)
 
 
-def variance(family: Family, eta: Array) -> Array:
+def variance(family: Family, eta: Floats) -> Floats:
     """Return v(η), which is also the slope of the mean; in [0, V]."""
     match family:
         case Family.LOGISTIC | Family.MULTINOMIAL:
@@ -82,7 +81,7 @@ def power_table() -> NDArray[np.int64]:
     return np.asarray(np.rint(powers * POWER), dtype=np.int64)
 
 
-def _middles() -> Array:
+def _middles() -> Floats:
     return (np.arange(SIZE) + 0.5) / STEPS - FARTHEST
 
 

@@ -11,17 +11,15 @@ References:
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.plans.classes import basis, by_class, gaussian_shares, joined
 from confide.plans.link import mean, variance
 from confide.tables.descent import DescentAggregate
 from confide.tables.descent_terms import Family
-
-Array: TypeAlias = NDArray[np.float64]
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -41,14 +39,17 @@ class Start:
         curvature: Σ v·zzᵀ over all rows as a function of θ, if terms were Gaussian; shape (pairs,
             d, d), of which there is one unless there are classes.
         joined: What makes a matrix of the coefficients from such matrices of the terms.
+        powers: Whether means are powers of η; then that curvature is of a number of events,
+            whatever the intercepts.
     """
 
-    intercepts: Array
-    curvature: Callable[[Array], Array]
-    joined: Callable[[Array], Array]
+    intercepts: Floats
+    curvature: Callable[[Floats], Floats]
+    joined: Callable[[Floats], Floats]
+    powers: bool = False
 
 
-def _by_interval(whole: Array, *, shares: Array) -> Array:
+def _by_interval(whole: Floats, *, shares: Floats) -> Floats:
     """Return a matrix of the coefficients from that of the terms.
 
     Who is at risk is alike in all intervals, but for their number: the row of the intercept is
@@ -67,7 +68,7 @@ def _by_interval(whole: Array, *, shares: Array) -> Array:
     return found
 
 
-def started(aggregate: DescentAggregate, totals: Array, *, rows: float, noise: float) -> Start:
+def started(aggregate: DescentAggregate, totals: Floats, *, rows: float, noise: float) -> Start:
     """Return where to start.
 
     Args:
@@ -95,7 +96,7 @@ def started(aggregate: DescentAggregate, totals: Array, *, rows: float, noise: f
         case _:
             assert_never(aggregate.family)
 
-    def curvature(theta: Array) -> Array:
+    def curvature(theta: Floats) -> Floats:
         return _of_events(theta[len(masses) :], events=float(masses.sum()), each=each)[None]
 
     shares = masses / masses.sum()
@@ -103,14 +104,15 @@ def started(aggregate: DescentAggregate, totals: Array, *, rows: float, noise: f
         intercepts=np.log(rate),
         curvature=curvature,
         joined=lambda stack: _by_interval(stack[0], shares=shares),
+        powers=True,
     )
 
 
-def _of_classes(totals: Array, *, rows: float, least: float) -> Start:
+def _of_classes(totals: Floats, *, rows: float, least: float) -> Start:
     """Return the start at the logarithms of the noisy numbers of patients by class."""
     classes = len(totals)
 
-    def curvature(theta: Array) -> Array:
+    def curvature(theta: Floats) -> Floats:
         return rows * gaussian_shares(by_class(theta, classes=classes)).curvature()
 
     return Start(
@@ -121,8 +123,8 @@ def _of_classes(totals: Array, *, rows: float, least: float) -> Start:
 
 
 def _events(
-    aggregate: DescentAggregate, totals: Array, *, rows: float, noise: float
-) -> tuple[Array, Array]:
+    aggregate: DescentAggregate, totals: Floats, *, rows: float, noise: float
+) -> tuple[Floats, Floats]:
     """Return events, and time spent in units of the whole follow-up, of each interval.
 
     Those who leave in an interval spend half of it.  Numbers of events are drawn to an even rate by
@@ -141,7 +143,7 @@ def _events(
     return np.maximum(even + share * apart, _LEAST * even), spent
 
 
-def _of_events(slopes: Array, *, events: float, each: float) -> Array:
+def _of_events(slopes: Floats, *, events: float, each: float) -> Floats:
     """Return Σ v·zzᵀ of Gaussian terms for a number of events, ``each`` of a row."""
     length = float(np.linalg.norm(slopes))
     along = slopes / length if length > 1e-12 else np.zeros_like(slopes)
@@ -154,7 +156,7 @@ def _of_events(slopes: Array, *, events: float, each: float) -> Array:
     return np.asarray(events * curve)
 
 
-def gaussian_curvature(family: Family, theta: Array) -> Array:
+def gaussian_curvature(family: Family, theta: Floats) -> Floats:
     """Return E[v(θᵀz)·zzᵀ] for z = (1, w) with standard normal w; shape (d, d).
 
     Along θ's slopes it is a one-dimensional integral, across them a multiple of I.
@@ -174,7 +176,9 @@ def gaussian_curvature(family: Family, theta: Array) -> Array:
     return np.asarray(curve + 1e-9 * np.eye(len(theta)))
 
 
-def rare_start(theta: Array, gradient: Array, *, rows: float, least: float) -> tuple[Array, Array]:
+def rare_start(
+    theta: Floats, gradient: Floats, *, rows: float, least: float
+) -> tuple[Floats, Floats]:
     """Return where a logistic step should begin, and the gradient there, if terms were Gaussian.
 
     Newton's step towards a rare outcome is short: from 1/2 it takes the log odds to −2, and from
@@ -209,7 +213,7 @@ def rare_start(theta: Array, gradient: Array, *, rows: float, least: float) -> t
     return begun, gradient - rows * (_mean_gradient(begun) - gradient_here)
 
 
-def _mean_gradient(theta: Array) -> Array:
+def _mean_gradient(theta: Floats) -> Floats:
     """Return E[μ(θᵀz)·z] for z = (1, w) with standard normal w; shape (d,)."""
     length = float(np.linalg.norm(theta[1:]))
     risk = mean(Family.LOGISTIC, theta[0] + length * NODES) * WEIGHTS

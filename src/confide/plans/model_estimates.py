@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.intervals import Component, quantile, variance
-from confide.plans.model_fit import DROWNED, Fit
+from confide.plans.model_fit import DROWNED, ModelFit
 from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import Scale
 from confide.tables.descent_terms import RESIDUAL, UNIT, Term
@@ -36,7 +36,7 @@ class Published:
 
     def of_term(
         self,
-        found: Fit,
+        found: ModelFit,
         place: int,
         *,
         key: tuple[str, ...],
@@ -88,7 +88,7 @@ class Published:
         return [ratio, log_ratio, predicting]
 
     def predicting(
-        self, found: Fit, place: int, *, key: tuple[str, ...], step: tuple[float, str]
+        self, found: ModelFit, place: int, *, key: tuple[str, ...], step: tuple[float, str]
     ) -> Estimate:
         """Return the coefficient of one term to predict with."""
         size, unit = step
@@ -106,7 +106,9 @@ class Published:
             flags=(TOO_FEW,) if not found.usable else (STOPPED,) if found.stopped else (),
         )
 
-    def weighed(self, found: Fit, *, width: float, key: tuple[str, ...] = ("all",)) -> Estimate:
+    def weighed(
+        self, found: ModelFit, *, width: float, key: tuple[str, ...] = ("all",)
+    ) -> Estimate:
         """Return the noisy sum of the weights, at most 1 a patient, ∓ ``width``.
 
         It is no number of rows: unusual covariates weigh less.
@@ -126,7 +128,7 @@ class Published:
         )
 
 
-def _reasons(found: Fit, place: int) -> tuple[str, ...]:
+def _reasons(found: ModelFit, place: int) -> tuple[str, ...]:
     """Return why a coefficient has no interval; of a drowned one the value is still shown."""
     if not found.usable:
         return (TOO_FEW,)

@@ -1,9 +1,12 @@
 """A model at the end of its rounds: coefficients, the law of their error, and a model to predict.
 
 *Law.*  Near the solution θ* of Σ w·r·z = 0 a gradient is H(θ* − θ) + noise, so a late round gives
-θ + H⁻¹g = θ* + H⁻¹·noise, and the mean over k of them is the estimate.  θ* has covariance H⁻¹JH⁻¹
-about the truth [CP93]; the noise s of each gradient adds s²H⁻²/k.  Where a category has few events
-that law does not hold (:mod:`.level_events`).
+θ + H⁻¹g = θ* + H⁻¹·noise, and k of them, read together (:mod:`.late_rounds`), the estimate.  θ* has
+covariance H⁻¹JH⁻¹ about the truth [CP93]; the gradients' error Σ adds H⁻¹ΣH⁻¹, which is s²H⁻²/k for
+noise s of each, and more where they were asked for from afar.  A coefficient of which that is more
+than three times all the rest *stopped short*: it is told by a guess of how curvature turns.  So did
+all of them where the estimate is far from where curvature was measured.  Where a category has few
+events that law does not hold (:mod:`.level_events`).
 
 References:
     [CP93] Carroll, Pederson. On robustness in the logistic regression model. JRSS B 55(3), 1993.
@@ -17,8 +20,9 @@ from typing import assert_never
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.plans.classes import against, basis
-from confide.plans.descent import Array, Walk, walk, weight_of
+from confide.plans.descent import Walk, walk, weight_of
 from confide.plans.level_events import Believed, Flags, believed, believed_classes
 from confide.tables.descent import DescentAggregate
 from confide.tables.descent_scale import Scale
@@ -27,6 +31,8 @@ from confide.tables.schema import Dataset
 
 _FARTHEST = 3.0  # of its error, that the last step may go
 _CURVED = 5.0  # its square is at most so many errors, as that is how Newton's steps err
+_FARTHEST_TURN = 1.5  # whitened, from where curvature was measured
+_GUESSED = 3.0  # times all other variance, that what late gradients err by may be
 _STARTED = 3  # as counts start from at least three times the noise
 _TURNED = 0.6  # of the least curvature of counts, that noise may turn
 DROWNED = 0.5
@@ -34,7 +40,7 @@ DROWNED = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class ModelFit:
     """A fitted model, in units of its terms: numbers in half widths about their centre.
 
     Attributes:
@@ -52,11 +58,11 @@ class Fit:
         stopped: Whether the rounds ended short of the solution, as far as noisy answers tell.
     """
 
-    coefficients: Array
-    sampling: Array
-    noise: Array
-    predicting: Array
-    drowned: Array
+    coefficients: Floats
+    sampling: Floats
+    noise: Floats
+    predicting: Floats
+    drowned: Floats
     few: Flags
     scarce: Flags
     short: Flags
@@ -67,7 +73,7 @@ class Fit:
 
 def fitted(
     aggregate: DescentAggregate, answers: Sequence[int], *, sigma: float, dataset: Dataset
-) -> Fit:
+) -> ModelFit:
     """Return the model that noisy answers say."""
     walked = walk(aggregate, answers, sigma=sigma, dataset=dataset)
     first = aggregate.intercepts
@@ -84,7 +90,7 @@ def fitted_classes(
     reference: int,
     sigma: float,
     dataset: Dataset,
-) -> Fit:
+) -> ModelFit:
     """Return the model of several classes that noisy answers say, against one of them."""
     walked = walk(aggregate, answers, sigma=sigma, dataset=dataset)
     vectors, matrix = basis(aggregate.classes), walked.whitened.matrix / UNIT
@@ -97,31 +103,42 @@ def fitted_classes(
 
 
 def _told(
-    walked: Walk, *, back: Array, drowned: Array, law: Believed, aggregate: DescentAggregate
-) -> Fit:
+    walked: Walk, *, back: Floats, drowned: Floats, law: Believed, aggregate: DescentAggregate
+) -> ModelFit:
     """Return what a walk says of the coefficients that ``back`` takes those of its steps to."""
     inverse = np.asarray(np.linalg.inv(walked.curvature), dtype=np.float64)
     error = back @ inverse
     wider = _wider(walked, aggregate=aggregate)
-    noise = wider * walked.noise**2 * np.einsum("ij,ij->i", error, error)
+    sampling = np.einsum("ij,jk,ik->i", error, walked.spread, error)
+    drawn = np.einsum("ij,jk,ik->i", error, walked.error, error)
+    guessed = drawn > _GUESSED * (sampling + walked.each**2 * np.einsum("ij,ij->i", error, error))
+    guessed |= ((error @ walked.left) ** 2 > sampling + drawn) | _far(walked)
+    noise = wider * drawn
     if aggregate.family is Family.MULTINOMIAL:
         noise += _of_blurred_curvature(walked, error=error, classes=aggregate.classes)
-    return Fit(
+    return ModelFit(
         coefficients=back @ walked.estimate,
-        sampling=wider * np.einsum("ij,jk,ik->i", error, walked.spread, error),
+        sampling=wider * sampling,
         noise=noise + law.added,
         predicting=back @ walked.theta,
         drowned=drowned,
         few=law.few,
         scarce=law.scarce,
-        short=law.short,
+        short=law.short | guessed,
         rows=walked.whitened.rows,
         usable=walked.whitened.usable,
-        stopped=_stopped(walked, inverse=inverse, aggregate=aggregate),
+        stopped=bool(guessed.all()) or _stopped(walked, inverse=inverse, aggregate=aggregate),
     )
 
 
-def _stopped(walked: Walk, *, inverse: Array, aggregate: DescentAggregate) -> bool:
+def _far(walked: Walk) -> bool:
+    """Return whether curvature was measured too far from the estimate to be guessed there."""
+    if walked.evidence is None:
+        return False
+    return float(np.linalg.norm(walked.estimate - walked.evidence.asked[0])) > _FARTHEST_TURN
+
+
+def _stopped(walked: Walk, *, inverse: Floats, aggregate: DescentAggregate) -> bool:
     """Return whether rounds ended short of the solution; the law of the error is not theirs then.
 
     That is so where the last step is long against the error that it should have.  Counts are far
@@ -138,7 +155,7 @@ def _stopped(walked: Walk, *, inverse: Array, aggregate: DescentAggregate) -> bo
     return aggregate.family is Family.POISSON and turned > _TURNED * least
 
 
-def _of_blurred_curvature(walked: Walk, *, error: Array, classes: int) -> Array:
+def _of_blurred_curvature(walked: Walk, *, error: Floats, classes: int) -> Floats:
     """Return the variance that the noise of the curvature of several classes adds.
 
     To first order δH moves coefficients that err by x by H⁻¹δH·x.  With entries of variance v and C
@@ -178,7 +195,7 @@ def _wider(walked: Walk, *, aggregate: DescentAggregate) -> float:
             assert_never(aggregate.family)
 
 
-def _back(matrix: Array, *, intercepts: int) -> Array:
+def _back(matrix: Floats, *, intercepts: int) -> Floats:
     """Return what takes coefficients of whitened terms to those of terms, intercepts first."""
     slopes = len(matrix) - 1
     whole = np.zeros((intercepts + slopes, intercepts + slopes))

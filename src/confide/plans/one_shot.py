@@ -22,14 +22,11 @@ References:
 """
 
 import math
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.plans.marginal import NODES, WEIGHTS
-
-Array: TypeAlias = NDArray[np.float64]
 
 _LEAST_RESIDUAL = 0.4  # of the variance of s
 _RAREST = 0.005
@@ -51,7 +48,7 @@ def one_look_is_better(rows: float, *, terms: int, mu: float) -> bool:
     return rows * mu < _TURN * math.pow(terms, 0.75)
 
 
-def discriminant(moments: Array, crossed: Array, *, noise: tuple[float, float]) -> Array:
+def discriminant(moments: Floats, crossed: Floats, *, noise: tuple[float, float]) -> Floats:
     """Return coefficients of the terms; shape (d,).
 
     Args:
@@ -76,12 +73,12 @@ def discriminant(moments: Array, crossed: Array, *, noise: tuple[float, float]) 
     return np.concatenate([[_intercept(odds, mean=mean, spread=spread, level=level)], odds])
 
 
-def _positive(matrix: Array) -> Array:
+def _positive(matrix: Floats) -> Floats:
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray((vectors * np.maximum(values, 0)) @ vectors.T)
 
 
-def _intercept(odds: Array, *, mean: Array, spread: Array, level: float) -> float:
+def _intercept(odds: Floats, *, mean: Floats, spread: Floats, level: float) -> float:
     """Return where the mean risk of Gaussian terms is (1 + level)/2, by bisection."""
     eta = float(odds @ mean) + math.sqrt(max(float(odds @ spread @ odds), 0.0)) * NODES
     low, high = -30.0 - float(eta.max()), 30.0 - float(eta.min())

@@ -20,7 +20,7 @@ from confide.plans.intervals import Component, quantile, score_interval, varianc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class PooledColumn:
     """A group of rows, or all groups together.
 
     Attributes:
@@ -51,7 +51,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class PooledNumber:
     """A number with its interval.
 
     Attributes:
@@ -67,13 +67,13 @@ class Found:
     upper: float
 
 
-def count(column: Column, weights: Weights, *, whole: int) -> Found:
+def count(column: PooledColumn, weights: Weights, *, whole: int) -> PooledNumber:
     """Return a number of rows, given as the whole number that adds up with the others."""
     parts = column.parts(weights)
     deviation = math.sqrt(variance(parts))
     width = quantile(parts, level=column.level) * deviation
     middle = max(0.0, column.sum(weights))  # else noise far below 0 would leave no interval
-    return Found(
+    return PooledNumber(
         value=float(whole),
         error=deviation,
         lower=min(float(whole), float(max(0, math.ceil(middle - width)))),
@@ -81,14 +81,14 @@ def count(column: Column, weights: Weights, *, whole: int) -> Found:
     )
 
 
-def few(column: Column, known: Weights) -> bool:
+def few(column: PooledColumn, known: Weights) -> bool:
     """Return whether a denominator is less than ten of its standard deviations."""
     return column.sum(known) < 10 * math.sqrt(variance(column.parts(known)))
 
 
 def share(
-    column: Column, having: Weights, known: Weights, *, value: float | None, sampled: bool
-) -> Found:
+    column: PooledColumn, having: Weights, known: Weights, *, value: float | None, sampled: bool
+) -> PooledNumber:
     """Return a share of the known rows, in [0, 1].
 
     Args:
@@ -100,19 +100,19 @@ def share(
     """
     number = column.sum(known)
     if value is None or number < 1:
-        return Found(value=None, error=None, lower=0.0, upper=1.0)
+        return PooledNumber(value=None, error=None, lower=0.0, upper=1.0)
     rows = number if sampled else 0.0
     return ratio(column, having, known, at=value, spread=(0.0, rows, -rows))
 
 
 def ratio(
-    column: Column,
+    column: PooledColumn,
     numerator: Weights,
     denominator: Weights,
     *,
     at: float,
     spread: tuple[float, float, float],
-) -> Found:
+) -> PooledNumber:
     """Return a ratio in [0, 1]; ``spread``: the sampling variance as c₀ + c₁t + c₂t²."""
     of, groups = column.of, column.groups
     number = column.sum(denominator)
@@ -133,7 +133,7 @@ def ratio(
         level=column.level,
     )
     low, high = (0.0, 1.0) if interval is None else interval
-    return Found(
+    return PooledNumber(
         value=at,
         error=math.sqrt(variance(parts(at))) / number,
         lower=min(cut(low, most=1.0), at),

@@ -12,7 +12,7 @@ TOO_SMALL = "denominator too small"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundRate:
     """A rate of one group, with both of its intervals.
 
     Attributes:
@@ -49,16 +49,16 @@ class Publishing:
     factor: float
     unit: str
 
-    def rate(self, quantity: str, key: tuple[str, ...], found: Found) -> tuple[Estimate, ...]:
+    def rate(self, quantity: str, key: tuple[str, ...], found: FoundRate) -> tuple[Estimate, ...]:
         """Return a rate in ``unit``, twice."""
         return self._twice(quantity, key, found, factor=self.factor, unit=self.unit)
 
-    def ratio(self, quantity: str, key: tuple[str, ...], found: Found) -> tuple[Estimate, ...]:
+    def ratio(self, quantity: str, key: tuple[str, ...], found: FoundRate) -> tuple[Estimate, ...]:
         """Return a pure number, twice."""
         return self._twice(quantity, key, found, factor=1.0, unit="1")
 
     def compared(
-        self, found: Mapping[tuple[str, ...], Found], *, baseline: tuple[str, ...]
+        self, found: Mapping[tuple[str, ...], FoundRate], *, baseline: tuple[str, ...]
     ) -> tuple[Estimate, ...]:
         """Return the ratio and the difference of every group's rate to the baseline's."""
         base = found[baseline]
@@ -67,12 +67,12 @@ class Publishing:
             if key == baseline:
                 continue
             small = each.small or base.small
-            ratio = Found(
+            ratio = FoundRate(
                 noise=quotient(each.noise, base.noise),
                 both=quotient(each.both, base.both),
                 small=small,
             )
-            less = Found(
+            less = FoundRate(
                 noise=difference(each.noise, base.noise),
                 both=difference(each.both, base.both),
                 small=small,
@@ -82,7 +82,7 @@ class Publishing:
         return tuple(estimates)
 
     def _twice(
-        self, quantity: str, key: tuple[str, ...], found: Found, *, factor: float, unit: str
+        self, quantity: str, key: tuple[str, ...], found: FoundRate, *, factor: float, unit: str
     ) -> tuple[Estimate, ...]:
         def scaled(number: float | None) -> float | None:
             return None if number is None or math.isinf(number) else factor * number

@@ -37,7 +37,7 @@ from confide.plans.rare_counts import least_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class RateNoise:
     """One independent noise, and what one unit of it adds to events and base.
 
     Attributes:
@@ -52,7 +52,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class RateCell:
     """Noisy events over a noisy base.
 
     Attributes:
@@ -63,7 +63,7 @@ class Cell:
 
     events: float
     base: float
-    noise: tuple[Source, ...]
+    noise: tuple[RateNoise, ...]
 
     @property
     def base_deviation(self) -> float:
@@ -88,7 +88,7 @@ class Rate:
     upper: float | None
 
 
-def pooled(cells: Sequence[Cell], *, weights: Sequence[float] = ()) -> Cell:
+def pooled(cells: Sequence[RateCell], *, weights: Sequence[float] = ()) -> RateCell:
     """Return all events over the weighted sum of the bases.
 
     Args:
@@ -96,16 +96,16 @@ def pooled(cells: Sequence[Cell], *, weights: Sequence[float] = ()) -> Cell:
         weights: Of the bases: reference rates make it expected events; 1 each when left out.
 
     Example:
-        >>> strata = [Cell(events=2, base=100, noise=()), Cell(events=4, base=50, noise=())]
-        >>> pooled(strata, weights=[0.01, 0.06]).base
+        >>> few, many = (RateCell(events=n, base=b, noise=()) for n, b in ((2, 100), (4, 50)))
+        >>> pooled([few, many], weights=[0.01, 0.06]).base
         4.0
     """
     factors = weights or [1.0] * len(cells)
-    return Cell(
+    return RateCell(
         events=sum(cell.events for cell in cells),
         base=sum(w * cell.base for cell, w in zip(cells, factors, strict=True)),
         noise=tuple(
-            Source(noise=s.noise, events=s.events, base=w * s.base)
+            RateNoise(noise=s.noise, events=s.events, base=w * s.base)
             for cell, w in zip(cells, factors, strict=True)
             for s in cell.noise
         ),
@@ -119,7 +119,7 @@ were covered 92 % of the time."""
 NO_RATE = Rate(value=None, standard_error=None, lower=0.0, upper=None)
 
 
-def ratio(cell: Cell, *, spread: float, curve: float, level: float) -> Rate:
+def ratio(cell: RateCell, *, spread: float, curve: float, level: float) -> Rate:
     """Return E/B and where it is at ``level``.
 
     Args:
@@ -131,7 +131,7 @@ def ratio(cell: Cell, *, spread: float, curve: float, level: float) -> Rate:
     Example:
         40 events in 1,000 person-years, no noise; the score interval for their population:
 
-        >>> cell = Cell(events=40, base=1000, noise=())
+        >>> cell = RateCell(events=40, base=1000, noise=())
         >>> found = ratio(cell, spread=1000, curve=0, level=0.95)
         >>> round(1000 * found.lower, 1), round(1000 * found.upper, 1)
         (29.4, 54.5)
@@ -166,7 +166,7 @@ def ratio(cell: Cell, *, spread: float, curve: float, level: float) -> Rate:
     )
 
 
-def _coefficients(noise: Sequence[Source]) -> tuple[float, float, float]:
+def _coefficients(noise: Sequence[RateNoise]) -> tuple[float, float, float]:
     """Return c with Σ v(a − tb)² = c₀ + c₁t + c₂t²."""
     return (
         sum(s.noise.variance * s.events**2 for s in noise),
@@ -176,7 +176,12 @@ def _coefficients(noise: Sequence[Source]) -> tuple[float, float, float]:
 
 
 def standardized(
-    cells: Sequence[Cell], *, weights: Sequence[float], persons: bool, sampled: bool, level: float
+    cells: Sequence[RateCell],
+    *,
+    weights: Sequence[float],
+    persons: bool,
+    sampled: bool,
+    level: float,
 ) -> Rate:
     """Return Σ wᵢEᵢ/Bᵢ and where it is at ``level``.
 
@@ -188,8 +193,8 @@ def standardized(
         level: Coverage.
 
     Example:
-        >>> young = Cell(events=10, base=1000, noise=())
-        >>> strata = [young, Cell(events=60, base=1500, noise=())]
+        >>> young = RateCell(events=10, base=1000, noise=())
+        >>> strata = [young, RateCell(events=60, base=1500, noise=())]
         >>> weights = [0.7, 0.3]
         >>> found = standardized(strata, weights=weights, persons=False, sampled=True, level=0.95)
         >>> round(1000 * found.value, 1)

@@ -19,11 +19,10 @@ from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.tables.descent_terms import SCORE_BINS, SCORE_CUTS
 
-Array: TypeAlias = NDArray[np.float64]
 Stretch: TypeAlias = tuple[float, float]
 """Of the open bins, the lower one first."""
 
@@ -43,7 +42,7 @@ _SHORTEST, _LONGEST = 0.2, 3.0
 _DIGITS = range(3, 7)
 
 
-def deviates(stretch: Stretch = NORMAL) -> Array:
+def deviates(stretch: Stretch = NORMAL) -> Floats:
     """Return evenly filled places of the scores in the bins, in standard deviations.
 
     Shape (SCORE_BINS, INSIDE).
@@ -59,7 +58,7 @@ def deviates(stretch: Stretch = NORMAL) -> Array:
     return found
 
 
-def stretch_of(sums: Array, *, noise: float) -> Stretch:
+def stretch_of(sums: Floats, *, noise: float) -> Stretch:
     """Return how much farther out scores beyond the last edges are than normal ones.
 
     Args:
@@ -76,7 +75,7 @@ def stretch_of(sums: Array, *, noise: float) -> Stretch:
     return _one(sums[:2], noise=noise), _one(sums[:-3:-1], noise=noise)
 
 
-def _one(pair: Array, *, noise: float) -> float:
+def _one(pair: Floats, *, noise: float) -> float:
     """Return the stretch from the sums of an open bin and its neighbour."""
     usual = float(SHARES[0] / (SHARES[0] + SHARES[1]))
     both = max(float(pair.sum()), 1.0)
@@ -132,6 +131,6 @@ def may_end(edges: Sequence[str], *, start: int, last: int) -> bool:
 
 
 @functools.cache
-def _normal() -> Array:
+def _normal() -> Floats:
     normal = NormalDist()
     return np.array([[normal.inv_cdf(float(p)) for p in row] for row in PLACES])

@@ -19,18 +19,20 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[np.float64]
-Kept: TypeAlias = Callable[[Array, float], Array]
+from confide.arrays import Floats
+
+Kept: TypeAlias = Callable[[Floats, float], Floats]
 """Share of each eigenvalue of a distance that is kept, if its square is so much by noise alone."""
 
 _UPPER_END = 1.645  # standard deviations
 _LEAST_DISPERSION = 0.05
+_LEAST = 0.05  # share of the model, however surely a direction is below it
+_SURE = 1.0  # standard deviations of an eigenvalue
 _SMALLEST = 1e-300
 
 
-def of_all(values: Array, random: float) -> Array:
+def of_all(values: Floats, random: float) -> Floats:
     """Return one share for all directions [EM73].
 
     Example:
@@ -41,7 +43,7 @@ def of_all(values: Array, random: float) -> Array:
     return np.full(len(values), share)
 
 
-def of_each(values: Array, random: float) -> Array:
+def of_each(values: Floats, random: float) -> Floats:
     """Return a share for each direction, of which noise makes up equal parts.
 
     Example:
@@ -52,14 +54,14 @@ def of_each(values: Array, random: float) -> Array:
     return np.maximum(0.0, 1 - each)
 
 
-def pooled(measured: Array, *, model: Array, noise: float, least: float, kept: Kept) -> Array:
+def pooled(measured: Floats, *, model: Floats, noise: float, least: float, kept: Kept) -> Floats:
     """Return what was measured, drawn to a model by the part of their distance that is noise.
 
     Args:
         measured: Noisy and symmetric; shape (d, d).
         model: Positive definite.
         noise: Standard deviation of an entry.
-        least: No direction falls below this share of the model.
+        least: No direction falls below this share of the model, unless it surely does.
         kept: What is kept of each direction of the distance.
     """
     values, vectors = np.linalg.eigh(model)
@@ -67,12 +69,13 @@ def pooled(measured: Array, *, model: Array, noise: float, least: float, kept: K
     random = noise**2 * float(np.sum(1 / np.outer(values, values)))
     apart = np.linalg.eigh(turned.T @ (measured - model) @ turned)
     drawn = 1 + kept(apart.eigenvalues, random) * apart.eigenvalues
-    positive = apart.eigenvectors * np.maximum(drawn, least)
+    surely = 1 + apart.eigenvalues + _SURE * math.sqrt(random / len(values))
+    positive = apart.eigenvectors * np.maximum(drawn, np.clip(surely, min(_LEAST, least), least))
     half = vectors * np.sqrt(values)
     return np.asarray(half @ (positive @ apart.eigenvectors.T) @ half.T)
 
 
-def dispersion(measured: Array, *, model: Array, noise: float) -> float:
+def dispersion(measured: Floats, *, model: Floats, noise: float) -> float:
     """Return by how much a measured matrix is larger than a model of it, on average [MN89, ch. 9].
 
     At the upper end of its noise, so that noise does not narrow intervals.

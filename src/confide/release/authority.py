@@ -21,7 +21,7 @@ class PolicyNamed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class BoundDecision:
     """One decision on a request, bound to its plan.
 
     Attributes:
@@ -49,7 +49,7 @@ class Authority:
 
     policy: PolicyNamed | None = None
     legal_basis: tuple[str, ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[BoundDecision, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
         """Return what a certificate says of it; what is not known is absent."""

@@ -3,8 +3,8 @@
 Canonical JSON (RFC 8785), signed with Ed25519.  Its body is a function of the noisy payload, the
 ledger's entry and the issuer, so a verifier rebuilds it and compares; amounts are texts.
 
-Version 1 is no longer issued and verifies for good; version 2 says more (:mod:`.statement`,
-:mod:`.hazards`, :mod:`.limits`) and commits to the snapshot (:mod:`.commitment`).
+It says what was promised and measured (:mod:`.statement`), what may go wrong (:mod:`.hazards`,
+:mod:`.limits`), and commits to the snapshot (:mod:`.commitment`).
 
 References:
     [RFC8785] Rundgren, Jordan, Erdtman. JSON canonicalization scheme. 2020.
@@ -15,7 +15,7 @@ References:
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
@@ -37,10 +37,10 @@ from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentrated
 from confide.privacy.measure import Measure
 from confide.privacy.odds import membership_advantage
 from confide.release.authority import NO_AUTHORITY, Authority
-from confide.release.cuts import TOLD
 from confide.release.export import tables
 from confide.release.facts import public_facts
-from confide.release.hazards import Stated, hazards
+from confide.release.form import VERSION
+from confide.release.hazards import HazardFacts, hazards
 from confide.release.keys import SigningKey
 from confide.release.limits import forecasts, limits
 from confide.release.noisy import NoisyAggregates
@@ -104,14 +104,20 @@ def certificate(
         authority: Under what the release was allowed.
         commitment: To the snapshot that was read; None where none was made.
     """
-    facts = {
+    facts = stated(entry, issuer=issuer, key=signer.name, software=software, authority=authority)
+    scopes = tuple(charge.name for charge in entry.charges)
+    body = facts | derived(noisy, estimates=estimates, scopes=scopes, commitment=commitment)
+    return signed(body, signer=signer)
+
+
+def stated(
+    entry: Entry, *, issuer: Issuer, key: str, software: Mapping[str, Json], authority: Authority
+) -> dict[str, Json]:
+    """Return the members of a certificate that are the ledger's or the issuer's word."""
+    return {
         "id": f"{entry.lineage}/{entry.number}",
         "issued": entry.at,
-        "issuer": {
-            "organisation": issuer.organisation,
-            "contact": issuer.contact,
-            "key": signer.name,
-        },
+        "issuer": {"organisation": issuer.organisation, "contact": issuer.contact, "key": key},
         "authority": {
             "analyst": entry.analyst,
             "request": entry.request_key,
@@ -120,9 +126,6 @@ def certificate(
         "accounting": accounting_of(entry),
         "software": dict(software),
     }
-    scopes = tuple(charge.name for charge in entry.charges)
-    body = facts | derived(noisy, estimates=estimates, scopes=scopes, commitment=commitment)
-    return signed(body, signer=signer)
 
 
 def signed(body: Json, *, signer: SigningKey) -> Json:
@@ -144,7 +147,6 @@ def derived(
     estimates: Sequence[Estimate],
     scopes: tuple[str, ...],
     commitment: Json = None,
-    tells: frozenset[str] = TOLD,
 ) -> dict[str, Json]:
     """Return every part of a certificate that follows from payload, charges and commitment.
 
@@ -153,57 +155,41 @@ def derived(
         estimates: As published (:func:`.cuts.with_cuts`), made once because they take longest.
         scopes: Names of the caps that were charged, as the ledger holds them.
         commitment: As stated; only whether there is one counts for the rest.
-        tells: In which fields it says what bounds may leave out; the first ones had none.
     """
-    plan, old = noisy.plan, derived_first(noisy, estimates=estimates)
+    plan = noisy.plan
     expected = forecasts(plan)
-    stated = Stated(
+    known = HazardFacts(
         plan=plan, shown=shown_loss(plan), scopes=scopes, committed=commitment is not None
     )
     house = house_rule(plan)
-    return old | {
-        "certificate": "2",
+    return {
+        "certificate": VERSION,
         "release": release_of(plan.study, product="statistics"),
-        "data": old["data"] | ({} if commitment is None else {"commitment": commitment}),
-        "guarantee": old["guarantee"] | promised(plan, tells=tells),
+        "data": data_of(plan, commitment=commitment),
+        "guarantee": guarantee_of(plan) | promised(plan),
+        "plan": {"sha256": plan.digest(), "measurements": len(plan.measurements)},
         "mechanisms": [
-            first | measured(measurement, plan=plan)
-            for first, measurement in zip(old["mechanisms"], plan.measurements, strict=True)
+            _mechanism(measurement, plan) | measured(measurement, plan=plan)
+            for measurement in plan.measurements
         ],
         "outputs": [
-            output(o["path"], o["sha256"], plan=plan, estimates=estimates, expected=expected)
-            for o in old["outputs"]
+            output(path, sha256, plan=plan, estimates=estimates, expected=expected)
+            for path, sha256 in _files(noisy, estimates=estimates)
         ],
         "limits": limits(plan, expected=expected),
-        "hazards": hazards(stated),
+        "hazards": hazards(known),
         **({} if house is None else {"small-cells": house}),
     }
 
 
-def derived_first(noisy: NoisyAggregates, *, estimates: Sequence[Estimate]) -> dict[str, Json]:
-    """Return every part of a certificate of version 1 that follows from the noisy payload."""
-    plan = noisy.plan
+def data_of(plan: Priced, *, commitment: Json = None) -> Json:
+    """Return what a certificate says of the data: names, what is public of them, commitment."""
     return {
-        "certificate": "1",
-        "release": {
-            "study": plan.study.id,
-            "title": plan.study.title,
-            "purpose": plan.study.purpose,
-            "product": "statistics",
-            "audience": plan.study.audience,
-            "period": plan.study.period,
-        },
-        "data": {
-            "dataset": plan.dataset.id,
-            "lineage": plan.dataset.lineage,
-            "snapshot": plan.dataset.snapshot,
-            "facts-taken-as-public": public_facts(plan.dataset),
-        },
-        "guarantee": guarantee_of(plan),
-        "plan": {"sha256": plan.digest(), "measurements": len(plan.measurements)},
-        "mechanisms": [_mechanism(measurement, plan) for measurement in plan.measurements],
-        "outputs": _outputs(noisy, estimates=estimates),
-    }
+        "dataset": plan.dataset.id,
+        "lineage": plan.dataset.lineage,
+        "snapshot": plan.dataset.snapshot,
+        "facts-taken-as-public": public_facts(plan.dataset),
+    } | ({} if commitment is None else {"commitment": commitment})
 
 
 def _spend(loss: PrivacyLoss) -> Json:
@@ -343,9 +329,8 @@ def _charge(charge: Charge) -> Json:
     return {"scope": charge.name, **amounts, **named}
 
 
-def _outputs(noisy: NoisyAggregates, *, estimates: Sequence[Estimate]) -> list[Json]:
+def _files(noisy: NoisyAggregates, *, estimates: Sequence[Estimate]) -> Iterator[tuple[str, str]]:
+    """Yield path and SHA-256 of each published file."""
     files = {NOISY_PATH: noisy.payload()} | tables(noisy.plan, estimates)
-    return [
-        {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
-        for path, content in sorted(files.items())
-    ]
+    for path, content in sorted(files.items()):
+        yield path, hashlib.sha256(content).hexdigest()

@@ -16,7 +16,6 @@ from confide.regular_file import read_bytes
 from confide.release.certificate import ALGORITHM, SIGNED_OVER
 from confide.release.keys import is_signed_by
 from confide.release.software import software
-from confide.tables.known import counting_as_no
 
 ALWAYS = (ALGORITHM, SIGNED_OVER)
 _DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
@@ -79,28 +78,15 @@ def ledger_of(certificate: Json) -> str:
 
 def plan_checks(plan: Plan) -> Iterator[Check]:
     """Re-derive sensitivities from the statistics, and losses from noise and sensitivity."""
-    yield _question_check(plan)
+    same = asks_what_it_states(plan)
+    asked = "" if same else "a measurement is not what its statistic asks for"
+    yield Check(name="sensitivities", holds=same, detail=asked)
     over = underpriced(plan)
     yield Check(
         name="losses",
         holds=not over,
         detail=f"more loss than was charged: {', '.join(over)}" if over else "",
     )
-
-
-def _question_check(plan: Plan) -> Check:
-    """Check the questions, as they are meant now or as when a missing value counted as "no"."""
-    detail = ""
-    same = asks_what_it_states(plan)
-    if not same:
-        with counting_as_no():
-            same = asks_what_it_states(plan)
-        detail = (
-            'by an earlier version: rows whose condition a missing value leaves open count as "no"'
-            if same
-            else "a measurement is not what its statistic asks for"
-        )
-    return Check(name="sensitivities", holds=same, detail=detail)
 
 
 def file_checks(outputs: Json, *, certificate: Json, folder: Path) -> Iterator[Check]:

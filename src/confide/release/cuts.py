@@ -1,9 +1,6 @@
 """What a release says of bounds that may have left something of a patient out.
 
 There are two: a bound on rows, groups or contacts, and the limit of a count per patient.
-Certificates from before one of them was said hold neither its sentence nor its flag, and are read
-as they were made: what a certificate says is told from the certificate.
-
 *Privacy:* follows from the plan, so it is the same whatever was left out.
 """
 
@@ -25,21 +22,6 @@ CUT_IN_WORDS = {
     "zh": "患者超出此上限的部分不计入：计数可能偏低，其他数值可能与全部记录所得的不同，"
     "且任何区间都不涵盖这一偏差。",
 }
-TOLD = frozenset({LEFT_OUT, STOPS})
-"""What certificates tell of bounds, by the names of the fields that they tell it in."""
-
-
-def fields_told(certificate: Json) -> frozenset[str]:
-    """Return the fields in which a certificate says what bounds may leave out.
-
-    Cuts were said before limits: who says these, says both.
-    """
-    try:
-        parts = certificate["guarantee"]["contribution-bounds"]
-        found = frozenset(field for field in TOLD if any(field in part for part in parts))
-    except (KeyError, TypeError):
-        return frozenset()
-    return TOLD if STOPS in found else found
 
 
 def limit_words(counts: Sequence[CountOf]) -> Json:
@@ -54,13 +36,11 @@ def limit_words(counts: Sequence[CountOf]) -> Json:
     }
 
 
-def with_cuts(
-    estimates: Iterable[Estimate], *, plan: Plan, tells: frozenset[str] = TOLD
-) -> tuple[Estimate, ...]:
+def with_cuts(estimates: Iterable[Estimate], *, plan: Plan) -> tuple[Estimate, ...]:
     """Return estimates that say where a bound may have left something out."""
     flags = {
-        each.id: (CUT,) * (LEFT_OUT in tells and cutting(plan, each) is not None)
-        + (LIMITED,) * (STOPS in tells and bool(limits_of(plan, each)))
+        each.id: (CUT,) * (cutting(plan, each) is not None)
+        + (LIMITED,) * bool(limits_of(plan, each))
         for each in plan.statistics
     }
     return tuple(
@@ -69,9 +49,9 @@ def with_cuts(
     )
 
 
-def estimates_of(noisy: NoisyAggregates, *, certificate: Json) -> tuple[Estimate, ...]:
-    """Return every number that a certificate is about, as it was published."""
-    return with_cuts(noisy.estimates(), plan=noisy.plan, tells=fields_told(certificate))
+def estimates_of(noisy: NoisyAggregates) -> tuple[Estimate, ...]:
+    """Return every number of a release, as it is published."""
+    return with_cuts(noisy.estimates(), plan=noisy.plan)
 
 
 def cut_notes_of(certificate: Json, *, statistic: str) -> tuple[str, ...]:

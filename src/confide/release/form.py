@@ -1,4 +1,4 @@
-"""The form of a certificate of version 2: which members it has, and what kind of value each is.
+"""The form of a certificate: which members it has, and what kind of value each is.
 
 The JSON Schema of the documentation is generated from these models, and the verifier refuses what
 does not have the form (:mod:`.form_check`).  Numbers are texts, so that no reader rounds them; what
@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-VERSION = "2"
+VERSION = "1"
 
 Sha256: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 LedgerId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
@@ -366,9 +366,9 @@ class SignaturePart(_Part):
 
 
 class CertificateForm(_Part):
-    """A certificate of version 2."""
+    """A certificate of statistics."""
 
-    certificate: Literal["2"]
+    certificate: Literal["1"]
     id: str
     issued: str
     issuer: IssuerPart

@@ -1,16 +1,16 @@
-"""Whether a certificate has the form of version 2, and that form as a JSON Schema."""
+"""Whether a certificate has the form of one, and that form as a JSON Schema."""
 
 from pydantic import ValidationError
 
 from confide.plans.canonical import Json
-from confide.release.form import CertificateForm
+from confide.release.form import VERSION, CertificateForm
 
 
 def schema() -> Json:
     """Return the JSON Schema (2020-12) of a certificate; nothing in it may be null."""
     found = CertificateForm.model_json_schema(by_alias=True)
     found["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    found["title"] = "Certificate of a release, version 2"
+    found["title"] = f"Certificate of a release, version {VERSION}"
     return _without_null(found)
 
 

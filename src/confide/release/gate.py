@@ -63,7 +63,7 @@ from confide.release.certificate import guarantee_of
 from confide.release.growing import ended, growth_of, step_taken
 from confide.release.left_out import require_somebody
 from confide.release.noisy import NoisyAggregates, read_payload, shows_noisy
-from confide.release.passage import Answer, Answering, Passage
+from confide.release.passage import Answering, BoughtAnswer, Passage
 from confide.release.patients import AdmittedRows, EverybodysRows, require_caps_in_force, rows_of
 from confide.release.published import refuse_alike
 from confide.rows.engine import Engine, Exact, ExactAggregates, exact_vector
@@ -254,7 +254,7 @@ class Gate:
         *,
         before: StoredRelease | None,
         progress: Callable[[str], None],
-    ) -> Answer:
+    ) -> BoughtAnswer:
         progress("read")
         exact, members = rows.read(asked_of(plan))
         progress("noise")
@@ -262,7 +262,7 @@ class Gate:
             noisy = self._randomize(plan, exact)
         else:
             noisy = self._grow(plan, exact, before=read_payload(before.payload))
-        return Answer(payload=noisy.payload(), members=members)
+        return BoughtAnswer(payload=noisy.payload(), members=members)
 
     def _randomize(self, plan: Plan, exact: ExactAggregates) -> NoisyAggregates:
         answers = iter(exact.reveal_to_gate())

@@ -31,7 +31,7 @@ SMALL_EPSILON, LARGE_EPSILON = 1, 5
 """Below the first the odds about a patient at most triple; above the second they mean little."""
 
 
-class Status(enum.Enum):
+class HazardStatus(enum.Enum):
     """Where a release stands on a hazard."""
 
     HANDLED = "handled"
@@ -41,7 +41,7 @@ class Status(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class HazardFacts:
     """What the register is derived from.
 
     Attributes:
@@ -57,10 +57,10 @@ class Stated:
     committed: bool
 
 
-Finding = tuple[Status, str]
+Finding = tuple[HazardStatus, str]
 
 
-def hazards(stated: Stated) -> list[Json]:
+def hazards(stated: HazardFacts) -> list[Json]:
     """Return the register: id, status and reason of every hazard, in a fixed order."""
     lines = []
     for name, rule in RULES.items():
@@ -69,92 +69,119 @@ def hazards(stated: Stated) -> list[Json]:
     return lines
 
 
-def _large_epsilon(stated: Stated) -> Finding:
+def _large_epsilon(stated: HazardFacts) -> Finding:
     epsilon = stated.shown.epsilon
     if epsilon <= SMALL_EPSILON:
-        return Status.HANDLED, f"ε of this release is at most {SMALL_EPSILON}"
+        return HazardStatus.HANDLED, f"ε of this release is at most {SMALL_EPSILON}"
     if epsilon <= LARGE_EPSILON:
-        return Status.ACCEPTED, f"ε of this release is above {SMALL_EPSILON}; the caps allow it"
-    return Status.OPEN, f"ε of this release is above {LARGE_EPSILON}: the bound on the odds is weak"
+        return (
+            HazardStatus.ACCEPTED,
+            f"ε of this release is above {SMALL_EPSILON}; the caps allow it",
+        )
+    return (
+        HazardStatus.OPEN,
+        f"ε of this release is above {LARGE_EPSILON}: the bound on the odds is weak",
+    )
 
 
-def _delta(stated: Stated) -> Finding:
+def _delta(stated: HazardFacts) -> Finding:
     dataset = stated.plan.dataset
     if not isinstance(stated.shown, ApproxDP) or stated.shown.delta == 0:
-        return Status.NOT_APPLICABLE, "δ = 0"
+        return HazardStatus.NOT_APPLICABLE, "δ = 0"
     if stated.plan.atto == 0 and dataset.measure is Measure.ZCDP:
-        return Status.HANDLED, "zCDP bounds the loss for every δ at once; none is a chance to fail"
+        return (
+            HazardStatus.HANDLED,
+            "zCDP bounds the loss for every δ at once; none is a chance to fail",
+        )
     if dataset.population is not None:
         leaks = f"δ × population ≤ {float(LARGEST_EXPECTED_LEAKS):g} was checked"
-        return Status.HANDLED, leaks
-    return Status.ACCEPTED, "δ is at most 1e-6; the number of patients was not declared"
+        return HazardStatus.HANDLED, leaks
+    return HazardStatus.ACCEPTED, "δ is at most 1e-6; the number of patients was not declared"
 
 
-def _unit(stated: Stated) -> Finding:
+def _unit(stated: HazardFacts) -> Finding:
     match stated.plan.dataset.unit.entity:
         case Entity.PATIENT:
-            return Status.NOT_APPLICABLE, "the unit is the patient with all records"
+            return HazardStatus.NOT_APPLICABLE, "the unit is the patient with all records"
         case Entity.EVENT:
-            return Status.ACCEPTED, "the unit is one row: several rows of a person are a group"
+            return (
+                HazardStatus.ACCEPTED,
+                "the unit is one row: several rows of a person are a group",
+            )
         case Entity.EDGE:
-            return Status.ACCEPTED, "the unit is one contact: a person's contacts are a group"
+            return HazardStatus.ACCEPTED, "the unit is one contact: a person's contacts are a group"
         case Entity.HOSPITAL:
-            return Status.ACCEPTED, "the unit is one hospital: a person in several is a group"
+            return HazardStatus.ACCEPTED, "the unit is one hospital: a person in several is a group"
         case _:
             assert_never(stated.plan.dataset.unit.entity)
 
 
-def _reset(stated: Stated) -> Finding:
+def _reset(stated: HazardFacts) -> Finding:
     kinds = {scope.partition("/")[0] for scope in stated.scopes}
     windows = kinds - {Scope.RELEASE.value, Scope.LIFETIME.value, Scope.LIFETIME_DELTA.value}
     if Scope.LIFETIME.value not in kinds:
-        return Status.OPEN, "no lifetime cap was charged"
+        return HazardStatus.OPEN, "no lifetime cap was charged"
     if Scope.CALENDAR_YEAR.value in kinds:
-        return Status.ACCEPTED, "any 12 months may hold two years' caps; a lifetime cap holds too"
-    return Status.HANDLED if windows else Status.NOT_APPLICABLE, "the lifetime cap never resets"
+        return (
+            HazardStatus.ACCEPTED,
+            "any 12 months may hold two years' caps; a lifetime cap holds too",
+        )
+    return (
+        HazardStatus.HANDLED if windows else HazardStatus.NOT_APPLICABLE,
+        "the lifetime cap never resets",
+    )
 
 
-def _comparing(_: Stated) -> Finding:
-    return Status.HANDLED, "confide diff refuses to rank unlike ε; unit and adjacency are stated"
+def _comparing(_: HazardFacts) -> Finding:
+    return (
+        HazardStatus.HANDLED,
+        "confide diff refuses to rank unlike ε; unit and adjacency are stated",
+    )
 
 
-def _tuning(_: Stated) -> Finding:
-    return Status.HANDLED, "noise, bins and budget follow from public facts; nothing was tuned"
+def _tuning(_: HazardFacts) -> Finding:
+    return (
+        HazardStatus.HANDLED,
+        "noise, bins and budget follow from public facts; nothing was tuned",
+    )
 
 
-def _sources(stated: Stated) -> Finding:
+def _sources(stated: HazardFacts) -> Finding:
     bare = sum(not fact["source"] for fact in public_facts(stated.plan.dataset))
     if bare:
-        return Status.OPEN, f"{bare} facts taken as public name no source"
-    return Status.HANDLED, "every fact taken as public names its source"
+        return HazardStatus.OPEN, f"{bare} facts taken as public name no source"
+    return HazardStatus.HANDLED, "every fact taken as public names its source"
 
 
-def _invariants(_: Stated) -> Finding:
-    return Status.HANDLED, "no number of the data is published without noise"
+def _invariants(_: HazardFacts) -> Finding:
+    return HazardStatus.HANDLED, "no number of the data is published without noise"
 
 
-def _keys(stated: Stated) -> Finding:
+def _keys(stated: HazardFacts) -> Finding:
     if any(isinstance(m.aggregate, Keyed) for m in stated.plan.measurements):
-        return Status.HANDLED, "keys of the data pass a noisy threshold that is charged in δ"
-    return Status.NOT_APPLICABLE, "all cells are public; empty ones are published too"
+        return HazardStatus.HANDLED, "keys of the data pass a noisy threshold that is charged in δ"
+    return HazardStatus.NOT_APPLICABLE, "all cells are public; empty ones are published too"
 
 
-def _small_cells(stated: Stated) -> Finding:
+def _small_cells(stated: HazardFacts) -> Finding:
     house = stated.plan.study.small_cells
     if house is None:
-        return Status.NOT_APPLICABLE, "no house rule; the noise protects small cells"
-    return Status.HANDLED, f"house rule {house.rule.value} looks at noisy counts alone"
+        return HazardStatus.NOT_APPLICABLE, "no house rule; the noise protects small cells"
+    return HazardStatus.HANDLED, f"house rule {house.rule.value} looks at noisy counts alone"
 
 
-def _repeated(stated: Stated) -> Finding:
+def _repeated(stated: HazardFacts) -> Finding:
     if grown_to(stated.plan) is not None:
-        return Status.HANDLED, "the release grows under one charge for all of its periods"
+        return HazardStatus.HANDLED, "the release grows under one charge for all of its periods"
     if stated.plan.study.period:
-        return Status.ACCEPTED, "each period is a charge of its own; they add up under the caps"
-    return Status.NOT_APPLICABLE, "the study does not repeat"
+        return (
+            HazardStatus.ACCEPTED,
+            "each period is a charge of its own; they add up under the caps",
+        )
+    return HazardStatus.NOT_APPLICABLE, "the study does not repeat"
 
 
-def _bounding(stated: Stated) -> Finding:
+def _bounding(stated: HazardFacts) -> Finding:
     dataset, cut = stated.plan.dataset, set()
     for statistic in stated.plan.statistics:
         table = str(getattr(statistic, "table", ""))
@@ -163,24 +190,27 @@ def _bounding(stated: Stated) -> Finding:
         if not single and not isinstance(bounds, OneEvent):
             cut.add(statistic.id)
     if cut:
-        return Status.ACCEPTED, f"rows beyond the bounds are left out of {', '.join(sorted(cut))}"
-    return Status.NOT_APPLICABLE, "no patient has more rows than are kept"
+        return (
+            HazardStatus.ACCEPTED,
+            f"rows beyond the bounds are left out of {', '.join(sorted(cut))}",
+        )
+    return HazardStatus.NOT_APPLICABLE, "no patient has more rows than are kept"
 
 
-def _snapshot(stated: Stated) -> Finding:
+def _snapshot(stated: HazardFacts) -> Finding:
     if stated.committed:
-        return Status.HANDLED, "the steward can show which files were read, and nobody else"
-    return Status.OPEN, "the certificate does not commit to the files that were read"
+        return HazardStatus.HANDLED, "the steward can show which files were read, and nobody else"
+    return HazardStatus.OPEN, "the certificate does not commit to the files that were read"
 
 
-def _fixed(status: Status, because: str) -> Callable[[Stated], Finding]:
-    def rule(_: Stated) -> Finding:
+def _fixed(status: HazardStatus, because: str) -> Callable[[HazardFacts], Finding]:
+    def rule(_: HazardFacts) -> Finding:
         return status, because
 
     return rule
 
 
-RULES: dict[str, Callable[[Stated], Finding]] = {
+RULES: dict[str, Callable[[HazardFacts], Finding]] = {
     "large-epsilon": _large_epsilon,
     "delta-catastrophe": _delta,
     "event-level-unit": _unit,
@@ -194,17 +224,19 @@ RULES: dict[str, Callable[[Stated], Finding]] = {
     "contribution-bounding": _bounding,
     "small-cells": _small_cells,
     "snapshot": _snapshot,
-    "floating-point": _fixed(Status.HANDLED, "sums and noise are integers; the samplers are exact"),
-    "overflow": _fixed(Status.HANDLED, "the largest possible sum was checked before reading"),
-    "missing-values": _fixed(Status.HANDLED, "what becomes of them is declared and public"),
+    "floating-point": _fixed(
+        HazardStatus.HANDLED, "sums and noise are integers; the samplers are exact"
+    ),
+    "overflow": _fixed(HazardStatus.HANDLED, "the largest possible sum was checked before reading"),
+    "missing-values": _fixed(HazardStatus.HANDLED, "what becomes of them is declared and public"),
     "several-ids": _fixed(
-        Status.ACCEPTED, "one person is one id; who has several has the bound of a group"
+        HazardStatus.ACCEPTED, "one person is one id; who has several has the bound of a group"
     ),
     "other-releases": _fixed(
-        Status.ACCEPTED, "releases outside this ledger are not counted, nor theft of the data"
+        HazardStatus.ACCEPTED, "releases outside this ledger are not counted, nor theft of the data"
     ),
     "timing": _fixed(
-        Status.ACCEPTED, "run as a batch; its run time is not hidden from who runs it"
+        HazardStatus.ACCEPTED, "run as a batch; its run time is not hidden from who runs it"
     ),
 }
 """Every hazard with its rule."""

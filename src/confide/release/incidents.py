@@ -92,7 +92,7 @@ def older(log: Path) -> Path:
 def incidents(log: Path) -> tuple[Incident, ...]:
     """Return what may be shown of the failures in a log, oldest first; none if there is no log.
 
-    Lines that earlier versions wrote are left out: they do not say what is data.
+    Lines that are not of this form are left out: they do not say what is data.
     """
     try:
         text = read_bytes(log, largest=None).decode("utf-8", "replace")

@@ -15,14 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from confide.budget.ledger import Entry, StoredRelease
+from confide.budget.ledger import StoredRelease
 from confide.plans.canonical import Json, canonical_bytes, encode
 from confide.plans.job import JobEvent
 from confide.regular_file import tell_day_alone, write_bytes
 from confide.release.authority import NO_AUTHORITY, Authority
-from confide.release.certificate import Issuer, accounting_of, guarantee_of, signed
+from confide.release.certificate import Issuer, data_of, guarantee_of, signed, stated
 from confide.release.equivalents import equivalents
-from confide.release.facts import public_facts
 from confide.release.in_words import in_words, not_protected
 from confide.release.job_answer import JOB_PATH, JobAnswer, read_answer
 from confide.release.keys import SigningKey
@@ -71,25 +70,9 @@ def certified_job(
     """Return the stored answer of a job with its signed certificate."""
     answer = read_answer(stored.payload)
     entry = stored.entry
-    body = stated(entry, issuer=issuer, key=signer.name, authority=authority)
+    body = stated(entry, issuer=issuer, key=signer.name, software=software(), authority=authority)
     body |= derived_job(answer, commitment=commitment)
     return JobRelease(answer=answer, certificate=signed(body, signer=signer))
-
-
-def stated(entry: Entry, *, issuer: Issuer, key: str, authority: Authority) -> dict[str, Json]:
-    """Return the members of a certificate that are the ledger's or the issuer's word."""
-    return {
-        "id": f"{entry.lineage}/{entry.number}",
-        "issued": entry.at,
-        "issuer": {"organisation": issuer.organisation, "contact": issuer.contact, "key": key},
-        "authority": {
-            "analyst": entry.analyst,
-            "request": entry.request_key,
-            **authority.to_json(),
-        },
-        "accounting": accounting_of(entry),
-        "software": software(),
-    }
 
 
 def derived_job(answer: JobAnswer, *, commitment: Json = None) -> dict[str, Json]:
@@ -98,13 +81,7 @@ def derived_job(answer: JobAnswer, *, commitment: Json = None) -> dict[str, Json
     return {
         "certificate": JOB_VERSION,
         "release": release_of(plan.study, product=plan.kind),
-        "data": {
-            "dataset": plan.dataset.id,
-            "lineage": plan.lineage,
-            "snapshot": plan.dataset.snapshot,
-            "facts-taken-as-public": public_facts(plan.dataset),
-            **({} if commitment is None else {"commitment": commitment}),
-        },
+        "data": data_of(plan, commitment=commitment),
         "guarantee": guarantee_of(plan)
         | {
             "contribution-bounds": encode(plan.reads.bounds),

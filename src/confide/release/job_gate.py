@@ -38,7 +38,7 @@ from confide.plans.events import free_json
 from confide.plans.job import Job, JobPlan, job_events_json, require_sound_job
 from confide.release.certificate import guarantee_of
 from confide.release.job_answer import JobAnswer
-from confide.release.passage import Answer, Answering, Passage
+from confide.release.passage import Answering, BoughtAnswer, Passage
 from confide.rows.engine import Engine
 from confide.rows.records import RecordRows
 
@@ -105,10 +105,10 @@ class JobGate:
         """
         self.check(job, plan=plan, progress=progress)
 
-        def answer() -> Answer:
+        def answer() -> BoughtAnswer:
             rows = self.read(plan, progress=progress)
             files = job.run(rows, plan=plan, entropy=self.entropy, progress=progress)
-            return Answer(payload=JobAnswer(plan=plan, files=files).payload())
+            return BoughtAnswer(payload=JobAnswer(plan=plan, files=files).payload())
 
         request = job_request(plan, analyst=analyst, request_key=request_key)
         return self.take(request, answer=answer, progress=progress)
@@ -140,7 +140,7 @@ class JobGate:
         return self._passage().take(request, admit=admit, progress=progress)
 
     def keep(
-        self, request: ChargeRequest, *, answer: Answer, progress: Callable[[str], None]
+        self, request: ChargeRequest, *, answer: BoughtAnswer, progress: Callable[[str], None]
     ) -> StoredRelease:
         """Take the passage with an answer that was made before and that nobody has seen."""
 

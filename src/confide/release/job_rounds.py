@@ -39,7 +39,7 @@ from confide.noise.entropy import Entropy
 from confide.plans.job import Job, JobPlan
 from confide.release.job_answer import JobAnswer, read_answer
 from confide.release.job_gate import JobGate, job_request
-from confide.release.passage import Answer
+from confide.release.passage import BoughtAnswer
 from confide.release.quiet import no_warnings
 from confide.release.seal import sealed, stop_of
 from confide.release.snapshot import RESUMED
@@ -141,7 +141,7 @@ def _released(
                 "key.",
             )
         part, before = growth.position, read_answer(gate.ledger.stored(growth.latest).payload)
-        made: Answer | BaseException
+        made: BoughtAnswer | BaseException
         try:
             with no_warnings():  # that one was given may depend on the data
                 rows = rows or gate.read(plan, progress=progress)
@@ -159,7 +159,7 @@ def _released(
             request_key=part_key(opened, part=part),
             step=Step(question=question, start=part, stop=part + 1, continues=opened),
         )
-        if isinstance(made, Answer):
+        if isinstance(made, BoughtAnswer):
             stored = gate.keep(request, answer=made, progress=progress)
         else:
             stored = gate.take(request, answer=_raising(made), progress=progress)
@@ -167,17 +167,17 @@ def _released(
     return StoredRelease(entry=gate.ledger.publish(latest.entry), payload=latest.payload)
 
 
-def _raising(failure: BaseException) -> Callable[[], Answer]:
+def _raising(failure: BaseException) -> Callable[[], BoughtAnswer]:
     """Return the failure of a part as an answer, which burns it."""
 
-    def answer() -> Answer:
+    def answer() -> BoughtAnswer:
         raise failure
 
     return answer
 
 
-def _answer(plan: JobPlan, files: Files) -> Answer:
-    return Answer(payload=JobAnswer(plan=plan, files=files).payload())
+def _answer(plan: JobPlan, files: Files) -> BoughtAnswer:
+    return BoughtAnswer(payload=JobAnswer(plan=plan, files=files).payload())
 
 
 def _growth(gate: JobGate, plan: JobPlan, *, opened: int) -> Growth:

@@ -1,7 +1,6 @@
-"""The parts of a full certificate that follow from the noisy payload, in the words of version 2.
+"""Parts of a certificate in words: what is promised, measured and published.
 
-What version 1 says is said here too; what is added is derived from plan, forecasts and charges, so
-that a verifier derives it again.
+All are derived from plan, forecasts and charges, so that a verifier derives them again.
 """
 
 from collections.abc import Sequence
@@ -49,19 +48,14 @@ def release_of(study: Study, *, product: str) -> Json:
     return body
 
 
-def promised(plan: Plan, *, tells: frozenset[str]) -> dict[str, Json]:
-    """Return what the guarantee of version 2 says beyond version 1.
-
-    Args:
-        plan: Of the release.
-        tells: In which fields it says what bounds may leave out; the first ones had none.
-    """
+def promised(plan: Plan) -> dict[str, Json]:
+    """Return what the guarantee says of bounds, and of the loss in other measures and in words."""
     bounds: dict[tuple[str, bool, tuple[CountOf, ...]], list[str]] = {}
     for each in plan.measurements:
         name = f"{each.statistic}/{each.name}"
         bound = bounds_text(each.aggregate.bounds, entity=plan.dataset.unit.entity)
-        cut = LEFT_OUT in tells and may_cut(each, dataset=plan.dataset)
-        counts = limits(each, dataset=plan.dataset) if STOPS in tells else ()
+        cut = may_cut(each, dataset=plan.dataset)
+        counts = limits(each, dataset=plan.dataset)
         bounds.setdefault((bound, cut, counts), []).append(name)
     return {
         "contribution-bounds": [
@@ -105,7 +99,7 @@ def stated_noise(noise: Mechanism) -> dict[str, str]:
 
 
 def measured(measurement: Measurement, *, plan: Plan) -> dict[str, Json]:
-    """Return what version 2 says of a measurement beyond version 1."""
+    """Return what is said of a measurement in words: its query, law and what follows it."""
     return {
         "query": query_text(measurement.aggregate, dataset=plan.dataset),
         "law": stated_noise(measurement.mechanism),
@@ -130,7 +124,7 @@ def output(
     estimates: Sequence[Estimate],
     expected: dict[str, Forecast | None],
 ) -> Json:
-    """Return what version 2 says of one published file."""
+    """Return what is said of one published file."""
     body: dict[str, Json] = {"path": path, "sha256": sha256}
     for statistic in plan.statistics:
         if path == f"tables/{statistic.id}.csv":

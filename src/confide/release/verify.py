@@ -27,7 +27,7 @@ from confide.plans.plan import Plan
 from confide.privacy.amount import ATTO, NANO
 from confide.regular_file import read_bytes
 from confide.release.arithmetic import arithmetic_checks, exact
-from confide.release.certificate import NOISY_PATH, derived, derived_first
+from confide.release.certificate import NOISY_PATH, derived
 from confide.release.checks import (
     Check,
     charges_check,
@@ -36,8 +36,7 @@ from confide.release.checks import (
     plan_checks,
     signature_check,
 )
-from confide.release.cuts import estimates_of, fields_told
-from confide.release.form import VERSION
+from confide.release.cuts import estimates_of
 from confide.release.form_check import form_problem
 from confide.release.lines import differences, told
 from confide.release.noisy import NoisyAggregates, read_payload
@@ -159,11 +158,9 @@ def _checks(
     if is_reuse(certificate):
         yield from reuse_checks(certificate, folder=folder)
         return
-    full = certificate.get("certificate") == VERSION
-    if full:
-        problem = form_problem(certificate)
-        yield Check(name="form", holds=not problem, detail=problem)
-        yield from arithmetic_checks(certificate)
+    problem = form_problem(certificate)
+    yield Check(name="form", holds=not problem, detail=problem)
+    yield from arithmetic_checks(certificate)
     if payload is None:
         yield from _without_payload(certificate, folder=folder)
         return
@@ -174,17 +171,11 @@ def _checks(
         return
     yield Check(name="noisy payload", holds=True)
     yield from plan_checks(noisy.plan)
-    estimates = estimates_of(noisy, certificate=certificate)
-    follows = (
-        derived(
-            noisy,
-            estimates=estimates,
-            scopes=_scopes(certificate),
-            commitment=_commitment(certificate),
-            tells=fields_told(certificate),
-        )
-        if full
-        else derived_first(noisy, estimates=estimates)
+    follows = derived(
+        noisy,
+        estimates=estimates_of(noisy),
+        scopes=_scopes(certificate),
+        commitment=_commitment(certificate),
     )
     yield from _rebuilt(certificate, follows)
     yield _entry(certificate, noisy, follows=follows)

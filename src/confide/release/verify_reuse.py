@@ -20,7 +20,7 @@ from confide.release.reused import (
     PRODUCT,
     REUSED_PATH,
     Reused,
-    Source,
+    ReusedSource,
     admits,
     derived_reuse,
     is_same_data,
@@ -92,14 +92,14 @@ def read_reused(certificate: Json, *, folder: Path) -> Reused:
     return reuse(study, statistics, sources, dataset=dataset)
 
 
-def _source(stated: Json, *, folder: Path) -> Source:
+def _source(stated: Json, *, folder: Path) -> ReusedSource:
     number = stated["entry"]
     if type(number) is not int:
         raise VerificationError("An entry of the ledger is a number.")
     payload = read_bytes(folder / "sources" / f"{number}.json", largest=None)
     if hashlib.sha256(payload).hexdigest() != stated["payload-sha256"]:
         raise VerificationError(f"The answer of entry {number} was changed.")
-    return Source(
+    return ReusedSource(
         entry=number,
         hash=str(stated["hash"]),
         at=str(stated["released"]),

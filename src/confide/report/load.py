@@ -88,7 +88,7 @@ def rebuilt(
     noisy = read_payload(payload or read_bytes(folder / NOISY_PATH, largest=None))
     return Release(
         noisy=noisy,
-        estimates=estimates_of(noisy, certificate=certificate),
+        estimates=estimates_of(noisy),
         certificate=certificate,
         outlines=outlines or {},
     )

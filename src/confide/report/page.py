@@ -44,7 +44,7 @@ from confide.report.page_parts import (
     software_part,
     table_part,
 )
-from confide.report.section import Section, section
+from confide.report.section import StatisticSection, section
 
 if TYPE_CHECKING:
     from confide.report.release import Release
@@ -99,14 +99,9 @@ def page(
 
 
 def _header(release: "Release", *, title: str, words: Words) -> Html:
-    plan, certificate = release.plan, release.certificate
+    certificate = release.certificate
     entry = str(certificate["accounting"]["entry"])
     facts = [
-        ("page.dataset", plan.dataset.id),
-        ("page.snapshot", plan.dataset.snapshot),
-        ("page.period", plan.study.period),
-        ("page.audience", plan.study.audience),
-        ("page.issuer", str(certificate["issuer"]["organisation"])),
         ("page.issued", _moment(str(certificate["issued"]), words=words)),
         ("page.certificate", words.say("page.ledger-entry", entry=entry)),
     ]
@@ -159,7 +154,7 @@ def _gauge_line(release: "Release", line: ChargeLine, *, words: Words) -> Html:
     )
 
 
-def _contents(sections: Sequence[Section], *, words: Words) -> Html:
+def _contents(sections: Sequence[StatisticSection], *, words: Words) -> Html:
     items = [(f"s{place}", said.title) for place, said in enumerate(sections, start=1)]
     items += [
         ("guarantee", words.say("guarantee.title")),
@@ -177,7 +172,7 @@ def _statistic(
     statistic: Statistic,
     *,
     place: int,
-    said: Section,
+    said: StatisticSection,
     drawn: Sequence[Plate],
     words: Words,
 ) -> Html:

@@ -13,7 +13,7 @@ from confide.drawing.words import Words
 from confide.plans.plan import Statistic
 from confide.report.layouts import laid_out
 from confide.report.methods import fact_texts
-from confide.report.section import Section
+from confide.report.section import StatisticSection
 from confide.report.table import html_table
 from confide.statistics.registry import kind_of
 
@@ -24,7 +24,23 @@ if TYPE_CHECKING:
 def header_part(
     release: "Release", facts: Sequence[tuple[str, str]], *, what: str, title: str, words: Words
 ) -> Html:
-    """Return the head of a page: what it is, title, purpose, and the facts that are not empty."""
+    """Return the head of a page: what it is, title, purpose, and the facts that are not empty.
+
+    Args:
+        release: Whose data, study and issuer stand first.
+        facts: More, by key.
+        what: Key of what the page is.
+        title: Of the page.
+        words: Language.
+    """
+    plan, issuer = release.plan, release.certificate["issuer"]
+    shared = (
+        ("page.dataset", plan.dataset.id),
+        ("page.snapshot", plan.dataset.snapshot),
+        ("page.period", plan.study.period),
+        ("page.audience", plan.study.audience),
+        ("page.issuer", str(issuer["organisation"])),
+    )
     return tag(
         "header",
         tag("p", words.say(what), class_="kicker"),
@@ -34,7 +50,7 @@ def header_part(
             "dl",
             [
                 tag("div", tag("dt", words.say(key)), tag("dd", isolated(clean(value, most=160))))
-                for key, value in facts
+                for key, value in (*shared, *facts)
                 if value
             ],
             class_="facts",
@@ -43,7 +59,7 @@ def header_part(
 
 
 def figure_part(
-    drawn: Sequence[Plate], *, said: Section, name: str, words: Words
+    drawn: Sequence[Plate], *, said: StatisticSection, name: str, words: Words
 ) -> Sequence[Html]:
     """Return the figures of a statistic with their text alternatives, or that there is none."""
     if not drawn:
@@ -54,7 +70,7 @@ def figure_part(
     ]
 
 
-def _figure(plate: Plate, *, said: Section, name: str, words: Words) -> Html:
+def _figure(plate: Plate, *, said: StatisticSection, name: str, words: Words) -> Html:
     figure = plate.figure
     if plate.drawing is None:
         return tag("p", words.say("page.figure-failed", title=figure.title), class_="note")

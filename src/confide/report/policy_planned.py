@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from confide.budget.policy.floors import demand
 from confide.budget.policy.policy import Metric, Noise, PlannedRelease, Policy, Utility
-from confide.budget.policy.windows import Span, span
+from confide.budget.policy.windows import DaySpan, span
 from confide.drawing.numbers import clean
 from confide.drawing.words import Words
 from confide.errors import ContractError
@@ -96,7 +96,7 @@ def _most(release: PlannedRelease, utility: Utility) -> Fraction:
     return utility.at_most * math.ceil(asked.reach) / asked.reach
 
 
-def _falls_in(planned: Span, *, period: str, day: dt.date) -> bool:
+def _falls_in(planned: DaySpan, *, period: str, day: dt.date) -> bool:
     """Return whether a release on a day, or the period that it is about, is as planned."""
     if planned.first <= day <= planned.last:
         return True

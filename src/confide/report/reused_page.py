@@ -24,7 +24,7 @@ from confide.report.page_parts import (
     software_part,
     table_part,
 )
-from confide.report.section import Section, section
+from confide.report.section import StatisticSection, section
 from confide.tables.cell_sums import CellSums
 
 if TYPE_CHECKING:
@@ -76,15 +76,7 @@ def reused_page(
 
 
 def _header(release: "Release", *, title: str, words: Words) -> Html:
-    plan, certificate = release.plan, release.certificate
-    facts = [
-        ("page.dataset", plan.dataset.id),
-        ("page.snapshot", plan.dataset.snapshot),
-        ("page.period", plan.study.period),
-        ("page.audience", plan.study.audience),
-        ("page.issuer", str(certificate["issuer"]["organisation"])),
-        ("page.certificate", str(certificate["id"])),
-    ]
+    facts = [("page.certificate", str(release.certificate["id"]))]
     return header_part(release, facts, what="reuse.what", title=title, words=words)
 
 
@@ -115,7 +107,7 @@ def _statistic(
     found: Answer,
     *,
     name: str,
-    said: Section,
+    said: StatisticSection,
     drawn: Sequence[Plate],
     words: Words,
 ) -> Html:

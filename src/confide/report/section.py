@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class StatisticSection:
     """The words of one statistic.
 
     Attributes:
@@ -55,14 +55,14 @@ class Section:
     flags: tuple[str, ...]
 
 
-def section(release: "Release", statistic: Statistic, *, words: Words) -> Section:
+def section(release: "Release", statistic: Statistic, *, words: Words) -> StatisticSection:
     """Return the words of one statistic of a release."""
     plan, kind = release.plan, kind_of(statistic)
     cells = cells_of(release.of(statistic))
     flags = dict.fromkeys(flag for cell in cells for flag in cell.flags)
     said = {flag for each in release.of(statistic) for flag in each.flags}
     flags |= dict.fromkeys(flag for flag in PATIENTS_LEFT_OUT if flag in said)
-    return Section(
+    return StatisticSection(
         title=title_of(statistic, plan=plan, words=words),
         about=_about(statistic, plan=plan, words=words),
         headline=" ".join(

@@ -11,27 +11,12 @@ References:
     [Kle52] Kleene. Introduction to metamathematics. 1952.
 """
 
-import contextlib
-from collections.abc import Iterator
-from contextvars import ContextVar
 from typing import assert_never
 
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.relation import Relation
 from confide.tables.schema import Dataset
 from confide.tables.unknown import can_be_unknown
-
-_AS_NO = ContextVar("_AS_NO", default=False)
-
-
-@contextlib.contextmanager
-def counting_as_no() -> Iterator[None]:
-    """Let a missing value count as "no" inside, as in plans that earlier versions signed."""
-    token = _AS_NO.set(True)
-    try:
-        yield
-    finally:
-        _AS_NO.reset(token)
 
 
 def where_told(where: Predicate, *, of: Predicate, table: str, dataset: Dataset) -> Predicate:
@@ -43,8 +28,6 @@ def where_told(where: Predicate, *, of: Predicate, table: str, dataset: Dataset)
         table: Of whose rows.
         dataset: Public facts.
     """
-    if _AS_NO.get():
-        return where
     told = _told(of, where=where, table=table, dataset=dataset)
     parts = tuple(each for each in (*_parts(where), *_parts(told)) if each != Everything())
     return parts[0] if len(parts) == 1 else All(of=parts) if parts else where

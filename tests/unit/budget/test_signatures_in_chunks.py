@@ -229,7 +229,7 @@ def test_every_signature_is_answered_for_in_its_own_place():
         )
         for place in range(10)
     ]
-    for site in (signatures.Site(), signatures.site_of(key), signatures.site_of(stranger)):
+    for site in (signatures.OwnKey(), signatures.site_of(key), signatures.site_of(stranger)):
         said = signatures.answered(signatures.question(held, site=site))
         assert said == b"+--+--+--+"
     assert [is_valid(name, message=o.message, signature=o.signature) for o in held] == [

@@ -12,9 +12,9 @@ from confide.budget import desk
 from confide.budget.journal import Journal
 from confide.budget.ledger import Caps
 from confide.errors import ApprovalMissingError, LedgerFrozenError
-from confide.release import asking
 from confide.release.keys import make_person_key
 from confide.service.ledger.officers import officers_of
+from confide.service.requests import submit
 from confide.workspace import open_ledger
 from recovery_world import BOARD, GROWS
 from unit.cli.test_officers import POLICY, caps, make, run, write_policy
@@ -189,15 +189,15 @@ def test_an_approval_is_of_the_plan_that_was_shown(clinic, monkeypatch):
     clinic.study.write_text(clinic.study.read_text().replace("tier: open", "tier: routine"))
     dear = clinic.folder / "dear.yaml"
     dear.write_text(clinic.study.read_text().replace("within: 20", "within: 10"))
-    whole, shown = asking.asked_for, []
+    whole, shown = submit.asked_for, []
     monkeypatch.setattr(
-        asking, "asked_for", lambda plan, **more: shown.append(whole(plan, **more)) or shown[-1]
+        submit, "asked_for", lambda plan, **more: shown.append(whole(plan, **more)) or shown[-1]
     )
     key = ("--key", clinic.keys["ada"], "--json")
     assert confide("request", "submit", clinic.study, *key).code == 0
     cheap = shown[0].plan_json
     monkeypatch.setattr(
-        asking, "asked_for", lambda plan, **more: replace(whole(plan, **more), plan_json=cheap)
+        submit, "asked_for", lambda plan, **more: replace(whole(plan, **more), plan_json=cheap)
     )
     refused = confide("request", "submit", dear, *key)
     assert (refused.code, refused.json["error"]) == (3, "PolicyError")

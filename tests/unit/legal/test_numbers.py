@@ -101,13 +101,13 @@ def test_the_least_loss_reaches_the_error_asked_and_a_little_less_does_not():
 
 def test_a_plan_that_spends_the_least_says_so_and_one_that_shares_asks_why():
     made = papers.document(subject=papers.forecast_subject())
-    said = [item.texts for item in papers.items_of(made, papers.Stated)]
+    said = [item.texts for item in papers.items_of(made, papers.StatedField)]
     assert any(texts[0].startswith("Yes. Every statistic names the error") for texts in said)
     assert "budget-choice" not in {item.id for _, item in made.missing()}
     asks = (papers.ASKS[0], Ask(statistic=papers.BY_SEX))
     plan = papers.study_plan(asks, nano=40_000_000)
     made = papers.document(subject=papers.forecast_subject(plan, asks=asks))
-    said = [item.texts for item in papers.items_of(made, papers.Stated)]
+    said = [item.texts for item in papers.items_of(made, papers.StatedField)]
     assert any("1 of 2 statistics name no error" in texts[0] for texts in said)
     assert "budget-choice" in {item.id for _, item in made.missing()}
     unknown = papers.document(subject=papers.release_subject(plan, asks=()))

@@ -16,7 +16,7 @@ from confide.errors import BurnedError, InvalidParameterError, PolicyError, Rele
 from confide.learning.running import gate_of, planned, run_in_parts
 from confide.release import job_rounds
 from confide.release.job_gate import job_request
-from confide.release.passage import Answer
+from confide.release.passage import BoughtAnswer
 from confide.release.verify import verify
 from counting_job import ThreeParts, clinic
 from left_behind import everything_carried
@@ -284,4 +284,4 @@ def test_nobody_goes_on_from_an_older_part(tmp_path):
         step = Step(question=plan.digest(), start=2, stop=3, continues=opened)
         request = job_request(plan, analyst="a", request_key="again", step=step)
         with pytest.raises(PolicyError, match="cannot go on"):
-            gate.take(request, answer=lambda: Answer(payload=b"x"), progress=lambda _: None)
+            gate.take(request, answer=lambda: BoughtAnswer(payload=b"x"), progress=lambda _: None)

@@ -13,7 +13,7 @@ from confide.plans.descent import next_ask
 from confide.plans.model_fit import fitted
 from confide.plans.plan import NANO, Study
 from confide.rows.descent import DescentRows
-from confide.statistics.logistic.evaluation import Histogram, concordance
+from confide.statistics.logistic.evaluation import ScoreHistogram, concordance
 from confide.statistics.logistic.feasibility import Planned, feasibility, planned
 from confide.statistics.logistic.predictions import predicted
 from confide.statistics.logistic.regression import LogisticRegression
@@ -160,9 +160,9 @@ def test_the_error_of_the_held_out_c_statistic_is_told_within_a_fifth(patients, 
         noisy = with_noise(counts, noise, rng).counts
         found.append(float(concordance(noisy[None], told=predicted(theta))[0]))
     assert told.error == pytest.approx(np.std(found), rel=0.2)
-    assert judged(Histogram(counts=counts, noise=noise), theta=theta).auc.error == pytest.approx(
-        told.error, rel=0.2
-    )
+    assert judged(
+        ScoreHistogram(counts=counts, noise=noise), theta=theta
+    ).auc.error == pytest.approx(told.error, rel=0.2)
 
 
 def test_a_plan_says_what_to_expect_of_the_c_statistic_from_public_facts():

@@ -115,7 +115,7 @@ def test_patients_with_several_rows_weigh_as_one_and_are_covered_too():
         found = fit(columns, aggregate=several, rho=0.5, rng=rng)
         error = 1.96 * np.sqrt(found.sampling + found.noise)
         held += (np.abs(found.coefficients - AGAINST_NONE.ravel()) < error).mean() / 40
-    assert held == pytest.approx(0.95, abs=0.04)
+    assert 0.93 <= held < 0.995  # intervals hold what a turn of the curvature may add, too
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)

@@ -8,8 +8,8 @@ import pytest
 from confide.errors import ContractError
 from confide.plans.link import mean
 from confide.statistics.logistic.calibration import calibration_line
-from confide.statistics.logistic.evaluation import Histogram
-from confide.statistics.logistic.predictions import AS_PREDICTED, Line, predicted
+from confide.statistics.logistic.evaluation import ScoreHistogram
+from confide.statistics.logistic.predictions import AS_PREDICTED, CalibrationLine, predicted
 from confide.statistics.logistic.recalibration import Recalibration, recalibrated
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.tables.descent_terms import Family
@@ -18,7 +18,7 @@ from models import ILL
 
 
 def line_of(counts, *, noise=0.0, kind=Recalibration.LINE, number=0):
-    found = Histogram(counts=counts, noise=noise)
+    found = ScoreHistogram(counts=counts, noise=noise)
     return recalibrated(found, theta=THETA, kind=kind, simulation=simulation(number))
 
 
@@ -78,7 +78,7 @@ def test_recalibration_brings_slope_and_brier_score_of_other_patients_near_the_b
 @pytest.mark.audit
 def test_intervals_after_a_recalibration_hold_the_truth_in_93_percent_of_a_thousand_runs():
     rng = np.random.default_rng(7)
-    line = Line(intercept=-0.2, slope=0.8)
+    line = CalibrationLine(intercept=-0.2, slope=0.8)
     truth = judged(scored(2_000_000, rng, slope=0.7)[0], line=line)
     held = []
     for number in range(1_000):

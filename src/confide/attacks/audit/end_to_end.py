@@ -49,7 +49,7 @@ from confide.statistics.audited import Worst
 from confide.tables.schema import Dataset, Derived
 from confide.tables.source import Source, SourceKind
 
-Event: TypeAlias = tuple[int, float, str, str]
+OutputEvent: TypeAlias = tuple[int, float, str, str]
 """Person within the copy, change, code, note."""
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**4)
@@ -57,7 +57,7 @@ DIGITS = ("copy_high", "copy_low")
 _NO_CAP = 10**8 * NANO
 
 
-Release: TypeAlias = Callable[[Plan, Mapping[str, Any]], NoisyAggregates]
+ReleaseOnce: TypeAlias = Callable[[Plan, Mapping[str, Any]], NoisyAggregates]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +78,13 @@ class Trial:
     statistic: Statistic
     measure: Measure
     adjacency: Adjacency
-    first: tuple[Event, ...]
-    second: tuple[Event, ...]
+    first: tuple[OutputEvent, ...]
+    second: tuple[OutputEvent, ...]
     exact: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
 
 
 def audit_trial(
-    trial: Trial, *, copies: int, entropy: Entropy, release: Release | None = None
+    trial: Trial, *, copies: int, entropy: Entropy, release: ReleaseOnce | None = None
 ) -> AuditCheck:
     """Return whether the claim of a whole release survives.
 
@@ -127,7 +127,7 @@ def _claim(plan: Plan) -> PrivacyLoss:
     raise AssertionError  # no trial selects keys under zCDP
 
 
-def _gate(folder: Path, *, dataset: Dataset, entropy: Entropy) -> Release:
+def _gate(folder: Path, *, dataset: Dataset, entropy: Entropy) -> ReleaseOnce:
     through = passing_the_gate(folder, dataset=dataset, entropy=entropy)
 
     def release(plan: Plan, frames: Mapping[str, Any]) -> NoisyAggregates:
@@ -192,7 +192,7 @@ def _dataset(trial: Trial, *, copies: int) -> Dataset:
     )
 
 
-def _frames(events: Sequence[Event], *, copies: int) -> dict[str, Any]:
+def _frames(events: Sequence[OutputEvent], *, copies: int) -> dict[str, Any]:
     import pyarrow as pa
 
     copy = np.arange(copies)
@@ -236,9 +236,13 @@ def _keyed(value: Mapping[str, int], *, notes: Sequence[str], copies: int) -> ND
 
 def trials() -> tuple[Trial, ...]:
     """Return one study of each kind of noise and accounting."""
-    others: tuple[Event, ...] = ((1, 3.0, "A", "flu"), (2, -4.0, "B", "flu"), (3, 0.0, "C", "gout"))
-    up: tuple[Event, ...] = ((0, 1e9, "A", "rare"), (0, float("inf"), "A", "rare"))
-    down: tuple[Event, ...] = ((0, -1e9, "D", "odd"), (0, -1e9, "D", "odd"))
+    others: tuple[OutputEvent, ...] = (
+        (1, 3.0, "A", "flu"),
+        (2, -4.0, "B", "flu"),
+        (3, 0.0, "C", "gout"),
+    )
+    up: tuple[OutputEvent, ...] = ((0, 1e9, "A", "rare"), (0, float("inf"), "A", "rare"))
+    down: tuple[OutputEvent, ...] = ((0, -1e9, "D", "odd"), (0, -1e9, "D", "odd"))
     one, two = PerPatient(cells=1), PerPatient(rows=2)
     return (
         Trial(

@@ -32,13 +32,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.attacks.audit.one_run import Included, coins
 from confide.errors import InvalidParameterError
 from confide.noise.entropy import Entropy
 
-Floats: TypeAlias = NDArray[np.float64]
 Confidence: TypeAlias = Callable[[Included], Floats]
 """Trains with the patients included, and returns φ of everybody's own outcome; shape (pool,)."""
 
@@ -75,7 +74,7 @@ class Membership:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class MembershipClaim:
     """What a model promises of each patient.
 
     Attributes:
@@ -90,7 +89,7 @@ class Claim:
         """Return the largest share of members that any attack finds.
 
         Example:
-            >>> round(Claim(epsilon=1.0, delta=1e-5).most_found(0.01), 4)
+            >>> round(MembershipClaim(epsilon=1.0, delta=1e-5).most_found(0.01), 4)
             0.0272
         """
         plain = math.exp(self.epsilon) * false_alarms + self.delta
@@ -104,7 +103,7 @@ def attack(
     pool: int,
     shadows: int,
     targets: int,
-    claim: Claim | None,
+    claim: MembershipClaim | None,
     entropy: Entropy,
 ) -> Membership:
     """Attack models that are trained on random halves of a pool.
@@ -162,7 +161,7 @@ def _curve(ratios: Floats, members: Included) -> tuple[Floats, Floats]:
     return np.concatenate([[0.0], alarms]), np.concatenate([[0.0], found])
 
 
-def _excess(ratios: Floats, members: Included, *, claim: Claim) -> float:
+def _excess(ratios: Floats, members: Included, *, claim: MembershipClaim) -> float:
     """Return by how many standard errors over targets the bound is passed, at the worst ratio."""
     worst, grown = -math.inf, math.exp(claim.epsilon)
     for ratio in RATIOS:

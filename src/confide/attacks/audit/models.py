@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from confide.attacks.audit.black_box import Scenario, adding
 from confide.attacks.audit.outcome import AuditCheck, Layer
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.mechanism import Mechanism
+from confide.noise.mechanism import AddedNoise
 from confide.plans.descent import Ask, AskCurvature, AskGradient, AskMoments, Place
 from confide.plans.link import STEPS as LINK_STEPS
 from confide.plans.newton import COEFFICIENT
@@ -65,8 +65,8 @@ SURE = 2**6
 LONG = 2**6
 """Length of the long coordinate of the canary's whitened terms."""
 
-Columns: TypeAlias = Mapping[str, NDArray[Any]]
-Answering: TypeAlias = Callable[[Columns], DescentRows]
+ModelColumns: TypeAlias = Mapping[str, NDArray[Any]]
+ModelAnswering: TypeAlias = Callable[[ModelColumns], DescentRows]
 
 
 class Canary(enum.Enum):
@@ -77,7 +77,7 @@ class Canary(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audited:
+class AuditedModel:
     """A small model.
 
     Attributes:
@@ -88,7 +88,7 @@ class Audited:
     dataset: Dataset
     aggregate: DescentAggregate
 
-    def rows(self, columns: Columns) -> DescentRows:
+    def rows(self, columns: ModelColumns) -> DescentRows:
         """Return rows that answer, by the code that the gate runs."""
         return DescentRows(self.aggregate, columns, dataset=self.dataset)
 
@@ -107,7 +107,7 @@ def small_model(
     numbers: int = NUMBERS,
     of_each: int = 1,
     rounds: int = ROUNDS,
-) -> Audited:
+) -> AuditedModel:
     """Return a model of some numbers, of which a patient may have so many rows."""
     names = [f"x{i}" for i in range(numbers)]
     people = Table(
@@ -146,7 +146,7 @@ def small_model(
         edges=EDGES if family is Family.HAZARD else (),
         classes=CLASSES if family is Family.MULTINOMIAL else 1,
     )
-    return Audited(dataset=dataset, aggregate=aggregate)
+    return AuditedModel(dataset=dataset, aggregate=aggregate)
 
 
 _OUTCOME = {
@@ -179,7 +179,7 @@ def _column(name: str) -> ColumnOf:
 
 def patients(
     family: Family = Family.LOGISTIC, *, canary: Canary | None, of_each: int = 1
-) -> Columns:
+) -> ModelColumns:
     """Return patients spread over the bounds, and the canary as the last; each has equal rows."""
     spread = (np.arange(OTHERS)[:, None] * np.array([617, 389, 233]) + 71) % (STEPS + 1)
     outcome = np.arange(OTHERS) % 2
@@ -249,8 +249,8 @@ def model_scenario(
     family: Family = Family.LOGISTIC,
     *,
     canary: Canary = Canary.WITH,
-    noise: Mechanism | None = None,
-    rows: Answering | None = None,
+    noise: AddedNoise | None = None,
+    rows: ModelAnswering | None = None,
     of_each: int = 1,
     rounds: int = ROUNDS,
 ) -> Scenario:

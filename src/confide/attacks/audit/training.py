@@ -33,18 +33,16 @@ import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, TypeAlias, assert_never
+from typing import Protocol, assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.attacks.audit.lower_bound import delta_bound
 from confide.attacks.audit.outcome import AuditCheck, Layer
 from confide.errors import InvalidParameterError, MissingExtraError
 from confide.noise.entropy import Entropy
 from confide.noise.gaussian import gaussian_delta
-
-Floats: TypeAlias = NDArray[np.float64]
 
 MISS = 1e-6
 EPSILONS = tuple(map(Fraction, (0, 1, 2, 4, 6)))
@@ -69,7 +67,7 @@ class Trainer(Protocol):
         """
 
 
-class Pair(enum.Enum):
+class CanaryPair(enum.Enum):
     """What the others do."""
 
     ALONE = "gradients of others are 0"
@@ -113,7 +111,7 @@ def audit_training(training: Training, *, runs: int, entropy: Entropy) -> tuple[
         InvalidParameterError: If the trainer returns sums of another shape.
     """
     claimed = _promised(training.probability, training.noise_multiplier, training.steps)
-    return tuple(_check(training, pair, claimed, runs=runs, entropy=entropy) for pair in Pair)
+    return tuple(_check(training, pair, claimed, runs=runs, entropy=entropy) for pair in CanaryPair)
 
 
 @functools.cache
@@ -142,7 +140,7 @@ def _float_at(value: Fraction, *, toward: float) -> float:
 
 
 def _check(
-    training: Training, pair: Pair, claimed: tuple[float, ...], *, runs: int, entropy: Entropy
+    training: Training, pair: CanaryPair, claimed: tuple[float, ...], *, runs: int, entropy: Entropy
 ) -> AuditCheck:
     others, canary = gradients(training, pair)
     groups = (np.vstack([others, canary]), others)
@@ -165,22 +163,22 @@ def _check(
     )
 
 
-def gradients(training: Training, pair: Pair) -> tuple[Floats, Floats]:
+def gradients(training: Training, pair: CanaryPair) -> tuple[Floats, Floats]:
     """Return the gradients of the others, shape (patients, d), and of the canary, shape (1, d)."""
     others = np.zeros((training.patients, training.dimensions))
     canary = np.zeros((1, training.dimensions))
     canary[0, 0] = LONG
     match pair:
-        case Pair.ALONE:
+        case CanaryPair.ALONE:
             pass
-        case Pair.AGAINST:
+        case CanaryPair.AGAINST:
             others[:, 0] = -1
         case _:
             assert_never(pair)
     return others, canary
 
 
-def features(training: Training, pair: Pair, sums: Floats) -> Floats:
+def features(training: Training, pair: CanaryPair, sums: Floats) -> Floats:
     """Return the log-likelihood ratio and the largest step of each run; shape (runs, 2).
 
     Raises:
@@ -193,9 +191,9 @@ def features(training: Training, pair: Pair, sums: Floats) -> Floats:
         )
     q, variance = float(training.probability), float(training.noise_multiplier) ** 2
     match pair:
-        case Pair.ALONE:
+        case CanaryPair.ALONE:
             moved, expected = 1.0, 0.0
-        case Pair.AGAINST:
+        case CanaryPair.AGAINST:
             moved, expected = 2.0, -q * training.patients
         case _:
             assert_never(pair)

@@ -20,20 +20,21 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.attacks.audit.membership import (
     FALSE_ALARMS,
     TOO_FAR,
-    Claim,
     Confidence,
     Membership,
+    MembershipClaim,
     attack,
 )
 from confide.attacks.audit.models import (
     ROUNDS,
     STEPS,
     SURE,
-    Audited,
-    Columns,
+    AuditedModel,
+    ModelColumns,
     small_model,
 )
 from confide.attacks.audit.one_run import Included, OneRun, coins, one_run
@@ -46,10 +47,8 @@ from confide.plans.newton import COEFFICIENT
 from confide.privacy.accounting.concentrated import rho_for
 from confide.tables.descent_terms import UNIT
 
-Floats: TypeAlias = NDArray[np.float64]
-
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
-PROMISE = Claim(epsilon=float(EPSILON), delta=float(DELTA))
+PROMISE = MembershipClaim(epsilon=float(EPSILON), delta=float(DELTA))
 OVERFITTED, ASKED = (40, 40), (50, 15)
 """Patients in the pool, and numbers of each: without privacy, and in rounds."""
 CANARIES, CORNERS, GUESSES, MISS = 200, 30, 100, 1e-4
@@ -61,7 +60,7 @@ _RIDGE = 0.1
 _CHEAP = 64
 """Models without privacy cost next to nothing, so there are at least so many."""
 _STEPS = 30
-Noise: TypeAlias = DiscreteGaussian | None
+VictimNoise: TypeAlias = DiscreteGaussian | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +73,11 @@ class Pool:
         outcome: 0 or 1; shape (patients,).
     """
 
-    columns: Columns
+    columns: ModelColumns
     terms: Floats
     outcome: NDArray[np.int64]
 
-    def of(self, included: Included) -> Columns:
+    def of(self, included: Included) -> ModelColumns:
         """Return some of them."""
         return {name: values[included] for name, values in self.columns.items()}
 
@@ -122,7 +121,7 @@ def without_privacy(pool: Pool) -> Confidence:
     return train
 
 
-def in_rounds(pool: Pool, *, noise: Noise = None, entropy: Entropy) -> Confidence:
+def in_rounds(pool: Pool, *, noise: VictimNoise = None, entropy: Entropy) -> Confidence:
     """Return training by a logistic model in rounds.
 
     Args:
@@ -158,7 +157,7 @@ class Leaks:
     private: Membership
 
 
-def leaks(*, models: int, noise: Noise = None, entropy: Entropy) -> Leaks:
+def leaks(*, models: int, noise: VictimNoise = None, entropy: Entropy) -> Leaks:
     """Attack both kinds of model.
 
     Args:
@@ -230,7 +229,7 @@ def _in_words(found: Membership) -> str:
     )
 
 
-def one_run_in_rounds(*, noise: Noise = None, entropy: Entropy) -> OneRun:
+def one_run_in_rounds(*, noise: VictimNoise = None, entropy: Entropy) -> OneRun:
     """Return the one-run audit of a logistic model in rounds with canaries.
 
     Args:
@@ -264,7 +263,7 @@ def one_run_in_rounds(*, noise: Noise = None, entropy: Entropy) -> OneRun:
     )
 
 
-def one_run_check(*, noise: Noise = None, entropy: Entropy) -> AuditCheck:
+def one_run_check(*, noise: VictimNoise = None, entropy: Entropy) -> AuditCheck:
     """Return whether one training with canaries refutes the promise."""
     found = one_run_in_rounds(noise=noise, entropy=entropy)
     return AuditCheck(
@@ -282,7 +281,7 @@ def _replaced(none: Included, place: int) -> Included:
     return one
 
 
-def _exact(audited: Audited, columns: Columns) -> tuple[int, ...]:
+def _exact(audited: AuditedModel, columns: ModelColumns) -> tuple[int, ...]:
     """Return the answers to moments and gradients, where the model is sure that nobody is ill."""
     size = CORNERS + 1
     at = Place(

@@ -19,7 +19,7 @@ from confide.budget.workflow.acts import act_message, signers_of
 from confide.budget.workflow.filed import Submissions
 from confide.budget.workflow.rules import (
     READER,
-    Claim,
+    PolicyClaim,
     Refused,
     admitted,
     audience_of,
@@ -75,7 +75,7 @@ class Docket:
 
     def admit(
         self,
-        claim: Claim,
+        claim: PolicyClaim,
         *,
         lineage: str,
         adopted: Adopted | None,

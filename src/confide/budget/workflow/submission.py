@@ -204,10 +204,7 @@ def in_its_place(message: bytes, fields: Mapping[str, Any], *, number: int) -> b
     """Return what is signed by somebody who sees the head that a row names, and no other.
 
     So a signature serves in one row: neither a second time, nor after an older ledger was put back.
-    Rows of earlier versions name no head.
     """
-    if HEAD not in fields:
-        return message
     place = {"number": str(number), HEAD: fields[HEAD]}
     return _PLACE + canonical(place).encode() + b"\n" + message
 

@@ -47,7 +47,7 @@ _MOST_EPSILON = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class LossSpan:
     """A loss over some span: this release, its year, the lifetime of the ledger.
 
     Attributes:
@@ -62,20 +62,20 @@ class Window:
     loss: PrivacyLoss
 
 
-def windows(subject: LegalSubject) -> tuple[Window, ...]:
+def windows(subject: LegalSubject) -> tuple[LossSpan, ...]:
     """Return what a subject costs, and the caps of its year, its lifetime and of each patient."""
     found = []
     if subject.loss is not None:
         name = "year" if subject.stage is Stage.YEAR else "release"
-        found.append(Window(name=name, period=subject.period, loss=subject.loss))
+        found.append(LossSpan(name=name, period=subject.period, loss=subject.loss))
     for line in subject.lines:
         if line.scope in (Scope.CALENDAR_YEAR, Scope.LIFETIME):
             name = "year-cap" if line.scope is Scope.CALENDAR_YEAR else "lifetime-cap"
             loss = cap_loss(line.cap, of=subject.dataset)
-            found.append(Window(name=name, period=line.period, loss=loss))
+            found.append(LossSpan(name=name, period=line.period, loss=loss))
     for own in subject.dataset.patients:
         loss = cap_loss(Fraction(own.nano, NANO), of=subject.dataset)
-        found.append(Window(name="patient-cap", period=own.window.value, loss=loss))
+        found.append(LossSpan(name="patient-cap", period=own.window.value, loss=loss))
     return tuple(found)
 
 

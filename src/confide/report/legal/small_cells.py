@@ -21,7 +21,7 @@ SMALL = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SmallCells:
+class CellNoise:
     """The noise on the cells of one counting statistic.
 
     Attributes:
@@ -39,14 +39,14 @@ class SmallCells:
     seems_empty: float
 
 
-def small_cells(plan: Plan) -> tuple[SmallCells, ...]:
+def small_cells(plan: Plan) -> tuple[CellNoise, ...]:
     """Return the noise on each statistic that counts and nothing else."""
     found = []
     for statistic in plan.statistics:
         noise = next(_laws(plan, statistic), None)
         if noise is not None:
             found.append(
-                SmallCells(
+                CellNoise(
                     statistic=statistic,
                     median=math.ceil(noise.half_width(0.5)),
                     most=math.ceil(noise.half_width(0.95)),

@@ -23,6 +23,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.errors import ContractError, InvalidParameterError
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Covers, Estimate, Forecast
@@ -36,7 +37,7 @@ from confide.plans.intervals import (
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.statistics.hypothesis_tests.contingency import Array, departures, independence
+from confide.statistics.hypothesis_tests.contingency import departures, independence
 from confide.statistics.hypothesis_tests.groups import categories
 from confide.statistics.hypothesis_tests.null_law import mixing, tail
 from confide.statistics.hypothesis_tests.published import TOO_FEW, number, solid
@@ -170,7 +171,7 @@ class ChiSquaredTest:
 
     def _departures(
         self,
-        table: Array,
+        table: Floats,
         *,
         keys: tuple[tuple[str, ...], ...],
         noise: Component,

@@ -25,8 +25,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.errors import ContractError, UnknownNameError
-from confide.plans.classes import Array, by_class, share_edges, share_log_odds
+from confide.plans.classes import by_class, share_edges, share_log_odds
 from confide.plans.contribution import PerPatient, question, rows_of_each
 from confide.plans.descent import walk
 from confide.plans.estimates import Estimate, Forecast
@@ -36,7 +37,7 @@ from confide.plans.model_fit import fitted_classes
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.score_bins import PLACES, alike
 from confide.plans.simulation import Simulation
-from confide.statistics.logistic.evaluation import Evaluation, Histogram, judged
+from confide.statistics.logistic.evaluation import Evaluation, ScoreHistogram, judged
 from confide.statistics.logistic.held_out import HELD_OUT, measured
 from confide.statistics.logistic.predictions import Predicted
 from confide.tables.descent import DescentAggregate
@@ -223,7 +224,7 @@ class MultinomialRegression:
         return (*estimates, weights, *named)
 
     def _evaluation(
-        self, counts: Sequence[float], *, theta: Array, noise: float, simulation: Simulation
+        self, counts: Sequence[float], *, theta: Floats, noise: float, simulation: Simulation
     ) -> list[Evaluation]:
         """Return how the model tells each class from the rest, on held-out patients."""
         edges = np.rint(share_edges(theta, percents=SCORE_CUTS) * RESIDUAL) / RESIDUAL
@@ -239,7 +240,7 @@ class MultinomialRegression:
             )
             found.append(
                 judged(
-                    Histogram(counts=each[c], noise=noise),
+                    ScoreHistogram(counts=each[c], noise=noise),
                     told=told,
                     ranked=told,
                     level=float(self.level),

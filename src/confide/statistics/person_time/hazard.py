@@ -44,7 +44,7 @@ from confide.plans.model_estimates import (
     label_of,
     step_of,
 )
-from confide.plans.model_fit import Fit, fitted
+from confide.plans.model_fit import ModelFit, fitted
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.score_bins import ALIKE
 from confide.plans.simulation import Simulation
@@ -269,7 +269,9 @@ class HazardRegression:
             )
             yield observed
 
-    def _per_unit(self, found: Fit, *, aggregate: DescentAggregate, dataset: Dataset) -> Fit:
+    def _per_unit(
+        self, found: ModelFit, *, aggregate: DescentAggregate, dataset: Dataset
+    ) -> ModelFit:
         """Return the fit with its hazards per unit of time, not per whole follow-up."""
         horizon = self.time_domain(dataset).physical(aggregate.edges[-1])
         both = found.coefficients.copy(), found.predicting.copy()

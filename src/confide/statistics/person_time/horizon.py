@@ -26,7 +26,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from confide.plans.descent import Array, score_edges
+from confide.arrays import Floats
+from confide.plans.descent import score_edges
 from confide.plans.link import FARTHEST, STEPS
 from confide.plans.score_bins import SHARES, alike, deviates, labels, may_end, stretch_of
 from confide.plans.simulation import Simulation
@@ -65,7 +66,7 @@ class HorizonGroup:
 def horizon_groups(
     counts: Sequence[float],
     *,
-    slopes: Array,
+    slopes: Floats,
     hazard: float,
     noise: float,
     level: float,
@@ -120,7 +121,7 @@ def horizon_groups(
     return tuple(group(first, last) for first, last in ((0, SCORE_BINS - 1), *apart))
 
 
-def _life_table(exits: Array) -> Array:
+def _life_table(exits: Floats) -> Floats:
     """Return the risk by the last edge; shape (runs,).
 
     Args:

@@ -32,7 +32,7 @@ from confide.plans.descent import walk
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.model_estimates import Published, forecast_of, label_of, step_of
-from confide.plans.model_fit import Fit, dispersion, fitted
+from confide.plans.model_fit import ModelFit, dispersion, fitted
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.person_time.held_out_rates import Sums, evaluated_rates
@@ -193,7 +193,9 @@ class PoissonRegression:
             unit=unit,
         )
 
-    def _per_unit(self, found: Fit, *, aggregate: DescentAggregate, dataset: Dataset) -> Fit:
+    def _per_unit(
+        self, found: ModelFit, *, aggregate: DescentAggregate, dataset: Dataset
+    ) -> ModelFit:
         """Return the fit with its intercept as a log rate per unit of person-time."""
         shift = self._shift(aggregate, dataset=dataset)
         both = found.coefficients.copy(), found.predicting.copy()

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.plans.intervals import Component, quantile, variance
 from confide.statistics.regression.least_squares import Fit
-from confide.statistics.regression.moments import Array
 
 _STEPS, _HALVINGS = 20, 16
 _ONE_SQUARE = math.sqrt(8)
@@ -50,9 +50,9 @@ class _Law:
     """
 
     noises: Sequence[Component]
-    total: Array
-    linear: Array
-    square: Array
+    total: Floats
+    linear: Floats
+    square: Floats
     bend: float
     skew: float
     leaning: float
@@ -128,7 +128,7 @@ def _law(found: Fit, *, noises: Sequence[Component]) -> _Law:
     )
 
 
-def _ways(found: Fit, *, covariance: Array, mean: Array) -> Array:
+def _ways(found: Fit, *, covariance: Floats, mean: Floats) -> Floats:
     """Return the directions of the effect about the mean: of its noise, and last its own."""
     a = found.moments.matrix[:-1, :-1]
     about = np.eye(len(a))

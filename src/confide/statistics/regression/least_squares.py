@@ -30,11 +30,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.statistics.regression.moments import Moments
 
-Array = NDArray[np.float64]
 LARGEST_NOISE = 0.25
 """Relative size of the noise of XᵀX up to which first and second order give the law of β."""
 
@@ -59,17 +58,17 @@ class Fit:
         moments: What it was made of.
     """
 
-    coefficients: Array
-    sampling: Array
-    noise: Array
+    coefficients: Floats
+    sampling: Floats
+    noise: Floats
     ridge: float
     rows: float
-    rows_noise: Array
+    rows_noise: Floats
     residual: float
-    residual_noise: Array
+    residual_noise: Floats
     residual_bend: float
     total: float
-    total_noise: Array
+    total_noise: Floats
     usable: bool
     moments: Moments
 
@@ -142,12 +141,12 @@ def fit(moments: Moments) -> Fit:
     )
 
 
-def _pulls(moments: Moments, *, beta: Array) -> Array:
+def _pulls(moments: Moments, *, beta: Floats) -> Floats:
     """Return (W_c w)_x: how each released number's noise pulls at Xᵀ(y − Xβ)."""
     return np.asarray((moments.weights @ np.append(-beta, 1.0))[:, :-1])
 
 
-def _about_the_mean(moments: Moments) -> tuple[float, Array]:
+def _about_the_mean(moments: Moments) -> tuple[float, Floats]:
     """Return Σ(y − ȳ)² and how each released number's noise enters it."""
     rows = max(float(moments.matrix[0, 0]), 1.0)
     mean = float(moments.matrix[0, -1]) / rows

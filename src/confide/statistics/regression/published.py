@@ -4,12 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from confide.arrays import Floats
 from confide.plans.estimates import Covers, Estimate, near_zero
 from confide.plans.intervals import Component, variance
 from confide.plans.student import student_width
 from confide.statistics.regression.determination import determination
 from confide.statistics.regression.least_squares import Fit
-from confide.statistics.regression.moments import Array
 from confide.tables.relation import centre
 from confide.tables.schema import Domain
 
@@ -103,7 +103,7 @@ def published(
     )
 
 
-def _parts(loads: Array, noises: Sequence[Component]) -> list[Component]:
+def _parts(loads: Floats, noises: Sequence[Component]) -> list[Component]:
     """Return the errors that the released numbers bring, of those that bring any."""
     return [noise.times(float(load)) for load, noise in zip(loads, noises, strict=True) if load]
 

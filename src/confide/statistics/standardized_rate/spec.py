@@ -35,8 +35,8 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.person_time import Per
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.public_numbers import PublicNumber
-from confide.plans.rate_estimates import Found, Publishing, baseline_of
-from confide.plans.rates import Cell, Rate, Source, pooled, ratio, standardized
+from confide.plans.rate_estimates import FoundRate, Publishing, baseline_of
+from confide.plans.rates import Rate, RateCell, RateNoise, pooled, ratio, standardized
 from confide.plans.simulation import Simulation
 from confide.tables.aggregate import Aggregate
 from confide.tables.expression import Expression
@@ -158,17 +158,19 @@ class StandardizedRate:
             return float(self.expect_rate) / self.per.number
         return _PLANNED / self.at_risk.full(dataset)
 
-    def _sources(self, mechanisms: Mapping[str, Mechanism], dataset: Dataset) -> tuple[Source, ...]:
+    def _sources(
+        self, mechanisms: Mapping[str, Mechanism], dataset: Dataset
+    ) -> tuple[RateNoise, ...]:
         """Return the noises of one stratum."""
         events = noise_component(additive(mechanisms["events"]))
         if self.population:
-            return (Source(noise=events, events=1.0),)
+            return (RateNoise(noise=events, events=1.0),)
         each = self.at_risk.middle(dataset)
-        cells = (Source(noise=events, base=each), Source(noise=events, events=1.0, base=each))
+        cells = (RateNoise(noise=events, base=each), RateNoise(noise=events, events=1.0, base=each))
         if not self.time:
             return cells
         times = noise_component(additive(mechanisms["time"]))
-        return (*cells, Source(noise=times, base=self.at_risk.step(dataset)))
+        return (*cells, RateNoise(noise=times, base=self.at_risk.step(dataset)))
 
     def forecast(
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
@@ -275,7 +277,7 @@ class StandardizedRate:
         *,
         mechanisms: Mapping[str, Mechanism],
         dataset: Dataset,
-    ) -> tuple[Cell, ...]:
+    ) -> tuple[RateCell, ...]:
         """Return events and base by group and stratum."""
         sources, counts = self._sources(mechanisms, dataset), vector(noisy["events"])
         if self.population:
@@ -286,11 +288,11 @@ class StandardizedRate:
             times = vector(noisy["time"]) if self.time else (0,) * len(having)
             bases = tuple(middle * n + step * t for n, t in zip(rows, times, strict=True))
         return tuple(
-            Cell(events=float(events), base=base, noise=sources)
+            RateCell(events=float(events), base=base, noise=sources)
             for events, base in zip(having, bases, strict=True)
         )
 
-    def _found(self, strata: Sequence[Cell], weights: Sequence[float]) -> Found:
+    def _found(self, strata: Sequence[RateCell], weights: Sequence[float]) -> FoundRate:
         def rate(*, sampled: bool) -> Rate:
             return standardized(
                 strata,
@@ -302,13 +304,13 @@ class StandardizedRate:
 
         used = [cell for cell, weight in zip(strata, weights, strict=True) if weight > 0]
         small = any(cell.base < 10 * cell.base_deviation for cell in used)
-        return Found(noise=rate(sampled=False), both=rate(sampled=True), small=small)
+        return FoundRate(noise=rate(sampled=False), both=rate(sampled=True), small=small)
 
-    def _crude(self, strata: Sequence[Cell]) -> Found:
+    def _crude(self, strata: Sequence[RateCell]) -> FoundRate:
         cell, level = pooled(strata), float(self.level)
         base = max(cell.base, 0.0)
         curve = base if self.at_risk.of_persons else 0.0
-        return Found(
+        return FoundRate(
             noise=ratio(cell, spread=0.0, curve=0.0, level=level),
             both=ratio(cell, spread=base, curve=curve, level=level),
             small=cell.base < 10 * cell.base_deviation,

@@ -14,7 +14,7 @@ from confide.report.legal import exhibits, necessity
 from confide.report.legal.asked import Who
 from confide.report.legal.audited import AuditResults
 from confide.report.legal.declared import Site
-from confide.report.legal.document import Asked, Item, Stated
+from confide.report.legal.document import AskedField, PartItem, StatedField
 from confide.report.legal.pictures import belief_picture, cap_gauges
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.subject import Stage
@@ -59,7 +59,7 @@ def _tables(scribe: Scribe) -> str:
     return scribe.words.listed([label(table.name) for table in scribe.subject.dataset.tables])
 
 
-def _published(scribe: Scribe) -> Iterable[Item]:
+def _published(scribe: Scribe) -> Iterable[PartItem]:
     """Yield the statistics, one sentence each; of a year its requests."""
     plan = scribe.subject.plan
     if plan is None:
@@ -68,7 +68,7 @@ def _published(scribe: Scribe) -> Iterable[Item]:
     return [scribe.stated("published", *titles, source=scribe.from_plan())]
 
 
-def _audience(scribe: Scribe) -> Iterable[Item]:
+def _audience(scribe: Scribe) -> Iterable[PartItem]:
     audience = scribe.subject.audience
     if not audience:
         return []
@@ -76,7 +76,7 @@ def _audience(scribe: Scribe) -> Iterable[Item]:
     return [scribe.stated("audience", said, source=scribe.from_plan())]
 
 
-def _outcome(scribe: Scribe) -> Iterable[Item]:
+def _outcome(scribe: Scribe) -> Iterable[PartItem]:
     """Yield what the data holder takes the released statistics to be."""
     decided = scribe.law.identifiability
     texts = [scribe.say(f"outcome.{decided.outcome.value}")]
@@ -85,7 +85,7 @@ def _outcome(scribe: Scribe) -> Iterable[Item]:
     return [scribe.stated("outcome", *texts, source=scribe.from_law())]
 
 
-def _columns_read(scribe: Scribe) -> Iterable[Item]:
+def _columns_read(scribe: Scribe) -> Iterable[PartItem]:
     plan = exhibits.plan_of(scribe)
     declared = sum(
         len(table.columns) + len(undeclared_columns(table)) for table in plan.dataset.tables
@@ -94,7 +94,7 @@ def _columns_read(scribe: Scribe) -> Iterable[Item]:
     return [scribe.stated("columns-read", text, source=scribe.computed(scribe.from_plan()))]
 
 
-def _principles(scribe: Scribe) -> Iterable[Item]:
+def _principles(scribe: Scribe) -> Iterable[PartItem]:
     rows = [
         (scribe.say(f"principle.{name}.name"), scribe.say(f"principle.{name}.measure"))
         for name in PRINCIPLES
@@ -103,7 +103,7 @@ def _principles(scribe: Scribe) -> Iterable[Item]:
     return [scribe.table("principles", heads, rows, source=source, labels=2)]
 
 
-def _audit(scribe: Scribe) -> Iterable[Item]:
+def _audit(scribe: Scribe) -> Iterable[PartItem]:
     """Yield what the site's audit found, or that no results were given."""
     found = scribe.subject.audit
     if found is None:
@@ -129,22 +129,22 @@ def _audited(found: AuditResults, *, scribe: Scribe) -> str:
 
 def _field(
     name: str, of: Callable[[Scribe], str], source: Callable[[Scribe], str]
-) -> Callable[[Scribe], Iterable[Item]]:
+) -> Callable[[Scribe], Iterable[PartItem]]:
     return lambda scribe: [scribe.stated(name, of(scribe), source=source(scribe))]
 
 
-def _sentences(name: str) -> Callable[[Scribe], Iterable[Item]]:
+def _sentences(name: str) -> Callable[[Scribe], Iterable[PartItem]]:
     """Return a field whose sentences say what this software does."""
     return lambda scribe: [
         scribe.stated(name, *scribe.words.each(f"legal.{name}"), source=scribe.from_software())
     ]
 
 
-def _one(of: Callable[[Scribe], Item | None]) -> Callable[[Scribe], Iterable[Item | None]]:
+def _one(of: Callable[[Scribe], PartItem | None]) -> Callable[[Scribe], Iterable[PartItem | None]]:
     return lambda scribe: [of(scribe)]
 
 
-OF_SUBJECT: Mapping[str, Callable[[Scribe], Iterable[Item | None]]] = {
+OF_SUBJECT: Mapping[str, Callable[[Scribe], Iterable[PartItem | None]]] = {
     "issuer": _field("issuer", lambda s: s.subject.organisation, Scribe.from_dataset),
     "study": _field("study", lambda s: s.subject.title, Scribe.from_plan),
     "stage": _field("stage", _stage, Scribe.from_plan),
@@ -179,27 +179,27 @@ OF_SUBJECT: Mapping[str, Callable[[Scribe], Iterable[Item | None]]] = {
 }
 
 
-def _site_kind(site: Site, *, scribe: Scribe) -> Stated:
+def _site_kind(site: Site, *, scribe: Scribe) -> StatedField:
     said = scribe.say(f"site.{site.kind.value}")
     return scribe.stated("site-kind", said, source=scribe.from_law())
 
 
-def _usual(site: Site, *, scribe: Scribe) -> Stated:
+def _usual(site: Site, *, scribe: Scribe) -> StatedField:
     said = scribe.say(f"usual.{'yes' if site.is_usual else 'no'}")
     return scribe.stated("usual", said, source=scribe.from_law())
 
 
-def _why(site: Site, *, scribe: Scribe) -> Stated:
+def _why(site: Site, *, scribe: Scribe) -> StatedField:
     return scribe.stated("why", " ".join(site.why.split()), source=scribe.from_law())
 
 
-def _national_law(site: Site, *, scribe: Scribe) -> Asked:
+def _national_law(site: Site, *, scribe: Scribe) -> AskedField:
     """Return the field for the provision of law that a site rests on."""
     name, title = f"{site.id}-national-law", clean(site.title, most=120)
     return scribe.written(name, "national-law", site.national_law, who=Who.LAWYER, site=title)
 
 
-def _step(site: Site, step: str, *, scribe: Scribe) -> Asked:
+def _step(site: Site, step: str, *, scribe: Scribe) -> AskedField:
     """Return the field for one step of a balancing test."""
     text = getattr(site.balancing_test, step)
     name = f"balancing-{step}"
