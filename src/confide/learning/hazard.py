@@ -31,7 +31,7 @@ from confide.learning.model import (
     values_of,
 )
 from confide.privacy.exact import Number, exact
-from confide.release.seal import sealing
+from confide.release.site.seal import sealing
 
 
 class DPHazardRegression(DPModel):

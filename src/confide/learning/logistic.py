@@ -29,10 +29,10 @@ from confide.learning.model import (
     rho_of,
     values_of,
 )
-from confide.plans.one_shot import one_look_is_better
 from confide.plans.plan import Plan
+from confide.plans.rounds.one_shot import one_look_is_better
 from confide.privacy.exact import Number, exact
-from confide.release.seal import sealing
+from confide.release.site.seal import sealing
 from confide.workspace import Workspace
 
 METHODS = ("rounds", "one-shot", "auto")

@@ -44,8 +44,8 @@ from confide.privacy.amount import amount
 from confide.privacy.exact import Number
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
-from confide.release.job_certificate import JobRelease
-from confide.release.seal import sealing
+from confide.release.jobs.job_certificate import JobRelease
+from confide.release.site.seal import sealing
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records

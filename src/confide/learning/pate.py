@@ -44,7 +44,7 @@ from confide.privacy.amount import from_nano
 from confide.privacy.exact import Number
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.unit import Entity
-from confide.release.seal import sealing
+from confide.release.site.seal import sealing
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records

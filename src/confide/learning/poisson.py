@@ -27,7 +27,7 @@ from confide.learning.model import (
     values_of,
 )
 from confide.privacy.exact import Number
-from confide.release.seal import sealing
+from confide.release.site.seal import sealing
 
 
 class DPPoissonRegression(DPModel):

@@ -1,10 +1,11 @@
-"""What the intervals of a statistic take for granted stands beside them: report, methods and show."""
+"""What the intervals of a statistic take for granted stands beside them: report, methods and
+show."""
 
 import pytest
 
 import command_line
 import confide
-from confide.report.save import save
+from confide.report.pages.save import save
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 

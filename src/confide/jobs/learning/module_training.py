@@ -45,7 +45,7 @@ _TOLD = 20
 
 
 class ModuleTraining:
-    """Runs a DPSGD; satisfies :class:`confide.release.job_rounds.InParts`."""
+    """Runs a DPSGD; satisfies :class:`confide.release.jobs.job_rounds.InParts`."""
 
     def __init__(
         self,

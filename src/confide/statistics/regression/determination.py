@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.arrays import Floats
-from confide.plans.intervals import Component, quantile, variance
+from confide.plans.estimation.intervals import Component, quantile, variance
 from confide.statistics.regression.least_squares import Fit
 
 _STEPS, _HALVINGS = 20, 16

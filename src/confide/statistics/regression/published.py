@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from confide.arrays import Floats
 from confide.plans.estimates import Covers, Estimate, near_zero
-from confide.plans.intervals import Component, variance
-from confide.plans.student import student_width
+from confide.plans.estimation.intervals import Component, variance
+from confide.plans.estimation.student import student_width
 from confide.statistics.regression.determination import determination
 from confide.statistics.regression.least_squares import Fit
 from confide.tables.relation import centre
