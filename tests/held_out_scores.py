@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from confide.plans.descent import score_edges
-from confide.plans.link import FARTHEST, STEPS
+from confide.plans.rounds.descent import score_edges
+from confide.plans.rounds.link import FARTHEST, STEPS
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.evaluation import ScoreHistogram, evaluated
 from confide.statistics.logistic.predictions import AS_PREDICTED
-from confide.tables.descent_terms import SCORE_BINS
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 
 THETA = np.array([-1.5, 0.8, -0.6])
 LENGTH = math.hypot(0.8, 0.6)

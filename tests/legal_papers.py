@@ -1,4 +1,5 @@
-"""Subjects and declarations for tests of legal documents: a study, its release, a year of a ledger."""
+"""Subjects and declarations for tests of legal documents: a study, its release, a year of a
+ledger."""
 
 import datetime as dt
 from dataclasses import replace
@@ -6,8 +7,8 @@ from fractions import Fraction
 
 import cohorts
 from confide.budget.ledger import Scope, ScopeSpent, Spent, State
-from confide.plans.allocate import Ask, make_plan
-from confide.plans.calibrate_to_error import Within
+from confide.plans.pricing.allocate import Ask, make_plan
+from confide.plans.pricing.calibrate_to_error import Within
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.report.legal.audited import AuditResults

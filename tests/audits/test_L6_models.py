@@ -1,4 +1,5 @@
-"""L6: what whole models give away, and that the attacks find it where there is something to find."""
+"""L6: what whole models give away, and that the attacks find it where there is something to
+find."""
 
 import math
 from fractions import Fraction
@@ -6,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from confide.attacks.audit.membership import TOO_FAR, MembershipClaim, attack
-from confide.attacks.audit.models import small_model
-from confide.attacks.audit.one_run import chance_of_guesses, coins, guessed_epsilon, one_run
-from confide.attacks.audit.victims import (
+from confide.attacks.audit.trained.membership import TOO_FAR, MembershipClaim, attack
+from confide.attacks.audit.trained.models import small_model
+from confide.attacks.audit.trained.one_run import chance_of_guesses, coins, guessed_epsilon, one_run
+from confide.attacks.audit.trained.victims import (
     CORNERS,
     EPSILON,
     generated,
@@ -36,7 +37,8 @@ def test_guesses_that_are_all_right_bound_epsilon_in_closed_form() -> None:
 
 
 def test_the_chance_of_guesses_is_that_of_the_theorem() -> None:
-    """scipy.stats.binom.sf and .pmf in the formula of thm. 5.2 of Steinke, Nasr, Jagielski (2023)."""
+    """scipy.stats.binom.sf and .pmf in the formula of thm. 5.2 of Steinke, Nasr, Jagielski
+    (2023)."""
     binom = pytest.importorskip("scipy.stats").binom
     for correct, guesses, epsilon, delta in ((90, 100, 1.0, 1e-5), (30, 60, 0.1, 1e-3)):
         right = 1 / (1 + math.exp(-epsilon))
@@ -52,7 +54,8 @@ def test_the_chance_of_guesses_is_that_of_the_theorem() -> None:
 
 
 def test_randomised_response_of_its_coins_is_not_refuted_and_its_bound_comes_close() -> None:
-    """Each canary's coin is told with chance e^ε/(1 + e^ε): the law that the theorem is tight for."""
+    """Each canary's coin is told with chance e^ε/(1 + e^ε): the law that the theorem is tight
+    for."""
     epsilon, found = 1.0, []
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -93,7 +96,7 @@ def test_one_training_without_noise_is_refuted_by_its_canaries() -> None:
 
 
 def test_one_training_with_a_twentieth_of_its_noise_is_refuted_by_its_canaries() -> None:
-    from confide.attacks.audit.victims import DELTA
+    from confide.attacks.audit.trained.victims import DELTA
     from confide.privacy.accounting.concentrated import rho_for
 
     claimed = small_model(numbers=CORNERS).noise(rho_for(EPSILON, delta=DELTA))

@@ -23,12 +23,12 @@ import pytest
 import person_time
 import separated_worlds
 import skewed_worlds
-from confide.plans import descent
-from confide.plans.model_fit import DROWNED, fitted
-from confide.rows.descent import DescentRows
-from confide.tables.descent import DescentAggregate
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import Family
+from confide.plans.rounds import descent
+from confide.plans.rounds.model_fit import DROWNED, fitted
+from confide.rows.relational.descent import DescentRows
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import Family
 from models import AGGREGATE, NAMES, TRUTH, cohort
 from person_time import (
     COUNT_TRUTH,

@@ -16,7 +16,7 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy, SystemEntropy
 from confide.noise.geometric import geometric
 from confide.noise.mechanism import AddedNoise
-from confide.plans.chi_squared import chi_squared_tail
+from confide.plans.estimation.chi_squared import chi_squared_tail
 from goodness_of_fit import p_value
 from seeded import SeededEntropy
 

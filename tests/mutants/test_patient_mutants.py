@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sqlglot import exp
 
-from confide.budget.consent_rows import ConsentRows
+from confide.budget.chain.consent_rows import ConsentRows
 from confide.budget.ledger import State
 from confide.budget.per_patient import people, records, sealed, store, tally
 from confide.budget.per_patient.bill import exhausted
@@ -18,16 +18,17 @@ from confide.budget.per_patient.store import PatientStore
 from confide.budget.per_patient.store_folder import store_key
 from confide.budget.per_patient.withdrawn import Withdrawn
 from confide.errors import ConfideError, ContractError, LedgerFrozenError
-from confide.plans.individual import Rate, rate_of
+from confide.plans.pricing.individual import Rate, rate_of
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow
 from confide.privacy.unit import Entity
 from confide.release.consent import Lost
-from confide.release.keys import read_order_key
-from confide.rows import table_rows
-from confide.rows.build import own, select
-from confide.rows.layout import Layout
-from confide.rows.prepared import build, manifest
+from confide.release.site.keys import read_order_key
+from confide.rows.cells.build import own, select
+from confide.rows.cells.layout import Layout
+from confide.rows.copies import manifest
+from confide.rows.prepared import build
+from confide.rows.relational import table_rows
 from confide.service import site as open_site
 from confide.service.planning import left_out
 from confide.workspace import open_workspace, preparation
@@ -172,7 +173,8 @@ def test_a_filter_by_the_total_instead_of_each_patients_own_is_found(tmp_path, m
 
 
 def year_is_stale(folder):
-    """Whether a calendar year is still charged to one that is over, or begins by the clock alone."""
+    """Whether a calendar year is still charged to one that is over, or begins by the clock
+    alone."""
     site = Site(folder, window=CapWindow.CALENDAR_YEAR, year=10**6 * NANO)
     site.release("a", [0], [FEMTO])
     site.clock.move(days=365)

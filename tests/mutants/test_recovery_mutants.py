@@ -6,25 +6,19 @@ from functools import partial
 
 import pytest
 
-from confide.budget import (
-    awaited,
-    book,
-    chained_ledger,
-    inspection,
-    journal,
-    lost_lineages,
-    lost_rows,
-)
-from confide.budget.account import Account
-from confide.budget.awaited import NOTHING
-from confide.budget.book import Book
-from confide.budget.counters import kind_of, year_of
-from confide.budget.identity import Identity
+from confide.budget import chained_ledger, journal
+from confide.budget.accounts import awaited, book, lost_lineages
+from confide.budget.accounts.account import Account
+from confide.budget.accounts.awaited import NOTHING
+from confide.budget.accounts.book import Book
+from confide.budget.accounts.lost_lineages import LostLineage
+from confide.budget.chain.identity import Identity
+from confide.budget.integrity import inspection, lost_rows
+from confide.budget.integrity.lost_rows import Granted
 from confide.budget.journal import Journal
-from confide.budget.lost_lineages import LostLineage
-from confide.budget.lost_rows import Granted
+from confide.budget.policy.counters import kind_of, year_of
 from confide.errors import BurnedError, ConfideError, LedgerFrozenError, PolicyError
-from confide.release.ledger_pin import FolderSite
+from confide.release.site.ledger_pin import FolderSite
 from ledgers import TENTH, HandClock, SiteKey, open_ledger, request, terms, used
 from properties import test_lost_and_put_back as life
 from unit.budget import test_lost_branches as branches
@@ -65,7 +59,8 @@ def what_was_answered_in_lost_rows_stays_charged(folder):
 
 
 def goes_on_without_burning(self, fields, event):
-    """As it was before: requests under way stayed so, and whoever did not read got the charge back."""
+    """As it was before: requests under way stayed so, and whoever did not read got the charge
+    back."""
     held, self.open = self.open, set()
     GO_ON(self, {**fields, "burned": []}, event)
     self.open = held

@@ -12,17 +12,21 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from confide.budget.account import Account
-from confide.budget.account_record import caps_json
+from confide.budget.accounts.account import Account
+from confide.budget.accounts.account_record import caps_json
+from confide.budget.accounts.file_caps import is_raised
+from confide.budget.accounts.held import Held, key_of
+from confide.budget.accounts.lost_lineages import UNKNOWN
+from confide.budget.accounts.lost_terms import NOTHING_TOLD
+from confide.budget.accounts.request_row import row_fields
+from confide.budget.accounts.required_terms import as_lost, require_same_terms, require_terms
 from confide.budget.amount import Amount
-from confide.budget.chain import Chain, Signer
-from confide.budget.counters import ROLLING, Occasion, shares
+from confide.budget.chain.chain import Chain, Signer
+from confide.budget.chain.identity import SiteFolder
+from confide.budget.chain.ledger_time import Clock, SystemClock, charged_year
 from confide.budget.dead import GONE, Unheld
 from confide.budget.desk import Desk
 from confide.budget.entry import COUNTS_FROM, FORWARD, OVER
-from confide.budget.file_caps import is_raised
-from confide.budget.held import Held, key_of
-from confide.budget.identity import SiteFolder
 from confide.budget.journal import Journal
 from confide.budget.ledger import (
     Caps,
@@ -35,10 +39,8 @@ from confide.budget.ledger import (
     StoredRelease,
 )
 from confide.budget.ledger_reading import LedgerReading
-from confide.budget.ledger_time import Clock, SystemClock, charged_year
 from confide.budget.lengths import require_reason
-from confide.budget.lost_lineages import UNKNOWN
-from confide.budget.lost_terms import NOTHING_TOLD
+from confide.budget.policy.counters import ROLLING, Occasion, shares
 from confide.budget.refusals import (
     burned,
     exhausted,
@@ -57,9 +59,7 @@ from confide.budget.refusals import (
     unopened,
     withheld,
 )
-from confide.budget.request_row import row_fields
-from confide.budget.required_terms import as_lost, require_same_terms, require_terms
-from confide.budget.store import Store
+from confide.budget.stores.store import Store
 from confide.budget.workflow.acts import Officers
 from confide.budget.workflow.rules import Refused, audience_of, claim_of
 from confide.errors import LedgerFrozenError, PolicyError

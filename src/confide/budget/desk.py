@@ -7,7 +7,8 @@ checks again when it takes in the row, so that nobody can write past the rules.
 confirms, after which rolling windows let go of what they no longer hold.
 """
 
-from confide.budget.chain import Signer
+from confide.budget.accounts.required_terms import require_policy_terms
+from confide.budget.chain.chain import Signer
 from confide.budget.consent_desk import ConsentDesk
 from confide.budget.journal import Journal
 from confide.budget.ledger import Entry
@@ -16,7 +17,6 @@ from confide.budget.policy.adoption import Adopted, adopted
 from confide.budget.policy.policy import Person, Policy
 from confide.budget.refusals import exhausted, uncapped, undecided
 from confide.budget.requester import requester
-from confide.budget.required_terms import require_policy_terms
 from confide.budget.workflow.acts import SIGNED, Officers, act_message, signatures
 from confide.budget.workflow.docket import submission_problem, withhold_message
 from confide.budget.workflow.rules import (

@@ -10,8 +10,8 @@ no, or asked where nobody's approval is needed, pays for nobody.
 import itertools
 from dataclasses import replace
 
-from confide.budget.book import Book
-from confide.budget.readings import Moment
+from confide.budget.accounts.book import Book
+from confide.budget.chain.readings import Moment
 from confide.budget.workflow.rules import PolicyClaim
 
 

@@ -9,7 +9,12 @@ from confide.budget.ledger import Entry, Ledger
 from confide.budget.workflow.rules import PolicyClaim, Refused
 from confide.budget.workflow.submission import Verdict
 from confide.plans.plan import Priced
-from confide.release.authority import NO_AUTHORITY, Authority, BoundDecision, PolicyNamed
+from confide.release.certificate.authority import (
+    NO_AUTHORITY,
+    Authority,
+    BoundDecision,
+    PolicyNamed,
+)
 from confide.release.published import key_of_plan
 
 

@@ -40,9 +40,9 @@ from confide.budget.ledger import (
 )
 from confide.errors import ReleaseFailedError
 from confide.noise.entropy import Entropy
-from confide.release.incidents import charged_already, stored_already
 from confide.release.quiet import no_warnings
-from confide.release.seal import sealed, stop_of
+from confide.release.site.incidents import charged_already, stored_already
+from confide.release.site.seal import sealed, stop_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

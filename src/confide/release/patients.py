@@ -22,13 +22,13 @@ from confide.budget.per_patient.store import PatientStore
 from confide.budget.policy.adoption import Adopted
 from confide.errors import ContractError, EngineError, PolicyError
 from confide.noise.entropy import Entropy
-from confide.plans.individual import WholeLoss, individual_losses
 from confide.plans.plan import Plan
+from confide.plans.pricing.individual import WholeLoss, individual_losses
 from confide.privacy.individual import enforced
 from confide.release.left_out import require_somebody
 from confide.rows.engine import Engine, ExactAggregates, PersonSums
+from confide.tables.aggregates.shapes import Asked
 from confide.tables.schema import Dataset
-from confide.tables.shapes import Asked
 
 NONCE = 32
 

@@ -21,15 +21,15 @@ from confide.plans.estimates import Estimate
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer, Earlier, Same, Summed, answer
 from confide.plans.simulation import Simulation
-from confide.plans.small_cells import under_rule
-from confide.release.certificate import Issuer, guarantee_of, signed
+from confide.plans.soundness.small_cells import under_rule
+from confide.release.certificate.certificate import Issuer, guarantee_of, signed
+from confide.release.certificate.facts import public_facts
+from confide.release.certificate.form import VERSION
+from confide.release.certificate.software import software
+from confide.release.certificate.statement import release_of
 from confide.release.export import tables_of
-from confide.release.facts import public_facts
-from confide.release.form import VERSION
-from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates, flagged, read_payload, shows_noisy
-from confide.release.software import software
-from confide.release.statement import release_of
+from confide.release.site.keys import SigningKey
 from confide.tables.schema import Dataset
 
 FORMAT = "confide-reused-1"

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from confide.budget.anchor import Anchor
-from confide.budget.chain import canonical
+from confide.budget.chain.chain import canonical
+from confide.budget.integrity.anchor import Anchor
 from confide.errors import BudgetExhaustedError, LedgerFrozenError, MismatchError, PolicyError
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
@@ -199,7 +199,8 @@ def test_a_lineage_that_only_lost_rows_knew_keeps_its_terms(tmp_path):
 
 
 def amounts_that_do_not_add_up_stop_the_lineage(folder):
-    """The early copy is charged in ε, with its anchor; then the anchor of lost rows in ρ is found."""
+    """The early copy is charged in ε, with its anchor; then the anchor of lost rows in ρ is
+    found."""
     begun(folder)
     ledger = opened(folder)
     ledger.register(NARROW)

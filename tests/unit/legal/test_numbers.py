@@ -10,9 +10,9 @@ import cohorts
 import legal_papers as papers
 from confide.drawing.columns_read import columns_read
 from confide.errors import ContractError
-from confide.plans.allocate import Ask, forecast, least_nano, make_plan
-from confide.plans.calibrate_to_error import IntervalWidth, MedianShare, WithinShare
 from confide.plans.contribution import Counted, PerPatient
+from confide.plans.pricing.allocate import Ask, forecast, least_nano, make_plan
+from confide.plans.pricing.calibrate_to_error import IntervalWidth, MedianShare, WithinShare
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
@@ -20,7 +20,7 @@ from confide.report.legal.alternatives import Other, alternatives
 from confide.report.legal.beliefs import of_attribute, of_group, posterior, windows
 from confide.report.legal.small_cells import SMALL, small_cells
 from confide.report.legal.subject import loss_of
-from confide.report.odds_words import meaning_of, shown_at
+from confide.report.wording.odds_words import meaning_of, shown_at
 from confide.statistics.histogram.spec import Histogram
 from confide.tables.filter import All
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from confide.plans.late_rounds import Late, read
+from confide.plans.rounds.late_rounds import Late, read
 
 CURVE = np.diag([1000.0, 400.0])
 

@@ -14,13 +14,13 @@ import pytest
 
 from confide.errors import ContractError
 from confide.jobs.kinds import read_spec
-from confide.release import verify as module
-from confide.release.against_chain import chain_checks, read_chain
-from confide.release.checks import signature_check
-from confide.release.form import CertificateForm
-from confide.release.form_check import form_problem, schema
-from confide.release.in_words import in_words
-from confide.release.verify import read_certificate, verify
+from confide.release.certificate.form import CertificateForm
+from confide.release.certificate.form_check import form_problem, schema
+from confide.release.certificate.in_words import in_words
+from confide.release.verify import verify as module
+from confide.release.verify.against_chain import chain_checks, read_chain
+from confide.release.verify.checks import signature_check
+from confide.release.verify.verify import read_certificate, verify
 from confide.statistics.registry import KINDS
 from issued import again, edited, issue, leaves, signed
 
@@ -326,7 +326,7 @@ def test_every_file_that_the_program_reads_is_in_the_hash_of_its_source():
     from importlib import resources
     from pathlib import Path
 
-    from confide.release.software import _sources
+    from confide.release.certificate.software import _sources
 
     root = resources.files("confide")
     here = Path(str(root))

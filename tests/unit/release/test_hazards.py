@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.house_rule import HouseRule, SmallCells
 from confide.plans.plan import Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.loss import ApproxDP, PureDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
-from confide.release.certificate import shown_loss
-from confide.release.hazards import RULES, HazardFacts, HazardStatus, hazards
+from confide.release.certificate.certificate import shown_loss
+from confide.release.certificate.hazards import RULES, HazardFacts, HazardStatus, hazards
 from confide.statistics.histogram.spec import Histogram
 from confide.statistics.key_selection.spec import KeySelection
 from noisy_answers import dataset
@@ -109,7 +109,7 @@ def test_house_rule_period_and_snapshot_are_read_off_the_release():
 
 
 def test_a_growing_release_is_one_charge(monkeypatch):
-    monkeypatch.setattr("confide.release.hazards.grown_to", lambda _: 3)
+    monkeypatch.setattr("confide.release.certificate.hazards.grown_to", lambda _: 3)
     assert status("repeated-release", stated()) is HazardStatus.HANDLED
 
 

@@ -1,4 +1,5 @@
-"""Jobs in parts: charged once, each part committed once, resumed after a kill, burned by failure."""
+"""Jobs in parts: charged once, each part committed once, resumed after a kill, burned by
+failure."""
 
 import json
 import os
@@ -14,10 +15,10 @@ from confide.budget.growth import part_key
 from confide.budget.ledger import State, Step
 from confide.errors import BurnedError, InvalidParameterError, PolicyError, ReleaseFailedError
 from confide.learning.running import gate_of, planned, run_in_parts
-from confide.release import job_rounds
-from confide.release.job_gate import job_request
+from confide.release.jobs import job_rounds
+from confide.release.jobs.job_gate import job_request
 from confide.release.passage import BoughtAnswer
-from confide.release.verify import verify
+from confide.release.verify.verify import verify
 from counting_job import ThreeParts, clinic
 from left_behind import everything_carried
 from pages import ROOT

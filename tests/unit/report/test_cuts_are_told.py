@@ -9,15 +9,15 @@ import pytest
 
 from command_line import confide
 from confide.plans.contribution import question
-from confide.plans.cuts import may_cut
 from confide.plans.estimates import CUT as FLAG
-from confide.release.cuts import LIMITED
-from confide.release.verify import read_certificate, verify
-from confide.rows.duckdb import open_engine
-from confide.tables.aggregate import Aggregate
+from confide.plans.soundness.cuts import may_cut
+from confide.release.certificate.cuts import LIMITED
+from confide.release.verify.verify import read_certificate, verify
+from confide.rows.engines.duckdb import open_engine
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.source import Source, SourceKind
-from confide.tables.value import Ones
 from issued import issue, signed
 from rows_world import KEY, ask, col, dataset, menu, random_database, val
 from small_clinic import DATASET, make_clinic
@@ -92,7 +92,8 @@ def released(tmp_path_factory):
 
 
 def told_of(released, *, names=(*CUT, *WHOLE), field="left-out", phrase=LEFT_OUT, flag=FLAG):
-    """For each statistic, whether headline, table, certificate, screen and forecast tell of a cut."""
+    """For each statistic, whether headline, table, certificate, screen and forecast tell of a
+    cut."""
     clinic, out = released
     page = (out / "report.html").read_text("utf-8")
     sections = re.split(r'<section aria-labelledby="s\d+">', page)[1:]

@@ -9,10 +9,10 @@ import cohorts
 from confide.drawing.words import load_words
 from confide.errors import ContractError
 from confide.plans.canonical import canonical_bytes
-from confide.release.verify import read_certificate, verify
-from confide.report import folder as saving
+from confide.release.verify.verify import read_certificate, verify
+from confide.report.pages import folder as saving
+from confide.report.pages.save import contents, save
 from confide.report.release import Release
-from confide.report.save import contents, save
 from confide.statistics.count.spec import Count
 
 COUNT = Count(id="diabetes", table="person")

@@ -3,7 +3,7 @@
 import pytest
 
 import confide
-from confide.report.save import save
+from confide.report.pages.save import save
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 

@@ -9,15 +9,15 @@ import pytest
 
 from confide.errors import ContractError, UnboundedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import PerPatient
 from confide.plans.plan import NANO, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.statistics import LinearRegression, read_plan
 from confide.statistics.regression.least_squares import fit, relative_noise
 from confide.statistics.regression.moments import Variables, second_moments, tables
-from confide.tables.value import Product
+from confide.tables.aggregates.value import Product
 from noisy_answers import dataset, draws, estimate, mechanisms
 
 RUNS = 2000

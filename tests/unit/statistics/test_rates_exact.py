@@ -8,9 +8,8 @@ import pytest
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 from confide.plans.estimates import Covers  # noqa: E402
-from confide.plans.intervals import Component  # noqa: E402
-from confide.plans.person_time import Per, PersonTime  # noqa: E402
-from confide.plans.rates import (  # noqa: E402
+from confide.plans.estimation.intervals import Component  # noqa: E402
+from confide.plans.estimation.rates import (  # noqa: E402
     Rate,
     RateCell,
     RateNoise,
@@ -21,6 +20,7 @@ from confide.plans.rates import (  # noqa: E402
     ratio,
     standardized,
 )
+from confide.plans.person_time import Per, PersonTime  # noqa: E402
 from confide.privacy.adjacency import Adjacency  # noqa: E402
 from confide.privacy.measure import Measure  # noqa: E402
 from confide.statistics import (  # noqa: E402
@@ -267,7 +267,7 @@ def test_the_lower_end_of_few_events_is_missed_one_time_in_twenty(events):
 
 
 def test_a_share_of_persons_without_noise_has_wilsons_interval():
-    from confide.plans.intervals import share
+    from confide.plans.estimation.intervals import share
 
     wilson = share(30, 70, noise=Component(variance=0), spread=100, least=1, level=0.95)
     found = ratio(RateCell(events=30, base=100, noise=()), spread=100, curve=100, level=0.95)

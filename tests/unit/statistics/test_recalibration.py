@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from confide.errors import ContractError
-from confide.plans.link import mean
+from confide.plans.rounds.link import mean
 from confide.statistics.logistic.calibration import calibration_line
 from confide.statistics.logistic.evaluation import ScoreHistogram
 from confide.statistics.logistic.predictions import AS_PREDICTED, CalibrationLine, predicted
 from confide.statistics.logistic.recalibration import Recalibration, recalibrated
 from confide.statistics.logistic.regression import LogisticRegression
-from confide.tables.descent_terms import Family
+from confide.tables.aggregates.descent_terms import Family
 from held_out_scores import THETA, judged, scored, simulation, with_noise
 from models import ILL
 
@@ -50,7 +50,8 @@ def test_too_few_patients_recalibrate_nothing():
 
 
 def test_the_other_half_does_not_flatter_a_recalibration():
-    """On the patients who drew the line the slope after it is 1 whatever its error; on others not."""
+    """On the patients who drew the line the slope after it is 1 whatever its error; on others
+    not."""
     rng = np.random.default_rng(5)
     same, other = [], []
     for number in range(30):

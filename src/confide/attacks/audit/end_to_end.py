@@ -30,20 +30,20 @@ from confide.attacks.audit.searched import worst_of
 from confide.attacks.audit.sensitivity_search import HASH_KEY
 from confide.budget.ledger import Caps, LedgerTerms
 from confide.noise.entropy import Entropy
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Noisy, Plan, Statistic, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
-from confide.release.keys import read_signing_key
-from confide.release.ledger_pin import make_keys
 from confide.release.noisy import NoisyAggregates, read_values
-from confide.release.site_ledger import site_ledger
-from confide.rows.duckdb import open_engine
+from confide.release.site.keys import read_signing_key
+from confide.release.site.ledger_pin import make_keys
+from confide.release.site.site_ledger import site_ledger
+from confide.rows.engines.duckdb import open_engine
 from confide.statistics import Histogram, KeySelection, Mean, Sum
 from confide.statistics.audited import Worst
 from confide.tables.schema import Dataset, Derived

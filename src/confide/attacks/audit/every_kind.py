@@ -59,13 +59,13 @@ from confide.attacks.audit.worst_pair import (
 )
 from confide.errors import UnsupportedError
 from confide.noise.entropy import Entropy
-from confide.plans.descent import AskMoments
 from confide.plans.plan import Noisy, Plan
+from confide.plans.rounds.descent import AskMoments
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
-from confide.rows.descent import DescentRows
+from confide.rows.relational.descent import DescentRows
 from confide.statistics.audited import Worst
 from confide.tables.schema import Dataset
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from confide.noise.half_width import least_width
 from confide.noise.mechanism import AddedNoise
-from confide.plans.chi_squared import chi_squared_tail
+from confide.plans.estimation.chi_squared import chi_squared_tail
 
 CELLS = 40
 LEAST_EXPECTED = 5

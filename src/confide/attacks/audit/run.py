@@ -29,7 +29,6 @@ from confide.attacks.audit.every_kind import (
 )
 from confide.attacks.audit.generate import Neighbours, neighbours
 from confide.attacks.audit.goodness_of_fit import p_value, worst_moment
-from confide.attacks.audit.models import model_scenario, reach_check, worst_canary
 from confide.attacks.audit.oracles import oracle_checks
 from confide.attacks.audit.outcome import AuditCheck, AuditReport, Layer
 from confide.attacks.audit.searched import statistics_of_events, statistics_of_patients
@@ -37,8 +36,9 @@ from confide.attacks.audit.sensitivity_search import (
     LargestMovement,
     search,
 )
-from confide.attacks.audit.training import Training, audit_training
-from confide.attacks.audit.victims import leak_checks, leaks, one_run_check
+from confide.attacks.audit.trained.models import model_scenario, reach_check, worst_canary
+from confide.attacks.audit.trained.training import Training, audit_training
+from confide.attacks.audit.trained.victims import leak_checks, leaks, one_run_check
 from confide.attacks.audit.worst_pair import KindTrial
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -46,7 +46,7 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy, SystemEntropy
 from confide.noise.mechanism import AddedNoise
 from confide.privacy.unit import Entity
-from confide.tables.descent_terms import Family
+from confide.tables.aggregates.descent_terms import Family
 
 LEAST_P = 1e-4
 MOST_ERRORS = 6.0  # standard errors; eight moments, two tries

@@ -29,10 +29,10 @@ from confide.plans.plan import Question, Statistic
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.sensitivity import Sensitivity
 from confide.privacy.unit import Entity
-from confide.rows.duckdb import open_engine
 from confide.rows.engine import Engine, Exact, exact_vector
+from confide.rows.engines.duckdb import open_engine
+from confide.tables.aggregates.shapes import Keyed, Measured, Ranked, Shared, parts
 from confide.tables.schema import Dataset
-from confide.tables.shapes import Keyed, Measured, Ranked, Shared, parts
 from confide.tables.source import Source, SourceKind
 
 Vectors: TypeAlias = Sequence[Exact]

@@ -18,7 +18,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from confide.budget.chain import Event, Signer, canonical
+from confide.budget.chain.chain import Event, Signer, canonical
 from confide.budget.policy.policy import Person, Policy
 from confide.budget.workflow.submission import HEAD, is_signature
 from confide.errors import LedgerFrozenError

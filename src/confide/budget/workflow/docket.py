@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from confide.budget.chain import Event
+from confide.budget.chain.chain import Event
+from confide.budget.chain.readings import Moment
+from confide.budget.chain.signatures import Require, Signature
 from confide.budget.ledger import Entry
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Person
-from confide.budget.readings import Moment
-from confide.budget.signatures import Require, Signature
 from confide.budget.workflow.acts import act_message, signers_of
 from confide.budget.workflow.filed import Submissions
 from confide.budget.workflow.rules import (

@@ -14,11 +14,11 @@ those who answer for the data have agreed.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from confide.budget.chain.readings import Moment
 from confide.budget.ledger import ChargeRequest, Entry, State
 from confide.budget.plan_text import plan_in
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Person, PlannedRelease, Policy, Tier
-from confide.budget.readings import Moment
 from confide.budget.workflow.acts import deciding_roles
 from confide.budget.workflow.submission import Decision, Standing, Submission, Verdict
 from confide.privacy.amount import NANO, decimal_text

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from confide.budget.amount import Amount
-from confide.budget.chain import canonical, is_valid
+from confide.budget.chain.chain import canonical, is_valid
 
 _REQUEST = b"confide request 1\n"  # a signature of one kind is a signature of no other
 _DECISION = b"confide decision 1\n"

@@ -1,7 +1,7 @@
 """How far a release, a year or a lifetime can move what somebody believes about one patient.
 
 For a prior belief π the posterior is at most π e^ε/(1 − π + π e^ε) [KS14], with the ε that bounds
-single outputs (:mod:`confide.report.odds_words`).
+single outputs (:mod:`confide.report.wording.odds_words`).
 
 Whether a known participant has one attribute or another is a question about two data sets that
 differ in the *replacement* of one patient's records.  Under add-remove that is a removal and an
@@ -29,9 +29,9 @@ from confide.privacy.amount import NANO
 from confide.privacy.group import group_loss
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.odds import posterior_bound
-from confide.report.guarantee import cap_loss
 from confide.report.legal.subject import LegalSubject, Stage
-from confide.report.odds_words import (
+from confide.report.wording.guarantee import cap_loss
+from confide.report.wording.odds_words import (
     Meaning,
     advantage_text,
     meaning_of,

@@ -15,8 +15,6 @@ from confide.errors import ContractError
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.privacy.amount import NANO
 from confide.privacy.loss import PrivacyLoss
-from confide.report.bounding import kept_text, law_text, measured_text
-from confide.report.describe import title_of
 from confide.report.legal.beliefs import (
     GROUPS,
     PRIORS,
@@ -31,7 +29,9 @@ from confide.report.legal.document import TextTable
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.small_cells import small_cells
 from confide.report.legal.subject import NOT_CHARGED, loss_of
-from confide.report.odds_words import Meaning, loss_text, meaning_of, shown_at
+from confide.report.wording.bounding import kept_text, law_text, measured_text
+from confide.report.wording.describe import title_of
+from confide.report.wording.odds_words import Meaning, loss_text, meaning_of, shown_at
 from confide.tables.relation import date_of
 from confide.tables.schema import Column, Kind
 

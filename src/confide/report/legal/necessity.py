@@ -7,23 +7,23 @@ from typing import assert_never
 
 from confide.drawing.numbers import percent, significant
 from confide.errors import ConfideError
-from confide.plans.allocate import Ask, forecast, least_nano
-from confide.plans.calibrate_to_error import (
+from confide.plans.estimates import Forecast
+from confide.plans.plan import Plan, Statistic
+from confide.plans.pricing.allocate import Ask, forecast, least_nano
+from confide.plans.pricing.calibrate_to_error import (
     ErrorTarget,
     IntervalWidth,
     MedianShare,
     Within,
     WithinShare,
 )
-from confide.plans.estimates import Forecast
-from confide.plans.plan import Plan, Statistic
 from confide.report.legal.alternatives import QUALITATIVE, Alternative, alternatives
 from confide.report.legal.beliefs import PRIORS, advantage, posterior
 from confide.report.legal.document import Note, StatedField, TextTable
 from confide.report.legal.exhibits import NONE, plan_of, shown, statistic_title
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.subject import loss_of
-from confide.report.odds_words import meaning_of
+from confide.report.wording.odds_words import meaning_of
 
 
 def asked_table(scribe: Scribe) -> TextTable:

@@ -9,10 +9,10 @@ from confide.drawing.markup import trusted
 from confide.drawing.words import load_words
 from confide.errors import ContractError
 from confide.regular_file import read_bytes, write_bytes
-from confide.report.document import document as whole_document
 from confide.report.legal.document import LegalDocument
 from confide.report.legal.status import status_of
 from confide.report.legal.templates import TemplateForm, rendered
+from confide.report.pages.document import document as whole_document
 
 
 def files_of(document: LegalDocument) -> dict[str, str]:

@@ -14,7 +14,7 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Plan, Statistic
-from confide.tables.shapes import Counting
+from confide.tables.aggregates.shapes import Counting
 
 SMALL = 5
 """Size of a small cell in the table of chances."""

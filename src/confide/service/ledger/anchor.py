@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from confide.budget.anchor import Anchor
-from confide.budget.chain import canonical
+from confide.budget.chain.chain import canonical
+from confide.budget.integrity.anchor import Anchor
 from confide.errors import ContractError
-from confide.files.private_places import WORKSPACE
-from confide.release.keys import retired_keys
-from confide.release.site_ledger import ANCHOR
+from confide.files.public.private_places import WORKSPACE
+from confide.release.site.keys import retired_keys
+from confide.release.site.site_ledger import ANCHOR
 from confide.service.dump import ASIDE
 from confide.service.opening import open_ledger
 

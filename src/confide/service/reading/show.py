@@ -9,7 +9,7 @@ from confide.errors import UnknownNameError
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Statistic
 from confide.regular_file import reading_text
-from confide.release.cuts import cut_notes_of
+from confide.release.certificate.cuts import cut_notes_of
 from confide.release.export import lines_of, rows
 from confide.report.load import rebuilt, verified
 from confide.service.dump import ASIDE

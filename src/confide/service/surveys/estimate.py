@@ -7,14 +7,14 @@ from typing import Annotated
 
 from confide.drawing.words import Words, load_words
 from confide.errors import ContractError
-from confide.files.survey import read_survey
+from confide.files.survey.survey import read_survey
 from confide.regular_file import reading_text, write_bytes
-from confide.release.responses import QuestionShares as FoundShares
-from confide.release.responses import estimate as shares
-from confide.release.responses import read_reports
-from confide.report.survey_page import SurveyReport, contents, covers
-from confide.report.survey_page import table as shares_table
-from confide.report.survey_words import LEVEL
+from confide.release.survey.responses import QuestionShares as FoundShares
+from confide.release.survey.responses import estimate as shares
+from confide.release.survey.responses import read_reports
+from confide.report.pages.survey_page import SurveyReport, contents, covers
+from confide.report.pages.survey_page import table as shares_table
+from confide.report.wording.survey_words import LEVEL
 from confide.service.dump import ASIDE
 from confide.service.grids import TextTable
 

@@ -29,23 +29,23 @@ from typing import assert_never
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import Component, noise_component, quantile, share, variance
+from confide.plans.estimation.intervals import Component, noise_component, quantile, share, variance
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.area_rate.poisson import poisson_interval, rows_in_a_cell
 from confide.statistics.area_rate.preview import SizedArea, by_size, error_of
 from confide.statistics.area_rate.weights import FULL, weights_by_size
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.pooled import PooledAggregate
+from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import CellBound, ContributionBounds
-from confide.tables.cells import cell_keys
+from confide.tables.conditions.known import where_told
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Everything, Predicate
-from confide.tables.known import where_told
-from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
-from confide.tables.value import Ones
 
 UNSTABLE = 0.30  # relative standard error above which a rate is flagged
 

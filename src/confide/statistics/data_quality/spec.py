@@ -26,21 +26,21 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
-from confide.plans.consistency import Block, Consistent, Weights, whole_parts
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import median_error, noise_component, quantile
+from confide.plans.estimation.consistency import Block, Consistent, Weights, whole_parts
+from confide.plans.estimation.intervals import median_error, noise_component, quantile
+from confide.plans.estimation.pooled import PooledColumn, PooledNumber, count, share
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
-from confide.plans.pooled import PooledColumn, PooledNumber, count, share
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.value import Ones
 from confide.tables.expression import ColumnOf, QualityOf
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import OVERALL, Relation, axes_of, domain
 from confide.tables.schema import Dataset
-from confide.tables.value import Ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Floats
-from confide.plans.intervals import Component
+from confide.plans.estimation.intervals import Component
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

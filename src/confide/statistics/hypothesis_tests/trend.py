@@ -27,7 +27,7 @@ from confide.arrays import Floats
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import (
+from confide.plans.estimation.intervals import (
     Component,
     median_error,
     noise_component,
@@ -42,13 +42,13 @@ from confide.statistics.hypothesis_tests.contingency import slope, trend
 from confide.statistics.hypothesis_tests.groups import categories
 from confide.statistics.hypothesis_tests.null_law import mixing, tail
 from confide.statistics.hypothesis_tests.published import TOO_FEW, number, solid
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.value import Ones
+from confide.tables.conditions.known import rows_told
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.known import rows_told
 from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
-from confide.tables.value import Ones
 
 _ALL = ("all",)
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.plans.intervals import Component, cautious_variance, variance
-from confide.plans.student import student_tail, student_width
+from confide.plans.estimation.intervals import Component, cautious_variance, variance
+from confide.plans.estimation.student import student_tail, student_width
 from confide.statistics.hypothesis_tests.null_law import Mixing
 
 LEAST_DEVIATIONS = 10.0

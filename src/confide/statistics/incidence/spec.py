@@ -32,24 +32,24 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from confide.errors import ContractError
-from confide.plans.best_split import best_split, reach
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Estimate, Forecast
-from confide.plans.intervals import median_error, noise_component, quantile, variance
+from confide.plans.estimation.intervals import median_error, noise_component, quantile, variance
+from confide.plans.estimation.rate_estimates import FoundRate, Publishing, baseline_of
+from confide.plans.estimation.rates import RateCell, RateNoise, ratio
 from confide.plans.mechanisms import additive, vector
 from confide.plans.person_time import Per, step_of
 from confide.plans.plan import Mechanism, Noisy, Question
-from confide.plans.rate_estimates import FoundRate, Publishing, baseline_of
-from confide.plans.rates import RateCell, RateNoise, ratio
+from confide.plans.pricing.best_split import best_split, reach
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.value import Centred, Ones, Plain, Value
+from confide.tables.conditions.known import where_told
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Between, Everything, Predicate
-from confide.tables.known import where_told
 from confide.tables.relation import Relation, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
-from confide.tables.value import Centred, Ones, Plain, Value
 
 _FOLLOW_UPS = 10
 """Assumed full follow-ups per event without a planning rate; fixed, never taken from data."""

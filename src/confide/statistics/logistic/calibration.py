@@ -11,7 +11,7 @@ References:
 import numpy as np
 
 from confide.arrays import Floats
-from confide.plans.score_bins import SHARES
+from confide.plans.rounds.score_bins import SHARES
 from confide.statistics.logistic.predictions import Predicted, risk_of
 
 _ROUNDS = 25

@@ -5,13 +5,15 @@ C-statistic (AUC), Brier score, calibration line, observed shares by risk, and n
 
 *Inside a bin* θᵀz is taken to be normal with the noisy mean and spread of its terms, and risks to
 be right.  Between two edges little hangs on that; the open bins at both ends hold three percent of
-normal scores each, and are stretched by how many they do hold (:mod:`confide.plans.score_bins`).
-Pairs of one bin count by their chance to be ordered, not one half.
+normal scores each, and are stretched by how many they do hold
+(:mod:`confide.plans.rounds.score_bins`). Pairs of one bin count by their chance to be ordered, not
+one half.
 
 *Law.*  Noisy counts are drawn anew: multinomial with the published shares, cut at 0, plus noise.
 The interval is the estimate ∓ normal quantile × the spread of what they give, cut to its range.
-Observed shares have Wilson's interval, of noisy counts (:func:`confide.plans.intervals.share`);
-neighbouring bins are joined until each has many more patients than noise.
+Observed shares have Wilson's interval, of noisy counts
+(:func:`confide.plans.estimation.intervals.share`); neighbouring bins are joined until each has many
+more patients than noise.
 
 *Privacy:* post-processing of noisy counts; held-out patients are in no other answer.
 
@@ -30,8 +32,8 @@ from statistics import NormalDist
 import numpy as np
 
 from confide.arrays import Floats
-from confide.plans.intervals import Component, Share, share
-from confide.plans.score_bins import SHARES, Stretch, may_end, stretch_of
+from confide.plans.estimation.intervals import Component, Share, share
+from confide.plans.rounds.score_bins import SHARES, Stretch, may_end, stretch_of
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.calibration import (
     bounded,
@@ -45,7 +47,7 @@ from confide.statistics.logistic.predictions import (
     predicted,
     risk_of,
 )
-from confide.tables.descent_terms import SCORE_BINS
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 
 RUNS = 400
 FEWEST = 5

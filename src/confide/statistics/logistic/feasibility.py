@@ -36,13 +36,13 @@ from statistics import NormalDist
 import numpy as np
 
 from confide.arrays import Floats
-from confide.plans.descent import weight_of
-from confide.plans.marginal import gaussian_curvature
-from confide.plans.score_bins import SHARES
+from confide.plans.rounds.descent import weight_of
+from confide.plans.rounds.marginal import gaussian_curvature
+from confide.plans.rounds.score_bins import SHARES
 from confide.statistics.logistic.evaluation import FEWEST, concordance, ordered
 from confide.statistics.logistic.predictions import predicted
-from confide.tables.descent_scale import Scale
-from confide.tables.descent_terms import RESIDUAL, SCORE_BINS, UNIT, Family
+from confide.tables.aggregates.descent_scale import Scale
+from confide.tables.aggregates.descent_terms import RESIDUAL, SCORE_BINS, UNIT, Family
 
 _STEPS = 40
 _MOVED = 1.5

@@ -5,7 +5,7 @@ the latter are one histogram; with subgroups by m columns they are counted once 
 values, with √m times the noise.  Each column adds up to all who evaluate; these totals are averaged
 by what their noise leaves.
 
-*Privacy:* post-processing of noisy counts; :mod:`confide.tables.descent` has the lemma.
+*Privacy:* post-processing of noisy counts; :mod:`confide.tables.aggregates.descent` has the lemma.
 """
 
 import math
@@ -17,8 +17,8 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.plans.estimates import Covers, Estimate
-from confide.plans.intervals import Share
-from confide.plans.score_bins import ALIKE, UNBOUNDED
+from confide.plans.estimation.intervals import Share
+from confide.plans.rounds.score_bins import ALIKE, UNBOUNDED
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.evaluation import (
     Evaluation,
@@ -29,8 +29,8 @@ from confide.statistics.logistic.evaluation import (
 )
 from confide.statistics.logistic.predictions import AS_PREDICTED, CalibrationLine
 from confide.statistics.logistic.recalibration import Recalibration, recalibrated
-from confide.tables.descent import DescentAggregate
-from confide.tables.descent_terms import SCORE_BINS
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 

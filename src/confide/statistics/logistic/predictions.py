@@ -1,6 +1,6 @@
 """What a model predicts of held-out patients, by public bins of their log odds.
 
-Inside a bin log odds are taken to be normal (:mod:`confide.plans.score_bins`).
+Inside a bin log odds are taken to be normal (:mod:`confide.plans.rounds.score_bins`).
 
 *Privacy:* a function of noisy answers alone.
 """
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.arrays import Floats
-from confide.plans.descent import score_edges
-from confide.plans.link import FARTHEST, STEPS, mean
-from confide.plans.score_bins import NORMAL, Stretch, alike, deviates, labels
-from confide.tables.descent_terms import Family
+from confide.plans.rounds.descent import score_edges
+from confide.plans.rounds.link import FARTHEST, STEPS, mean
+from confide.plans.rounds.score_bins import NORMAL, Stretch, alike, deviates, labels
+from confide.tables.aggregates.descent_terms import Family
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

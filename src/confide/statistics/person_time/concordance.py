@@ -23,7 +23,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.plans.simulation import Simulation
-from confide.tables.descent_terms import SCORE_BINS
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 
 RUNS = 400
 FEWEST = 10

@@ -6,7 +6,7 @@ rate; the slope of observed log rates over predicted ones; and the chance that a
 higher predicted rate than a unit of person-time has that is drawn at random (C-statistic).
 
 *Inside a bin* log rates are taken to be normal, and stretched beyond the last edges by how much
-person-time there is (:mod:`confide.plans.score_bins`).
+person-time there is (:mod:`confide.plans.rounds.score_bins`).
 
 *Law.*  Events vary by their expectation times a dispersion, which the spread of the fitted patients
 tells and Poisson's law bounds from below; person-time by no more than if each had the most.  Noise
@@ -29,11 +29,11 @@ from statistics import NormalDist
 import numpy as np
 
 from confide.arrays import Floats
-from confide.plans.descent import score_edges
-from confide.plans.intervals import ratio_interval
-from confide.plans.score_bins import SHARES, alike, deviates, stretch_of
+from confide.plans.estimation.intervals import ratio_interval
+from confide.plans.rounds.descent import score_edges
+from confide.plans.rounds.score_bins import SHARES, alike, deviates, stretch_of
 from confide.plans.simulation import Simulation
-from confide.tables.descent_terms import SCORE_BINS
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 
 RUNS = 400
 FEWEST = 5

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from confide.plans.estimates import Covers, Estimate
-from confide.plans.score_bins import ALIKE, UNBOUNDED, labels
+from confide.plans.rounds.score_bins import ALIKE, UNBOUNDED, labels
 from confide.statistics.person_time.held_out_rates import RateEvaluation, RateNumber
 
 HELD_OUT = "held out"

@@ -35,20 +35,20 @@ from confide.arrays import Floats
 from confide.errors import ContractError, InvalidParameterError
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Estimate, Forecast
-from confide.plans.intervals import median_error, noise_component, quantile, variance
+from confide.plans.estimation.intervals import median_error, noise_component, quantile, variance
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.regression.least_squares import fit
 from confide.statistics.regression.moments import MomentTable, Variables, second_moments, tables
 from confide.statistics.regression.published import Scales, published
-from confide.tables.aggregate import Aggregate
-from confide.tables.cells import cell_count
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_count
+from confide.tables.aggregates.value import Centred, CentredSquare, Ones, Product, Value
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.relation import Relation, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
-from confide.tables.value import Centred, CentredSquare, Ones, Product, Value
 
 MOST_TERMS = 40
 _TYPICAL = 1 / 3

@@ -8,8 +8,8 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.plans.estimates import Covers, Estimate, near_zero
-from confide.plans.intervals import Component, ratio_interval, variance
-from confide.plans.student import student_width
+from confide.plans.estimation.intervals import Component, ratio_interval, variance
+from confide.plans.estimation.student import student_width
 from confide.statistics.regression.least_squares import Fit
 from confide.tables.relation import centre
 from confide.tables.schema import Domain

@@ -45,20 +45,20 @@ from confide.plans.cell_means import (
 )
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
-from confide.plans.intervals import Component, quantile
+from confide.plans.estimation.intervals import Component, quantile
 from confide.plans.mechanisms import additive, vector
 from confide.plans.periods import CUT_PERIOD, cut_periods, period_axis
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.value import Plain
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
-from confide.tables.cells import cell_keys
 from confide.tables.expression import DatePart, Expression
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.relation import Relation, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
-from confide.tables.value import Plain
 
 SeriesKey: TypeAlias = tuple[str, ...]
 Additive: TypeAlias = DiscreteLaplace | DiscreteGaussian

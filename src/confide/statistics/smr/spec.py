@@ -30,28 +30,28 @@ from fractions import Fraction
 
 from confide.errors import ContractError
 from confide.plans.at_risk import AtRisk
-from confide.plans.best_split import best_split, reach
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import (
+from confide.plans.estimation.intervals import (
     Component,
     median_error,
     noise_component,
     quantile,
     variance,
 )
+from confide.plans.estimation.rate_estimates import FoundRate, Publishing
+from confide.plans.estimation.rates import RateCell, RateNoise, control_limits, pooled, ratio
 from confide.plans.mechanisms import additive, vector
 from confide.plans.person_time import Per
 from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.pricing.best_split import best_split, reach
 from confide.plans.public_numbers import PublicNumber
-from confide.plans.rate_estimates import FoundRate, Publishing
-from confide.plans.rates import RateCell, RateNoise, control_limits, pooled, ratio
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.value import Ones, Plain, Value
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
 from confide.tables.schema import Dataset
-from confide.tables.value import Ones, Plain, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ by group and stratum: Δ₁ = m.
 *Privacy:* the standard and the population are public numbers in the plan.
 *Utility:* Σwᵢrᵢ is unbiased for what it stands for up to the bias of each ratio, of order 1/Bᵢ²; a
 stratum with a large weight and few patients dominates its noise.  Intervals: see
-``plans/rates.py``; they cover the noise, and sampling too: Poisson events over time or a public
-population, binomial ones over persons.
+``plans/estimation/rates.py``; they cover the noise, and sampling too: Poisson events over time or a
+public population, binomial ones over persons.
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
@@ -27,22 +27,28 @@ from fractions import Fraction
 
 from confide.errors import ContractError
 from confide.plans.at_risk import AtRisk
-from confide.plans.best_split import best_split, reach
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Estimate, Forecast
-from confide.plans.intervals import Component, median_error, noise_component, quantile, variance
+from confide.plans.estimation.intervals import (
+    Component,
+    median_error,
+    noise_component,
+    quantile,
+    variance,
+)
+from confide.plans.estimation.rate_estimates import FoundRate, Publishing, baseline_of
+from confide.plans.estimation.rates import Rate, RateCell, RateNoise, pooled, ratio, standardized
 from confide.plans.mechanisms import additive, vector
 from confide.plans.person_time import Per
 from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.pricing.best_split import best_split, reach
 from confide.plans.public_numbers import PublicNumber
-from confide.plans.rate_estimates import FoundRate, Publishing, baseline_of
-from confide.plans.rates import Rate, RateCell, RateNoise, pooled, ratio, standardized
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.value import Centred, Ones, Value
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
 from confide.tables.schema import Dataset
-from confide.tables.value import Centred, Ones, Value
 
 _CRUDE = "crude rate"
 _PLANNED = 0.1

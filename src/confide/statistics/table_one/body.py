@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from confide.plans import pooled
-from confide.plans.consistency import Consistent, Weights, whole_parts
 from confide.plans.estimates import AT_BOUND, Covers, Estimate, at_bound, near_zero
-from confide.plans.intervals import Component
-from confide.plans.pooled import PooledColumn, PooledNumber
+from confide.plans.estimation import pooled
+from confide.plans.estimation.consistency import Consistent, Weights, whole_parts
+from confide.plans.estimation.intervals import Component
+from confide.plans.estimation.pooled import PooledColumn, PooledNumber
 from confide.plans.simulation import Simulation
 from confide.statistics.table_one import differences, summaries
 from confide.statistics.table_one.lines import LineVector, MeasuredLine, split

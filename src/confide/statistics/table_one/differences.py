@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from confide.plans.intervals import Component, quantile, variance
-from confide.plans.pooled import PooledColumn, PooledNumber
+from confide.plans.estimation.intervals import Component, quantile, variance
+from confide.plans.estimation.pooled import PooledColumn, PooledNumber
 from confide.plans.simulation import Simulation
 from confide.statistics.table_one.selected import LEAST, DifferencePair
 from confide.statistics.table_one.summaries import (

@@ -13,14 +13,17 @@ from typing import assert_never
 
 from confide.errors import ContractError
 from confide.plans.canonical import ABSENT
-from confide.plans.consistency import Block, Consistent
-from confide.plans.cumulative import Ends, cell_edges, given_edges
-from confide.plans.intervals import noise_component
+from confide.plans.estimation.consistency import Block, Consistent
+from confide.plans.estimation.cumulative import Ends, cell_edges, given_edges
+from confide.plans.estimation.intervals import noise_component
 from confide.plans.mechanisms import additive
 from confide.plans.plan import Mechanism
 from confide.privacy.exact import takes_numbers
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.moments import MomentAggregate
+from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import ContributionBounds
+from confide.tables.conditions.unknown import can_be_unknown
 from confide.tables.expression import (
     BinOf,
     ColumnOf,
@@ -30,11 +33,8 @@ from confide.tables.expression import (
     ValueOf,
 )
 from confide.tables.filter import Predicate
-from confide.tables.moments import MomentAggregate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
-from confide.tables.unknown import can_be_unknown
-from confide.tables.value import Ones
 
 _GRID = 10**6
 _USUAL = Fraction(1, 100)

@@ -34,7 +34,7 @@ from confide.errors import ContractError
 from confide.plans.cell_means import aside_note
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Estimate, Forecast
-from confide.plans.intervals import Component, median_error, noise_component, quantile
+from confide.plans.estimation.intervals import Component, median_error, noise_component, quantile
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
@@ -48,7 +48,7 @@ from confide.statistics.table_one.lines import (
     lines,
     places,
 )
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.cells import cell_keys
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import OVERALL, Relation, axes_of
 from confide.tables.schema import Dataset

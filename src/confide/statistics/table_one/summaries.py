@@ -12,10 +12,10 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from confide.plans.consistency import Consistent, Weights
-from confide.plans.cumulative import Ranked, component_widths
-from confide.plans.intervals import Component, quantile, variance
-from confide.plans.pooled import PooledColumn, PooledNumber, cut, ratio
+from confide.plans.estimation.consistency import Consistent, Weights
+from confide.plans.estimation.cumulative import Ranked, component_widths
+from confide.plans.estimation.intervals import Component, quantile, variance
+from confide.plans.estimation.pooled import PooledColumn, PooledNumber, cut, ratio
 
 
 def mean(column: PooledColumn, place: int) -> PooledNumber:
