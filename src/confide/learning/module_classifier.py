@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.errors import ContractError
 from confide.learning.columns import (
     Bounds,
@@ -32,7 +33,7 @@ from confide.learning.columns import (
     labels_of,
 )
 from confide.learning.conventions import not_fitted
-from confide.learning.estimator import Estimator, Floats, whose
+from confide.learning.estimator import Estimator, whose
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.refusals import refuse_callers, refuse_learnt_steps

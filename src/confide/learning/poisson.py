@@ -14,9 +14,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.errors import ContractError, UnboundedError
 from confide.learning.columns import Bounds, Feature, declared
-from confide.learning.estimator import Floats
 from confide.learning.in_memory import OUTCOME, column_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (

@@ -10,18 +10,15 @@ that they add up to at most one.
 
 import itertools
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.plans.rounds.descent import Place
 from confide.plans.rounds.link import FARTHEST, STEPS, power_table
 from confide.plans.rounds.newton import COEFFICIENT
 from confide.tables.aggregates.descent_terms import RESIDUAL, ROOT, UNIT
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

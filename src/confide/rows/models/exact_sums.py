@@ -5,13 +5,12 @@ added in 64 bits, and these in Python's integers.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
+from confide.arrays import Floats, Ints
 
 BLOCK = 2**15
 """Rows that are multiplied at once: sums over them stay below 2⁵³."""

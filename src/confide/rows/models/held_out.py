@@ -5,16 +5,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Ints
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
-
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,13 +8,11 @@ be exact.
 """
 
 import math
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
+from confide.arrays import Floats, Ints
 
 
 def scaled_moments(terms: Floats, patient: Ints, *, norm: int) -> Floats:

@@ -6,17 +6,15 @@ an event counts only if it came before they did.
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Ints
 from confide.plans.rounds.descent import Place
 from confide.plans.rounds.link import FARTHEST, SIZE, STEPS, log_steps
 from confide.plans.rounds.newton import COEFFICIENT
 from confide.tables.aggregates.descent_terms import RESIDUAL, UNIT
-
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

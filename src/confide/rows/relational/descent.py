@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from confide.arrays import Floats, Ints
 from confide.errors import EngineError
 from confide.plans.rounds.descent import (
     Ask,
@@ -58,8 +59,6 @@ from confide.tables.aggregates.descent_terms import (
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 Beside: TypeAlias = FollowUp | Offsets | Classes | None
 
 _WIDEST = 50  # bits of a width: times UNIT it stays below 2⁶³

@@ -1,5 +1,6 @@
 """Anchor: the signed head of a ledger, for a notary or a file in another place."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,7 @@ def anchor(dataset: Path, *, out: Path | None) -> Anchored:
         old = (name.removeprefix("ed25519:") for name in retired_keys(folder))
         _require_notes(out, own=declared.anchor or folder / ANCHOR, keys={head.key, *old})
         Anchor(out).append(head)
-    return Anchored(head=head.to_fields(), line=line, row=head.number)
+    return Anchored(head=json.loads(line), line=line, row=head.number)  # keys in one order
 
 
 def _require_notes(out: Path, *, own: Path, keys: set[str]) -> None:
